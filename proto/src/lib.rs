@@ -1,1 +1,31 @@
-//! Placeholder.
+//! The contract of the Affiliate Compliance Service, shared by both layers: messages and services compiled from
+//! `proto/`, the rules that stand beside the fields, the one table of errors, tokens, and the vocabularies.
+
+pub mod catalogue;
+pub mod country;
+pub mod error;
+pub mod json;
+pub mod rules;
+pub mod text_record;
+pub mod token;
+
+/// Messages and services of `compliance.v1`, generated from `proto/`.
+#[allow(
+    missing_docs,
+    unused_qualifications,
+    unreachable_pub,
+    clippy::pedantic,
+    reason = "generated: what the generators add to the declarations has no comments of ours"
+)]
+pub mod v1 {
+    tonic::include_proto!("compliance.v1");
+
+    include!(concat!(env!("OUT_DIR"), "/checks.rs"));
+    include!(concat!(env!("OUT_DIR"), "/text_records.rs"));
+}
+
+/// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
+/// The largest ID there can be: 2^53 − 1, the largest integer that every JSON reader keeps exact.
+pub const MAX_ID: i64 = (1 << 53) - 1;

@@ -1,0 +1,150 @@
+//! The vocabularies that every company starts with. A company may add names of its own; theirs have IDs from
+//! [`FIRST_OWN_ID`] on, so these IDs mean the same everywhere and for ever.
+
+/// The lowest ID of a name that a company added itself.
+pub const FIRST_OWN_ID: i32 = 1000;
+
+/// A vocabulary: the names that one field can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i16)]
+pub enum Vocabulary {
+    /// Status of a case.
+    CaseStatus = 1,
+    /// Sub-status of a case.
+    CaseSubStatus = 2,
+    /// Where the notice of a case stands.
+    NoticeStatus = 3,
+    /// Risk level of a case.
+    RiskLevel = 4,
+    /// Incident status of a URL.
+    UrlIncidentStatus = 5,
+    /// Where the transcription of a URL's video stands.
+    TranscriptionStatus = 6,
+    /// Type of an infraction.
+    InfractionType = 7,
+    /// Name of an infraction; each belongs to a type.
+    InfractionName = 8,
+}
+
+impl Vocabulary {
+    /// Every vocabulary.
+    pub const ALL: [Self; 8] = [
+        Self::CaseStatus,
+        Self::CaseSubStatus,
+        Self::NoticeStatus,
+        Self::RiskLevel,
+        Self::UrlIncidentStatus,
+        Self::TranscriptionStatus,
+        Self::InfractionType,
+        Self::InfractionName,
+    ];
+
+    /// The names that every company starts with; the first has the ID 1.
+    pub const fn defaults(self) -> &'static [&'static str] {
+        match self {
+            Self::CaseStatus => {
+                &["New", "Open", "In Progress", "Blocked", "Resolved", "Closed", "Rejected", "Invalid", "Duplicate"]
+            }
+            Self::CaseSubStatus => &[
+                "Under Review",
+                "Quality Assurance",
+                "Awaiting Evidence",
+                "Awaiting Response",
+                "Content Removed",
+                "Content Modified",
+                "Platform Takedown Requested",
+                "Escalated",
+                "Appealed",
+            ],
+            Self::NoticeStatus => &[
+                "Pending",
+                "Not Required",
+                "Sent",
+                "Reminder Sent",
+                "Final Notice",
+                "Acknowledged",
+                "Responded",
+                "Expired",
+            ],
+            Self::RiskLevel => &["Low", "Medium", "High", "Critical"],
+            Self::UrlIncidentStatus => &["New", "Open", "In Violation", "Approved", "Remediated", "Archived"],
+            Self::TranscriptionStatus => &["Queued", "In Progress", "Completed", "Failed"],
+            Self::InfractionType => &[
+                "Earnings Claim",
+                "Health Claim",
+                "Product Claim",
+                "Trademark",
+                "Promotion",
+                "Disclosure",
+                "Traffic Quality",
+                "Recruiting",
+            ],
+            Self::InfractionName => &[
+                "unlimited income",
+                "replacement income",
+                "quit your job",
+                "financial freedom",
+                "specific amount without disclosure",
+                "treats or cures a disease",
+                "mental health",
+                "weight loss",
+                "unsubstantiated performance",
+                "superiority",
+                "brand bidding",
+                "domain misuse",
+                "ad copy misuse",
+                "expired promo code",
+                "misleading offer",
+                "incentivised traffic",
+                "missing affiliate disclosure",
+                "click spam",
+                "cookie stuffing",
+                "unauthorised placement",
+                "cross-recruiting",
+            ],
+        }
+    }
+
+    /// The default name of an ID; `None` for an ID that is a company's own or nobody's.
+    pub fn default_name(self, id: i32) -> Option<&'static str> {
+        usize::try_from(id).ok()?.checked_sub(1).and_then(|index| self.defaults().get(index)).copied()
+    }
+
+    /// The ID of a default name, compared exactly.
+    pub fn default_id(self, name: &str) -> Option<i32> {
+        self.defaults().iter().position(|default| *default == name).map(|index| index as i32 + 1)
+    }
+}
+
+/// The type that each default infraction name belongs to: the first type's names come first, and so on.
+pub const DEFAULT_NAMES_A_TYPE: [usize; 8] = [5, 3, 2, 3, 3, 1, 3, 1];
+
+/// The ID of the type that a default infraction name belongs to.
+pub fn default_type_of_name(name_id: i32) -> Option<i32> {
+    let mut rest = usize::try_from(name_id).ok()?.checked_sub(1)?;
+    for (index, names) in DEFAULT_NAMES_A_TYPE.into_iter().enumerate() {
+        if rest < names {
+            return Some(index as i32 + 1);
+        }
+        rest -= names;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEFAULT_NAMES_A_TYPE, Vocabulary, default_type_of_name};
+
+    #[test]
+    fn every_default_name_has_a_type() {
+        assert_eq!(DEFAULT_NAMES_A_TYPE.iter().sum::<usize>(), Vocabulary::InfractionName.defaults().len());
+        let type_of = |name| {
+            let id = Vocabulary::InfractionName.default_id(name).and_then(default_type_of_name);
+            id.and_then(|id| Vocabulary::InfractionType.default_name(id))
+        };
+        assert_eq!(type_of("weight loss"), Some("Health Claim"));
+        assert_eq!(type_of("missing affiliate disclosure"), Some("Disclosure"));
+        assert_eq!(type_of("cross-recruiting"), Some("Recruiting"));
+        assert_eq!(default_type_of_name(22), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! The one table of errors: what each reason means on either layer. Nothing else knows two of these.
+
+mod status;
+
+use std::time::Duration;
+
+use crate::rules::Violations;
+pub use crate::v1::{Reason, ResultCode};
+
+/// What a reason means to callers of either layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// The status of a gRPC call.
+    pub grpc: tonic::Code,
+    /// The status of an HTTP answer.
+    pub http: http::StatusCode,
+    /// The `code` of the envelope. A validation failure has another body, without a code.
+    pub result: ResultCode,
+}
+
+/// THE table.
+pub const fn meaning(reason: Reason) -> Meaning {
+    use http::StatusCode as Http;
+    use tonic::Code as Grpc;
+    let (grpc, http, result) = match reason {
+        Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => {
+            (Grpc::Unauthenticated, Http::UNAUTHORIZED, ResultCode::Unauthorized)
+        }
+        Reason::ScopeMissing => (Grpc::PermissionDenied, Http::FORBIDDEN, ResultCode::Forbidden),
+        Reason::RateLimited => (Grpc::ResourceExhausted, Http::TOO_MANY_REQUESTS, ResultCode::RateLimited),
+        Reason::InvalidFields => (Grpc::InvalidArgument, Http::UNPROCESSABLE_ENTITY, ResultCode::Unspecified),
+        Reason::AffiliateNotFound | Reason::UrlNotFound | Reason::CaseNotFound | Reason::ReferenceNotFound => {
+            (Grpc::NotFound, Http::NOT_FOUND, ResultCode::NotFound)
+        }
+        Reason::AffiliateNameExists => (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate),
+        Reason::FailedPrecondition => (Grpc::FailedPrecondition, Http::CONFLICT, ResultCode::UpdateFailed),
+        Reason::UnknownPath => (Grpc::Unimplemented, Http::NOT_FOUND, ResultCode::UnknownPath),
+        Reason::MethodNotAllowed => (Grpc::Unimplemented, Http::METHOD_NOT_ALLOWED, ResultCode::MethodNotAllowed),
+        Reason::BodyTooLarge => (Grpc::OutOfRange, Http::PAYLOAD_TOO_LARGE, ResultCode::BodyTooLarge),
+        Reason::DatabaseUnavailable | Reason::Overloaded | Reason::CoreUnavailable => {
+            (Grpc::Unavailable, Http::SERVICE_UNAVAILABLE, ResultCode::Unavailable)
+        }
+        Reason::DeadlineExceeded => (Grpc::DeadlineExceeded, Http::GATEWAY_TIMEOUT, ResultCode::Timeout),
+        Reason::Unspecified | Reason::Internal => {
+            (Grpc::Internal, Http::INTERNAL_SERVER_ERROR, ResultCode::ServerError)
+        }
+    };
+    Meaning { grpc, http, result }
+}
+
+/// A refusal, as callers of either layer learn of it: it never holds the text of a driver or of a panic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    /// Why.
+    pub reason: Reason,
+    /// The sentence for people.
+    pub message: String,
+    /// Facts for programs, by name.
+    pub metadata: Vec<(&'static str, String)>,
+    /// The faults of the request, when the reason is [`Reason::InvalidFields`].
+    pub violations: Violations,
+    /// How many faults there are; more than `violations` holds where they were too many to send.
+    pub violations_total: usize,
+    /// When to try again.
+    pub retry_after: Option<Duration>,
+}
+
+impl Error {
+    /// An error with a sentence of its own.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            reason,
+            message: message.into(),
+            metadata: Vec::new(),
+            violations: Violations::new(),
+            violations_total: 0,
+            retry_after: None,
+        }
+    }
+
+    /// Adds a fact for programs.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.metadata.push((name, value.to_string()));
+        self
+    }
+
+    /// Says when to try again.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// Fields of the request do not hold what they must.
+    pub fn invalid(violations: Violations) -> Self {
+        let mut error = Self::new(Reason::InvalidFields, violations.summary());
+        error.violations_total = violations.len();
+        error.violations = violations;
+        error
+    }
+
+    /// The company has no such affiliate. `id` is what the caller provided.
+    pub fn affiliate_not_found(id: impl ToString) -> Self {
+        let id = id.to_string();
+        Self::new(Reason::AffiliateNotFound, affiliate_not_found_text(&id)).with("affiliate_id", id)
+    }
+
+    /// The company has no such URL.
+    pub fn url_not_found(id: impl ToString) -> Self {
+        Self::new(Reason::UrlNotFound, "URL not found.").with("url_id", id)
+    }
+
+    /// The company has no such case.
+    pub fn case_not_found(id: impl ToString) -> Self {
+        Self::new(Reason::CaseNotFound, "Case not found.").with("case_id", id)
+    }
+
+    /// The company has an affiliate of this name already.
+    pub fn affiliate_name_exists(client_affiliate_id: &str) -> Self {
+        Self::new(Reason::AffiliateNameExists, NAME_EXISTS).with("client_affiliate_id", client_affiliate_id)
+    }
+
+    /// Something went wrong inside; the log says what.
+    pub fn internal() -> Self {
+        Self::new(Reason::Internal, SERVER_ERROR)
+    }
+
+    /// The answer did not come in time.
+    pub fn deadline_exceeded() -> Self {
+        Self::new(Reason::DeadlineExceeded, "The request took too long. Please try again.")
+    }
+
+    /// The database cannot be reached.
+    pub fn database_unavailable() -> Self {
+        Self::new(Reason::DatabaseUnavailable, UNAVAILABLE).retry_after(Duration::from_secs(1))
+    }
+
+    /// The core service cannot be reached.
+    pub fn core_unavailable() -> Self {
+        Self::new(Reason::CoreUnavailable, UNAVAILABLE).retry_after(Duration::from_secs(1))
+    }
+
+    /// More work than the service can take.
+    pub fn overloaded() -> Self {
+        Self::new(Reason::Overloaded, UNAVAILABLE).retry_after(Duration::from_secs(1))
+    }
+
+    /// What the reason means.
+    pub fn meaning(&self) -> Meaning {
+        meaning(self.reason)
+    }
+}
+
+/// The fixed sentence of a server error.
+pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the server administrator.";
+/// The sentence of a service that cannot answer for a while.
+pub const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
+/// What is said of a name that the company has already.
+pub const NAME_EXISTS: &str = "An affiliate with this name already exists.";
+
+/// What is said of an affiliate that the company does not have.
+pub fn affiliate_not_found_text(id: &str) -> String {
+    format!("No affiliate was found for the provided affiliate ID {id}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reason, ResultCode, meaning};
+
+    #[test]
+    fn every_reason_has_an_error_on_both_layers() {
+        for number in 1.. {
+            let Ok(reason) = Reason::try_from(number) else { break };
+            let meaning = meaning(reason);
+            assert_ne!(meaning.grpc, tonic::Code::Ok, "{reason:?}");
+            assert!(meaning.http.is_client_error() || meaning.http.is_server_error(), "{reason:?}");
+            // Only a validation failure goes without a code: its body is another.
+            assert_eq!(meaning.result == ResultCode::Unspecified, reason == Reason::InvalidFields, "{reason:?}");
+        }
+    }
+}

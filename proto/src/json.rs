@@ -1,0 +1,53 @@
+//! Documented JSON forms that differ from serde's own.
+
+use prost_types::Timestamp;
+use serde::Serializer;
+use time::{OffsetDateTime, macros::format_description};
+
+use crate::v1::IncidentType;
+
+/// `YYYY-MM-DD HH:MM:SS`, UTC; null when absent.
+#[expect(clippy::ref_option, reason = "serde passes fields by reference")]
+pub(crate) fn datetime<S: Serializer>(value: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value.as_ref().and_then(datetime_text) {
+        Some(text) => serializer.serialize_str(&text),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// The documented text of a moment: `YYYY-MM-DD HH:MM:SS`, UTC. `None` for a moment outside the years 0 to 9999.
+pub fn datetime_text(value: &Timestamp) -> Option<String> {
+    let moment = OffsetDateTime::from_unix_timestamp(value.seconds).ok()?;
+    let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+    moment.format(&format).ok().filter(|text| text.len() == 19)
+}
+
+/// `yes` or `no`.
+pub(crate) fn yes_no<S: Serializer>(value: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(if *value { "yes" } else { "no" })
+}
+
+/// `yes`, `no` or null.
+#[expect(clippy::ref_option, reason = "serde passes fields by reference")]
+pub(crate) fn yes_no_or_null<S: Serializer>(value: &Option<bool>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => yes_no(value, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// `url`, `form`, `display ad` or `paid search ad`.
+pub(crate) fn incident_type<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(incident_type_text(IncidentType::try_from(*value).unwrap_or_default()))
+}
+
+/// The documented text of an incident type.
+pub fn incident_type_text(value: IncidentType) -> &'static str {
+    match value {
+        IncidentType::Unspecified => "",
+        IncidentType::Url => "url",
+        IncidentType::Form => "form",
+        IncidentType::DisplayAd => "display ad",
+        IncidentType::PaidSearchAd => "paid search ad",
+    }
+}

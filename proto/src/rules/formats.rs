@@ -1,0 +1,117 @@
+//! Written forms: e-mail addresses, URLs, calendar days, countries.
+
+use email_address::{EmailAddress, Options};
+use prost_types::Timestamp;
+use time::{Date, Month};
+use url::Url;
+
+use super::Format;
+
+/// What to say of a text that is not of the form; `None` when it is.
+pub(super) fn fault(format: Format, text: &str) -> Option<fn(&str) -> String> {
+    match format {
+        Format::Unspecified => None,
+        Format::Email => {
+            (!is_email(text)).then_some(|label| format!("The {label} field must be a valid email address."))
+        }
+        Format::Url => {
+            normalised_url(text).is_none().then_some(|label| format!("The {label} field must be a valid URL."))
+        }
+        Format::Date => {
+            iso_date(text).is_none().then_some(|label| format!("The {label} field must match the format YYYY-MM-DD."))
+        }
+        Format::StartDate => start_date(text)
+            .is_none()
+            .then_some(|label| format!("The {label} field must match the format YYYY-MM-DD or MM/DD/YYYY.")),
+        Format::Country => {
+            crate::country::numeric(text).is_none().then_some(|label| format!("The selected {label} is invalid."))
+        }
+    }
+}
+
+fn is_email(text: &str) -> bool {
+    let options = Options::default().without_display_text().without_domain_literal();
+    EmailAddress::parse_with_options(text, options).is_ok()
+}
+
+/// The URL in its normalised form (WHATWG): scheme and host in lower case, default port and empty path resolved.
+/// `None` unless it is a complete `http://` or `https://` address with a host.
+pub fn normalised_url(text: &str) -> Option<Url> {
+    let start = text.trim_start();
+    let has_scheme = |scheme: &str| start.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
+    if !has_scheme("http://") && !has_scheme("https://") {
+        return None;
+    }
+    Url::parse(text).ok().filter(Url::has_host)
+}
+
+/// A calendar day in one of its two written forms, as `YYYY-MM-DD`.
+pub fn start_date(text: &str) -> Option<String> {
+    let date = match text.as_bytes() {
+        [.., b'-', _, _] => iso_date(text),
+        [m1, m2, b'/', d1, d2, b'/', year @ ..] => calendar_day(year, &[*m1, *m2], &[*d1, *d2]),
+        _ => None,
+    }?;
+    Some(format!("{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day()))
+}
+
+fn iso_date(text: &str) -> Option<Date> {
+    match text.as_bytes() {
+        [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] => calendar_day(&[*y1, *y2, *y3, *y4], &[*m1, *m2], &[*d1, *d2]),
+        _ => None,
+    }
+}
+
+/// A day of the years 1 to 9999, the ones that the database and four digits both hold.
+fn calendar_day(year: &[u8], month: &[u8], day: &[u8]) -> Option<Date> {
+    let number = |digits: &[u8], len: usize| {
+        (digits.len() == len && digits.iter().all(u8::is_ascii_digit))
+            .then(|| digits.iter().fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0')))
+    };
+    let year = number(year, 4).filter(|year| *year > 0)?;
+    let month = Month::try_from(u8::try_from(number(month, 2)?).ok()?).ok()?;
+    Date::from_calendar_date(year, month, u8::try_from(number(day, 2)?).ok()?).ok()
+}
+
+/// A moment of the years 1 to 9999.
+pub(super) fn is_moment(value: &Timestamp) -> bool {
+    const FIRST: i64 = -62_135_596_800;
+    const LAST: i64 = 253_402_300_799;
+    (FIRST..=LAST).contains(&value.seconds) && (0..1_000_000_000).contains(&value.nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_email, normalised_url, start_date};
+
+    #[test]
+    fn days_are_real_and_written_in_full() {
+        assert_eq!(start_date("2024-02-29").as_deref(), Some("2024-02-29"));
+        assert_eq!(start_date("02/29/2024").as_deref(), Some("2024-02-29"));
+        for wrong in ["2023-02-29", "29/02/2024", "2024-2-29", "0000-01-01", "2024-02-2x", "+024-01-01", "20240229"] {
+            assert_eq!(start_date(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn urls_are_complete_and_normalised() {
+        assert_eq!(normalised_url("HTTP://Example.ORG:80").unwrap().as_str(), "http://example.org/");
+        assert_eq!(
+            normalised_url("https://bücher.example/a b").unwrap().as_str(),
+            "https://xn--bcher-kva.example/a%20b"
+        );
+        for wrong in
+            ["", "example.org", "//example.org", "ftp://example.org/", "http://", "http:example.org", "http://a b/"]
+        {
+            assert!(normalised_url(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn mail_addresses_have_two_sides() {
+        assert!(is_email("ann@example.org"));
+        for wrong in ["ann", "ann@", "@example.org", "Ann <ann@example.org>", "ann@exa mple.org"] {
+            assert!(!is_email(wrong), "{wrong}");
+        }
+    }
+}

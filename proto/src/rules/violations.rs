@@ -1,0 +1,116 @@
+//! What is wrong with a request: paths as the caller wrote them, with the texts that partners know.
+
+/// One fault of one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Where: `city`, `affiliates.3.email_one`, `urls.0`, `body`.
+    pub path: String,
+    /// What, in a sentence.
+    pub message: String,
+    /// Item of a list (from 1, 0 outside lists) and number of the field: faults are told in this order.
+    order: (u32, u32),
+}
+
+/// Faults in the order of items and fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Violations(Vec<Violation>);
+
+impl Violations {
+    /// No faults yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One fault of a field outside lists.
+    pub fn one(path: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut violations = Self::new();
+        violations.push(path.into(), message.into(), 0, 0);
+        violations
+    }
+
+    /// Adds a fault of the field `number` of the list's `item` (from 1; 0 outside lists).
+    pub fn push(&mut self, path: String, message: String, item: u32, number: u32) {
+        self.0.push(Violation { path, message, order: (item, number) });
+    }
+
+    /// Adds the faults of another look at the same request. A path that has faults already keeps them: a value of the
+    /// wrong type is absent for the rules, and must not be called missing as well.
+    pub fn merge(&mut self, other: Self) {
+        let known: std::collections::HashSet<String> = self.0.iter().map(|known| known.path.clone()).collect();
+        self.0.extend(other.0.into_iter().filter(|violation| !known.contains(&violation.path)));
+        self.0.sort_by_key(|violation| violation.order);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The faults, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
+        self.0.iter()
+    }
+
+    /// `<first message> (and N more errors)`; empty when there are none.
+    pub fn summary(&self) -> String {
+        summary(self.0.first().map_or("", |first| &first.message), self.0.len())
+    }
+
+    /// Drops what was said of absent fields since `from`.
+    pub(super) fn forgive_absent(&mut self, from: usize) {
+        let kept = self.0.split_off(from);
+        self.0.extend(kept.into_iter().filter(|violation| !violation.message.ends_with(" field is required.")));
+    }
+}
+
+impl IntoIterator for Violations {
+    type Item = Violation;
+    type IntoIter = std::vec::IntoIter<Violation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Violations {
+    type Item = &'a Violation;
+    type IntoIter = std::slice::Iter<'a, Violation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// The first message and how many more there are of `total`.
+fn summary(first: &str, total: usize) -> String {
+    match total {
+        0 | 1 => first.to_owned(),
+        2 => format!("{first} (and 1 more error)"),
+        _ => format!("{first} (and {} more errors)", total - 1),
+    }
+}
+
+/// How a path is called in a sentence: raw when it is nested, with spaces for underscores when it is flat.
+pub fn label(path: &str) -> String {
+    if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Violations;
+
+    #[test]
+    fn the_summary_counts_messages() {
+        let mut violations = Violations::one("a", "First.");
+        assert_eq!(violations.summary(), "First.");
+        violations.push("a".into(), "Second.".into(), 0, 1);
+        assert_eq!(violations.summary(), "First. (and 1 more error)");
+        violations.push("b".into(), "Third.".into(), 0, 2);
+        assert_eq!(violations.summary(), "First. (and 2 more errors)");
+    }
+}

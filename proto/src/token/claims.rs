@@ -1,0 +1,86 @@
+//! What a token says.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The audience that every token must name.
+pub const AUDIENCE: &str = "affiliate-compliance";
+
+/// The scope of the internal write side.
+pub const SCOPE_MONITOR: &str = "monitor";
+
+/// What a token says. Times are seconds since 1970 (UTC).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// The company whose records the bearer may see and change: a positive integer.
+    pub company_id: i64,
+    /// The token counts until this second, exclusively.
+    #[serde(deserialize_with = "seconds")]
+    pub exp: i64,
+    /// For whom the token is: must contain [`AUDIENCE`].
+    pub aud: Audience,
+    /// Who the bearer is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
+    /// When the token was made.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "seconds_or_none")]
+    pub iat: Option<i64>,
+    /// The token does not count before this second.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "seconds_or_none")]
+    pub nbf: Option<i64>,
+    /// Who made the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iss: Option<String>,
+    /// What the bearer may do beyond the partners' operations, separated by spaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// One audience or several (RFC 7519, 4.1.3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Audience {
+    /// One.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+impl Audience {
+    /// Whether the token is for `audience`.
+    pub fn contains(&self, audience: &str) -> bool {
+        match self {
+            Self::One(one) => one == audience,
+            Self::Many(many) => many.iter().any(|one| one == audience),
+        }
+    }
+}
+
+impl Claims {
+    /// A token for a company, made at `now` and good for `ttl` seconds.
+    pub fn new(company_id: i64, now: i64, ttl: i64) -> Self {
+        Self {
+            company_id,
+            exp: now.saturating_add(ttl),
+            aud: Audience::One(AUDIENCE.to_owned()),
+            sub: None,
+            iat: Some(now),
+            nbf: None,
+            iss: None,
+            scope: None,
+        }
+    }
+
+    /// Whether the bearer has a scope.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scope.as_deref().is_some_and(|scopes| scopes.split(' ').any(|one| one == scope))
+    }
+}
+
+/// A NumericDate, which may have a fraction (RFC 7519, 2).
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    f64::deserialize(deserializer).map(|seconds| seconds.floor() as i64)
+}
+
+fn seconds_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    seconds(deserializer).map(Some)
+}
