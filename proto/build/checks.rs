@@ -67,11 +67,9 @@ fn write_field(
             writeln!(code, "checker.text({table}, self.{name}.as_deref());")?;
         }
         Kind::String => writeln!(code, "checker.text({table}, Some(self.{name}.as_str()));")?,
-        Kind::Int64 | Kind::Int32 if list => {}
-        Kind::Int64 | Kind::Int32 if field.supports_presence() => {
-            writeln!(code, "checker.number({table}, self.{name}.map(i64::from));")?;
-        }
-        Kind::Int64 | Kind::Int32 => writeln!(code, "checker.number({table}, Some(i64::from(self.{name})));")?,
+        Kind::Int64 if list => {}
+        Kind::Int64 if field.supports_presence() => writeln!(code, "checker.number({table}, self.{name});")?,
+        Kind::Int64 => writeln!(code, "checker.number({table}, Some(self.{name}));")?,
         Kind::Enum(kind) if field.supports_presence() => writeln!(
             code,
             "checker.choice({table}, self.{name}.is_some(), self.{name}.is_none_or({}::is_valid));",
