@@ -1,0 +1,56 @@
+//! The server's log, kept within bounds.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+/// A log that has grown to this many bytes is set aside at the next start.
+const ROTATED_AT_START: u64 = 8 << 20;
+/// A log that grows to this many bytes under a running server is copied aside and emptied.
+const EMPTIED_WHILE_RUNNING: u64 = 64 << 20;
+/// How much of the log an error message shows, at most.
+const TAIL_BYTES: u64 = 8 << 10;
+const TAIL_LINES: usize = 15;
+
+/// Opens the log for appending, setting a large one aside first.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if length(path) > ROTATED_AT_START {
+        fs::rename(path, path.with_extension("log.1"))?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// Its size in bytes; 0 when there is none.
+pub(crate) fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |meta| meta.len())
+}
+
+/// Keeps the log of a running server from filling the disk. The server goes on writing to the same, emptied file; what
+/// it writes during the copy may be lost.
+pub(crate) fn bound(path: &Path) -> io::Result<()> {
+    if length(path) > EMPTIED_WHILE_RUNNING {
+        fs::copy(path, path.with_extension("log.1"))?;
+        OpenOptions::new().write(true).open(path)?.set_len(0)?;
+    }
+    Ok(())
+}
+
+/// The last lines written since the log was `from` bytes long.
+pub(crate) fn tail(path: &Path, from: u64) -> String {
+    let read = || -> io::Result<String> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        // A log set aside meanwhile starts anew.
+        let from = if from > length { 0 } else { from };
+        file.seek(SeekFrom::Start(from.max(length.saturating_sub(TAIL_BYTES))))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let text = read().unwrap_or_else(|error| format!("(the log cannot be read: {error})"));
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}

@@ -1,0 +1,183 @@
+//! The usual life of a cluster: made, started, used, stopped, started again.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::{fs, path::Path, time::Instant};
+
+use common::{DATABASE, DataDir, kept, put, runs};
+use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Error, SERVICE_ROLE};
+use sqlx::{ConnectOptions, Connection, PgConnection};
+
+async fn setting(connection: &mut PgConnection, name: &str) -> String {
+    sqlx::query_scalar("SELECT current_setting($1)").bind(name).fetch_one(connection).await.unwrap()
+}
+
+#[tokio::test]
+async fn data_is_kept_from_one_start_to_the_next_which_is_quick() {
+    let data = DataDir::new();
+    let clock = Instant::now();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    eprintln!("first start: {:?}", clock.elapsed());
+    assert!(cluster.create_database(DATABASE).await.unwrap());
+    assert!(!cluster.create_database(DATABASE).await.unwrap(), "it is there already");
+    put(cluster.endpoint(), 1).await;
+    let pid = cluster.server_pid().unwrap();
+    let clock = Instant::now();
+    cluster.stop().await.unwrap();
+    eprintln!("stop: {:?}", clock.elapsed());
+    assert!(!runs(pid));
+    assert_eq!(data.pid_file(), None, "a shutdown cleans up");
+    assert_eq!(Cluster::connect_running(&data.0).await.unwrap(), None);
+
+    let clock = Instant::now();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    let took = clock.elapsed();
+    eprintln!("second start: {took:?}");
+    assert!(took.as_millis() < 1_000, "{took:?}");
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_server_is_durable_private_and_as_documented() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    cluster.create_database(DATABASE).await.unwrap();
+    let mut connection = common::connect(cluster.endpoint()).await;
+    for (name, value) in [
+        ("fsync", "on"),
+        ("synchronous_commit", "on"),
+        ("full_page_writes", "on"),
+        ("data_checksums", "on"),
+        ("listen_addresses", ""),
+        ("shared_buffers", "32MB"),
+        ("max_connections", "100"),
+        ("server_encoding", "UTF8"),
+        ("lc_collate", "C"),
+        ("TimeZone", "UTC"),
+        ("is_superuser", "off"),
+        ("session_authorization", SERVICE_ROLE),
+    ] {
+        // `lc_collate` is no setting any more since PostgreSQL 16; a database's is in the catalog.
+        let found: String = if name == "lc_collate" {
+            let query = sqlx::query_scalar("SELECT datcollate FROM pg_database WHERE datname = current_database()");
+            query.fetch_one(&mut connection).await.unwrap()
+        } else {
+            setting(&mut connection, name).await
+        };
+        assert_eq!(found, value, "{name}");
+    }
+    // Migrations make tables and the extensions that need no superuser.
+    sqlx::raw_sql("CREATE SCHEMA s; CREATE TABLE s.t (); CREATE TABLE u ()").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+
+    let by_url = cluster.endpoint().admin_url(DATABASE);
+    let mut admin = PgConnection::connect(&by_url).await.unwrap();
+    assert_eq!(setting(&mut admin, "session_authorization").await, ADMIN_ROLE);
+    admin.close().await.unwrap();
+
+    cluster.endpoint().create_database_from("copy", DATABASE).await.unwrap();
+    cluster.endpoint().connect_options("copy").connect().await.unwrap().close().await.unwrap();
+    cluster.endpoint().drop_database("copy").await.unwrap();
+    cluster.endpoint().drop_database("copy").await.unwrap();
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_or_unusual_path_is_no_obstacle() {
+    for suffix in ["-".repeat(120), ", with 'a comma\"".to_owned()] {
+        let data = DataDir::under(&std::env::temp_dir(), &suffix);
+        let cluster = Cluster::start(data.options()).await.unwrap();
+        let socket_dir = cluster.endpoint().socket_dir().to_owned();
+        assert!(!socket_dir.starts_with(&data.0));
+        cluster.create_database(DATABASE).await.unwrap();
+        put(cluster.endpoint(), 1).await;
+        let found = Cluster::connect_running(&data.0).await.unwrap().unwrap();
+        assert_eq!(kept(&found).await, [1]);
+        cluster.stop().await.unwrap();
+        assert!(!socket_dir.exists(), "the socket's directory goes with the server");
+    }
+}
+
+#[tokio::test]
+async fn an_interrupted_beginning_is_begun_again() {
+    let data = DataDir::new();
+    let half = data.0.join("postgres.new-0badf00d");
+    fs::create_dir_all(half.join("base")).unwrap();
+    fs::write(half.join("PG_VERSION"), "15\n").unwrap();
+    // An empty folder under the cluster's name does no harm either.
+    fs::create_dir(data.cluster()).unwrap();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    assert!(!half.exists());
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_cluster_is_left_alone() {
+    let data = DataDir::new();
+    fs::create_dir_all(data.cluster()).unwrap();
+    let precious = data.cluster().join("precious");
+    fs::write(&precious, "").unwrap();
+    let error = Cluster::start(data.options()).await.unwrap_err();
+    assert!(matches!(error, Error::NotACluster { .. }), "{error}");
+    assert!(precious.exists());
+
+    fs::remove_file(precious).unwrap();
+    fs::create_dir(data.cluster().join("global")).unwrap();
+    fs::write(data.cluster().join("global/pg_control"), "").unwrap();
+    fs::write(data.cluster().join("PG_VERSION"), "9999\n").unwrap();
+    let error = Cluster::start(data.options()).await.unwrap_err();
+    assert!(error.to_string().contains("Install PostgreSQL 9999"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_says_why() {
+    let data = DataDir::new();
+    let mut options = data.options();
+    options.settings.extra.push(("no_such_setting".to_owned(), "1".to_owned()));
+    let error = Cluster::start(options).await.unwrap_err().to_string();
+    assert!(error.contains("unrecognized configuration parameter \"no_such_setting\""), "{error}");
+    // The folder is free again, and nothing is broken.
+    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_temporary_cluster_leaves_nothing() {
+    let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
+    let (dir, pid) = (cluster.data_dir().to_owned(), cluster.server_pid().unwrap());
+    cluster.stop().await.unwrap();
+    assert!(!dir.exists() && !runs(pid));
+
+    let clock = Instant::now();
+    let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
+    eprintln!("temporary: {:?}", clock.elapsed());
+    let (dir, pid) = (cluster.data_dir().to_owned(), cluster.server_pid().unwrap());
+    drop(cluster);
+    assert!(!dir.exists() && !runs(pid));
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_dropped_shuts_down_and_can_be_started_at_once() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    cluster.create_database(DATABASE).await.unwrap();
+    put(cluster.endpoint(), 1).await;
+    let pid = cluster.server_pid().unwrap();
+    drop(cluster);
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    assert_ne!(cluster.server_pid(), Some(pid), "a server that shuts down is not taken over");
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_large_log_is_set_aside_at_a_start() {
+    let data = DataDir::new();
+    fs::create_dir(&data.0).unwrap();
+    fs::write(data.0.join("postgres.log"), vec![b'x'; 9 << 20]).unwrap();
+    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    let size = |name: &str| fs::metadata(Path::new(&data.0).join(name)).unwrap().len();
+    assert_eq!(size("postgres.log.1"), 9 << 20);
+    assert!(size("postgres.log") < 1 << 20);
+}

@@ -1,0 +1,95 @@
+//! Which user the database runs as, and what that user may do. As root these tests look at the change of user; as
+//! anybody else, that there is none.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt, lchown},
+    path::Path,
+};
+
+use common::{DATABASE, DataDir, kept, put};
+use embedded_postgres::{Cluster, Error, check_data_dir};
+use nix::unistd::geteuid;
+
+fn status(pid: i32, field: &str) -> Vec<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_server_has_its_own_user_and_its_own_process_group() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    let pid = cluster.server_pid().unwrap();
+    let owner = fs::metadata(data.cluster()).unwrap().uid();
+    assert!(status(pid, "Uid:").iter().all(|uid| *uid == owner.to_string()));
+    if geteuid().is_root() {
+        assert_ne!(owner, 0);
+        assert_eq!(status(pid, "Groups:"), Vec::<String>::new());
+    } else {
+        assert_eq!(owner, geteuid().as_raw());
+    }
+    let group = nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(pid))).unwrap();
+    assert_eq!(group.as_raw(), pid, "a Ctrl-C in the terminal must not reach it");
+
+    let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data.cluster()), 0o700);
+    assert_eq!(mode(&data.cluster().join(".s.PGSQL.5432")), 0o700);
+    assert_eq!(mode(&data.0) & 0o007, 0, "the data folder is closed to others");
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_copy_put_back_by_root_is_given_to_the_database_again() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    cluster.create_database(DATABASE).await.unwrap();
+    put(cluster.endpoint(), 1).await;
+    cluster.stop().await.unwrap();
+    let me = geteuid().as_raw();
+    give(&data.cluster(), me);
+    fs::set_permissions(data.cluster(), Permissions::from_mode(0o755)).unwrap();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+fn give(path: &Path, uid: u32) {
+    lchown(path, Some(uid), None).unwrap();
+    if fs::symlink_metadata(path).unwrap().is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| give(&entry.unwrap().path(), uid));
+    }
+}
+
+#[tokio::test]
+async fn a_folder_the_database_cannot_reach_is_named() {
+    let closed = DataDir::new();
+    fs::create_dir(&closed.0).unwrap();
+    fs::set_permissions(&closed.0, Permissions::from_mode(0o700)).unwrap();
+    let data = DataDir(closed.0.join("deeper/data"));
+    let verdict = check_data_dir(&data.0);
+    if geteuid().is_root() {
+        let error = Cluster::start(data.options()).await.unwrap_err();
+        assert!(matches!(&error, Error::NotPassable { dir, .. } if *dir == closed.0), "{error}");
+        assert!(matches!(verdict, Err(Error::NotPassable { .. })));
+        assert_eq!(fs::metadata(&closed.0).unwrap().mode() & 0o777, 0o700, "what is not the service's is left alone");
+    } else {
+        verdict.unwrap();
+        Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_closed_data_folder_is_opened_for_the_database_alone() {
+    let data = DataDir::new();
+    fs::create_dir(&data.0).unwrap();
+    fs::set_permissions(&data.0, Permissions::from_mode(0o700)).unwrap();
+    check_data_dir(&data.0).unwrap();
+    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    let expected = if geteuid().is_root() { 0o710 } else { 0o700 };
+    assert_eq!(fs::metadata(&data.0).unwrap().mode() & 0o777, expected);
+}

@@ -1,0 +1,210 @@
+//! What is done about services and databases that were killed, and about two that want the same folder.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use common::{DATABASE, DataDir, Service, kept, kill_by_force, put, runs, wait_until};
+use embedded_postgres::{Access, Cluster, Error};
+use sqlx::{Connection, PgConnection};
+
+/// Not a test: the part of the killed service, played by a copy of this program.
+#[tokio::test]
+async fn acts_as_a_service() {
+    common::act_as_a_service().await;
+}
+
+#[tokio::test]
+async fn the_database_of_a_killed_service_is_taken_over() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    let pid = data.pid_file().unwrap();
+    service.kill();
+    assert!(runs(pid), "the database outlives its service");
+
+    let clock = Instant::now();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    eprintln!("taking over: {:?}", clock.elapsed());
+    assert_eq!(cluster.server_pid(), Some(pid));
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+    assert!(!runs(pid), "and is stopped like any other");
+}
+
+#[tokio::test]
+async fn a_database_taken_over_is_supervised_too() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    service.kill();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    kill_by_force(cluster.server_pid().unwrap());
+    wait_for_restart(&cluster, 1).await;
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_left_with_other_settings_is_replaced() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    let pid = data.pid_file().unwrap();
+    service.kill();
+    let mut options = data.options();
+    options.settings.max_connections = 50;
+    let cluster = Cluster::start(options).await.unwrap();
+    assert_ne!(cluster.server_pid(), Some(pid));
+    assert!(!runs(pid));
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_killed_service_and_database_recover_what_was_committed() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    // A connection that is busy when its server dies does not notice, and goes on holding the shared memory.
+    let mut busy = common::connect(&endpoint).await;
+    let endless = "DO $$ DECLARE until timestamptz := clock_timestamp() + interval '60 s'; \
+                   BEGIN WHILE clock_timestamp() < until LOOP END LOOP; END $$";
+    let task = tokio::spawn(async move {
+        let _ = sqlx::raw_sql(endless).execute(&mut busy).await;
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let pid = data.pid_file().unwrap();
+    service.kill();
+    kill_by_force(pid);
+    wait_until("the database is dead", || !runs(pid));
+
+    let clock = Instant::now();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    let took = clock.elapsed();
+    eprintln!("recovery with a busy process left: {took:?}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_database_killed_under_a_live_service_comes_back() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    cluster.create_database(DATABASE).await.unwrap();
+    for round in 1..=2 {
+        put(cluster.endpoint(), round).await;
+        let clock = Instant::now();
+        kill_by_force(cluster.server_pid().unwrap());
+        wait_for_restart(&cluster, u64::from(round.cast_unsigned())).await;
+        eprintln!("restart: {:?}", clock.elapsed());
+    }
+    assert_eq!(kept(cluster.endpoint()).await, [1, 2]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cluster_stopped_while_its_server_restarts_stays_stopped() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    kill_by_force(cluster.server_pid().unwrap());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    cluster.stop().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(Cluster::connect_running(&data.0).await.unwrap(), None);
+    assert!(data.pid_file().is_none_or(|pid| !runs(pid)));
+}
+
+#[tokio::test]
+async fn without_supervision_a_killed_database_stays_down() {
+    let data = DataDir::new();
+    let mut options = data.options();
+    options.supervise = false;
+    let cluster = Cluster::start(options).await.unwrap();
+    kill_by_force(cluster.server_pid().unwrap());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!((cluster.server_pid(), cluster.restarts()), (None, 0));
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stale_process_number_does_not_block_a_start() {
+    let data = DataDir::new();
+    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    // Dead, given to another program (this one, and the first of all), and damaged.
+    for first_line in [i32::MAX.to_string(), std::process::id().to_string(), "1".to_owned(), String::new()] {
+        let dir = data.cluster();
+        let text = format!("{first_line}\n{0}\n1700000000\n5432\n{0}\n\n  1 2\nready   \n", dir.display());
+        fs::write(dir.join("postmaster.pid"), &text).unwrap();
+        fs::write(dir.join(".s.PGSQL.5432.lock"), &text).unwrap();
+        fs::write(dir.join(".s.PGSQL.5432"), "").unwrap();
+        assert_eq!(Cluster::connect_running(&data.0).await.unwrap(), None, "{first_line:?}");
+        Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_second_service_is_refused_but_a_program_may_connect() {
+    let data = DataDir::new();
+    let (service, _) = Service::start(&data).await;
+    let error = Cluster::start(data.options()).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::InUse { holder: Some(pid), .. } if *pid == service.0.id().cast_signed()),
+        "{error}"
+    );
+
+    let access = Cluster::connect_or_start(data.options()).await.unwrap();
+    assert!(matches!(access, Access::Running(_)));
+    put(access.endpoint(), 7).await;
+    let server = data.pid_file().unwrap();
+    access.release().await.unwrap();
+    assert!(runs(server), "a guest does not stop it");
+}
+
+#[tokio::test]
+async fn programs_that_start_together_share_one_database() {
+    let data = DataDir::new();
+    let (one, two) = tokio::join!(Cluster::connect_or_start(data.options()), Cluster::connect_or_start(data.options()));
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert_eq!(one.endpoint(), two.endpoint());
+    let started = [&one, &two].iter().filter(|access| matches!(access, Access::Started(_))).count();
+    assert_eq!(started, 1);
+    let mut connection = PgConnection::connect_with(&two.endpoint().admin_options("postgres")).await.unwrap();
+    connection.ping().await.unwrap();
+    connection.close().await.unwrap();
+    one.release().await.unwrap();
+    two.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_service_killed_while_it_makes_its_database_makes_it_again() {
+    let data = DataDir::new();
+    let mut service = Service::spawn(&data);
+    let beginning = || {
+        fs::read_dir(&data.0).is_ok_and(|mut all| {
+            all.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("postgres.new-")))
+        })
+    };
+    wait_until("initdb works", beginning);
+    std::thread::sleep(Duration::from_millis(100));
+    service.kill();
+    assert!(!data.cluster().exists());
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    cluster.create_database(DATABASE).await.unwrap();
+    put(cluster.endpoint(), 1).await;
+    cluster.stop().await.unwrap();
+}
+
+async fn wait_for_restart(cluster: &Cluster, times: u64) {
+    let start = Instant::now();
+    while cluster.restarts() < times {
+        assert!(start.elapsed() < Duration::from_secs(30), "it does not come back");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
