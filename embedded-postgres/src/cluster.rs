@@ -27,6 +27,7 @@ use crate::{
     server::{Condition, Slot},
     settings::Settings,
     supervise,
+    user::check_data_dir,
 };
 
 /// How to run a cluster.
@@ -87,7 +88,10 @@ impl ClusterOptions {
     /// A cluster for tests: in a fresh folder under the system's temporary one, quick and crash-unsafe
     /// ([`Settings::fast_for_tests`]), and removed at the end.
     pub fn temporary() -> Self {
-        let data_dir = std::env::temp_dir().join(format!("compliance-test-{:016x}", rand::random::<u64>()));
+        let base = std::env::temp_dir();
+        // Root's own temporary folder may be closed to the database's user.
+        let base = if check_data_dir(&base).is_ok() { base } else { PathBuf::from("/tmp") };
+        let data_dir = base.join(format!("compliance-test-{:016x}", rand::random::<u64>()));
         Self { settings: Settings::fast_for_tests(), remove_at_end: true, ..Self::new(data_dir) }
     }
 }

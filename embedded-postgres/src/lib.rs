@@ -33,8 +33,9 @@
 //!
 //! # Started as root
 //!
-//! `PostgreSQL` refuses to run as root, so the cluster then belongs to, and runs as, an unprivileged user. That user must
-//! be able to reach the data folder; see [`check_data_dir`].
+//! `PostgreSQL` refuses to run as root, so the cluster then belongs to, and runs as, another user: its present owner, the
+//! owner of the data folder, or `nobody`, the first of these that is not root. That user must be able to reach the data
+//! folder; see [`check_data_dir`].
 //!
 //! # What can go wrong, and what is done
 //!

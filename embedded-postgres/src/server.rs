@@ -117,8 +117,9 @@ impl Slot {
     pub(crate) async fn end(&self, context: &Context, patience: Duration) -> Result<(), Error> {
         if let Some(pid) = self.pid() {
             end(pid, || self.condition() == Condition::Running, patience).await?;
-            end_members(context).await?;
         }
+        // One that was killed has left some; after a shutdown this is one look.
+        end_members(context).await?;
         self.held().server = None;
         Ok(())
     }

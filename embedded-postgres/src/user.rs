@@ -32,8 +32,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The user for the cluster in `cluster_dir`: the caller; or, when that is root, the cluster's owner, or an
-    /// unprivileged user for one that is yet to be made.
+    /// The user for the cluster in `cluster_dir`: the caller; or, when that is root, the cluster's owner; or, for one that
+    /// is yet to be made, the owner of the data folder, and when that is root as well an unprivileged user.
     pub(crate) fn of(cluster_dir: &Path) -> Result<Self, Error> {
         let me = geteuid();
         let owner = match fs::symlink_metadata(cluster_dir) {
@@ -44,7 +44,10 @@ impl Account {
         if me.is_root() {
             let user = match owner.filter(|owner| !owner.is_root()) {
                 Some(owner) => named(owner)?,
-                None => unprivileged()?,
+                None => match owner_of_parent(cluster_dir) {
+                    Some(user) => user,
+                    None => unprivileged()?,
+                },
             };
             return Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: true });
         }
@@ -154,6 +157,12 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
         Err(Error::NotPassable { dir, .. }) if dir == existing && data_dir.is_dir() && grantable(&dir) => Ok(()),
         other => other,
     }
+}
+
+/// The owner of the folder above, if it is an ordinary user with a name.
+fn owner_of_parent(path: &Path) -> Option<User> {
+    let owner = Uid::from_raw(fs::metadata(path.parent()?).ok()?.uid());
+    if owner.is_root() { None } else { named(owner).ok() }
 }
 
 fn grantable(dir: &Path) -> bool {

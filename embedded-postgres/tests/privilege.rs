@@ -61,7 +61,9 @@ async fn a_copy_put_back_by_root_is_given_to_the_database_again() {
 fn give(path: &Path, uid: u32) {
     lchown(path, Some(uid), None).unwrap();
     if fs::symlink_metadata(path).unwrap().is_dir() {
-        fs::read_dir(path).unwrap().for_each(|entry| give(&entry.unwrap().path(), uid));
+        for entry in fs::read_dir(path).unwrap() {
+            give(&entry.unwrap().path(), uid);
+        }
     }
 }
 
@@ -92,4 +94,22 @@ async fn a_closed_data_folder_is_opened_for_the_database_alone() {
     Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
     let expected = if geteuid().is_root() { 0o710 } else { 0o700 };
     assert_eq!(fs::metadata(&data.0).unwrap().mode() & 0o777, expected);
+}
+
+#[tokio::test]
+async fn root_runs_the_database_as_the_owner_of_the_data_folder() {
+    let data = DataDir::new();
+    fs::create_dir(&data.0).unwrap();
+    fs::set_permissions(&data.0, Permissions::from_mode(0o700)).unwrap();
+    // Every system has this user, and it owns no data folders otherwise.
+    let owner = if geteuid().is_root() {
+        nix::unistd::User::from_name("daemon").unwrap().unwrap().uid.as_raw()
+    } else {
+        geteuid().as_raw()
+    };
+    lchown(&data.0, Some(owner), None).unwrap();
+    check_data_dir(&data.0).unwrap();
+    let cluster = Cluster::start(data.options()).await.unwrap();
+    assert_eq!(status(cluster.server_pid().unwrap(), "Uid:")[1], owner.to_string());
+    cluster.stop().await.unwrap();
 }
