@@ -17,6 +17,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
+    access::Access,
     context::Context,
     endpoint::Endpoint,
     error::Error,
@@ -280,32 +281,5 @@ impl Drop for Cluster {
             slot.signal(Signal::SIGINT);
         }
         slot.abandon();
-    }
-}
-
-/// The way a program got to a cluster: see [`Cluster::connect_or_start`].
-#[derive(Debug)]
-pub enum Access {
-    /// Another process runs it.
-    Running(Endpoint),
-    /// This process has started it and has to stop it.
-    Started(Cluster),
-}
-
-impl Access {
-    /// Where the cluster is reached.
-    pub fn endpoint(&self) -> &Endpoint {
-        match self {
-            Self::Running(endpoint) => endpoint,
-            Self::Started(cluster) => cluster.endpoint(),
-        }
-    }
-
-    /// Stops the cluster if this process started it.
-    pub async fn release(self) -> Result<(), Error> {
-        match self {
-            Self::Running(_) => Ok(()),
-            Self::Started(cluster) => cluster.stop().await,
-        }
     }
 }

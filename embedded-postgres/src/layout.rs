@@ -18,7 +18,11 @@ use nix::{
     fcntl::{Flock, FlockArg},
 };
 
-use crate::{endpoint::PORT, error::Error, user::Account};
+use crate::{
+    endpoint::PORT,
+    error::Error,
+    user::{Account, check_data_dir},
+};
 
 /// The name of the cluster's folder inside the data folder.
 pub(crate) const CLUSTER: &str = "postgres";
@@ -50,6 +54,8 @@ impl Layout {
     /// As [`Layout::of`], making the folder when it is missing, and the way to it passable for `account`.
     pub(crate) fn create(data_dir: &Path) -> Result<(Self, Account), Error> {
         let wanted = absolute(data_dir)?;
+        // Before anything is made in a place that will not do.
+        check_data_dir(&wanted)?;
         let missing: Vec<&Path> = wanted.ancestors().take_while(|dir| !dir.exists()).collect();
         for dir in missing.iter().rev() {
             let mode = if *dir == wanted { 0o700 } else { 0o777 };

@@ -43,8 +43,11 @@
 //! - The database is killed: a supervised cluster starts it again; `PostgreSQL` recovers what was committed.
 //! - A process number left in `postmaster.pid` belongs to nobody or to another program: it is set aside.
 //! - `initdb` was interrupted: the cluster appears under its name only when complete, so it is simply made again.
+//! - All processes of the service's group are told to end (`SIGTERM`) at once: the server keeps its connections until the
+//!   service closes them, but takes no new ones. Better that only the service is told (`KillMode=mixed` in systemd).
 //! - A second service on the same data folder: refused, with the number of the first one's process.
 
+mod access;
 mod cluster;
 mod context;
 mod endpoint;
@@ -62,7 +65,8 @@ mod settings;
 mod supervise;
 mod user;
 
-pub use cluster::{Access, Cluster, ClusterOptions, Timeouts};
+pub use access::Access;
+pub use cluster::{Cluster, ClusterOptions, Timeouts};
 pub use endpoint::{ADMIN_ROLE, Endpoint, SERVICE_ROLE};
 pub use error::Error;
 pub use install::{BIN_DIR_VARIABLE, Installation, OLDEST_MAJOR};

@@ -87,7 +87,7 @@ async fn the_server_is_durable_private_and_as_documented() {
 #[tokio::test]
 async fn a_long_or_unusual_path_is_no_obstacle() {
     for suffix in ["-".repeat(120), ", with 'a comma\"".to_owned()] {
-        let data = DataDir::under(&std::env::temp_dir(), &suffix);
+        let data = DataDir::ending_in(&suffix);
         let cluster = Cluster::start(data.options()).await.unwrap();
         let socket_dir = cluster.endpoint().socket_dir().to_owned();
         assert!(!socket_dir.starts_with(&data.0));

@@ -78,6 +78,7 @@ async fn a_folder_the_database_cannot_reach_is_named() {
         let error = Cluster::start(data.options()).await.unwrap_err();
         assert!(matches!(&error, Error::NotPassable { dir, .. } if *dir == closed.0), "{error}");
         assert!(matches!(verdict, Err(Error::NotPassable { .. })));
+        assert!(!closed.0.join("deeper").exists(), "nothing was begun");
         assert_eq!(fs::metadata(&closed.0).unwrap().mode() & 0o777, 0o700, "what is not the service's is left alone");
     } else {
         verdict.unwrap();

@@ -4,7 +4,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -27,11 +27,13 @@ pub struct DataDir(pub PathBuf);
 
 impl DataDir {
     pub fn new() -> Self {
-        Self::under(&std::env::temp_dir(), "")
+        Self::ending_in("")
     }
 
-    pub fn under(parent: &Path, suffix: &str) -> Self {
-        Self(parent.join(format!("compliance-pg-test-{:08x}{suffix}", rand::random::<u32>())))
+    pub fn ending_in(suffix: &str) -> Self {
+        // Where temporary clusters live, the database's user can get, even when this is root with a folder of its own.
+        let temporary = ClusterOptions::temporary().data_dir;
+        Self(temporary.parent().unwrap().join(format!("compliance-pg-test-{:08x}{suffix}", rand::random::<u32>())))
     }
 
     /// The options of a service on it, which is durable, as killing it is what the tests do.
