@@ -1,1 +1,22 @@
-//! Placeholder.
+//! The core of the Affiliate Compliance Service: a tonic service that implements every operation over PostgreSQL.
+//!
+//! A request passes [`serve`]'s stack (panics, overload, request log, deadline), [`access`] (token, scope, rate
+//! limit), its resource's `service` (rules) and `store` (one SQL statement). Whoever wants the service in its own
+//! process calls [`Core::service`]; the network is served by [`Core::serve`].
+
+pub mod access;
+mod affiliates;
+mod cases;
+pub mod config;
+pub mod database;
+mod error;
+mod gather;
+mod health;
+mod lists;
+mod requests;
+mod rows;
+pub mod serve;
+mod urls;
+mod vocabulary;
+
+pub use serve::{Core, CoreService};

@@ -1,0 +1,40 @@
+-- Incidents grouped for an affiliate.
+
+create sequence compliance_cases_id_seq;
+create sequence incidents_id_seq;
+
+create table compliance_cases (
+    company_id bigint not null,
+    id bigint not null default nextval('compliance_cases_id_seq'),
+    affiliate_id bigint not null,
+    case_worker text,
+    tags text[] not null default '{}',
+    case_status_id integer not null default 1, -- New
+    sub_status_id integer,
+    submitter text,
+    notice_status_id integer,
+    risk_level_id integer,
+    case_country smallint, -- ISO 3166-1 numeric
+    sub_affiliate_id text,
+    created_date timestamptz not null default date_trunc('second', now()),
+    reviewed_date timestamptz,
+    resolved_date timestamptz,
+    first_action_date timestamptz,
+    flagged_date timestamptz,
+    follow_up_date timestamptz,
+    closed_date timestamptz,
+    last_updated_date timestamptz,
+    request_id text collate "C", -- what the opener called the request: a retry of it opens no second case
+    constraint compliance_cases_pkey primary key (company_id, id) include (case_status_id, created_date),
+    constraint compliance_cases_request_id_key unique (company_id, request_id),
+    constraint compliance_cases_affiliate_fkey foreign key (company_id, affiliate_id)
+        references affiliates (company_id, id),
+    constraint compliance_cases_company_id_check check (company_id > 0)
+);
+
+alter sequence compliance_cases_id_seq owned by compliance_cases.id;
+
+create index compliance_cases_created_date_idx
+    on compliance_cases (company_id, created_date, id) include (case_status_id);
+create index compliance_cases_affiliate_idx
+    on compliance_cases (company_id, affiliate_id, id) include (case_status_id, created_date);

@@ -1,0 +1,143 @@
+//! The rate limit of a company: GCRA, one key a company.
+
+use std::{num::NonZeroU32, str::FromStr, time::Duration};
+
+use compliance_api::error::{Error, Reason};
+use governor::{
+    Quota, RateLimiter,
+    clock::{Clock as _, DefaultClock},
+    middleware::StateInformationMiddleware,
+    state::keyed::DashMapStateStore,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Requests of a company that are let through, at most.
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+/// Requests that could be made right now.
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+/// Seconds until the whole limit is there again.
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// How many requests a company may make: `N/s`, `N/m` or `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateLimit {
+    /// As many as it likes.
+    Off,
+    /// So many within so long, all at once if need be.
+    Limited {
+        /// Requests.
+        requests: NonZeroU32,
+        /// Window.
+        window: Duration,
+    },
+}
+
+/// The text is no rate limit.
+#[derive(Debug, thiserror::Error)]
+#[error("a rate limit is N/s, N/m or off, with N from 1 to 4294967295")]
+pub struct RateLimitError;
+
+impl FromStr for RateLimit {
+    type Err = RateLimitError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        let (requests, window) = match text.split_once('/').ok_or(RateLimitError)? {
+            (requests, "s") => (requests, Duration::from_secs(1)),
+            (requests, "m") => (requests, Duration::from_secs(60)),
+            _ => return Err(RateLimitError),
+        };
+        let requests = requests.parse().map_err(|_| RateLimitError)?;
+        Ok(Self::Limited { requests, window })
+    }
+}
+
+/// Counts the requests of each company.
+pub(crate) struct Limiter {
+    requests: u32,
+    window: Duration,
+    companies: RateLimiter<i64, DashMapStateStore<i64>, DefaultClock, StateInformationMiddleware>,
+}
+
+/// What a company has left, as headers of its answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    limit: u32,
+    remaining: u32,
+    reset: u64,
+}
+
+impl Limiter {
+    /// `None` when there is no limit.
+    pub(crate) fn new(limit: RateLimit) -> Option<Self> {
+        let RateLimit::Limited { requests, window } = limit else { return None };
+        let quota = if window.as_secs() == 1 { Quota::per_second(requests) } else { Quota::per_minute(requests) };
+        let companies = RateLimiter::dashmap(quota).with_middleware();
+        Some(Self { requests: requests.get(), window, companies })
+    }
+
+    /// Counts one request.
+    pub(crate) fn count(&self, company_id: i64) -> Result<Standing, (Standing, Error)> {
+        match self.companies.check_key(&company_id) {
+            Ok(state) => {
+                let remaining = state.remaining_burst_capacity();
+                Ok(Standing { limit: self.requests, remaining, reset: self.seconds_to_refill(remaining) })
+            }
+            Err(until) => {
+                let wait = until.wait_time_from(self.companies.clock().now());
+                // Whole seconds, so that who waits as told is let through.
+                let wait = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
+                    .max(Duration::from_secs(1));
+                let standing = Standing { limit: self.requests, remaining: 0, reset: self.seconds_to_refill(0) };
+                let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.");
+                Err((standing, error.retry_after(wait).with("company_id", company_id).with("limit", self.requests)))
+            }
+        }
+    }
+
+    /// Forgets companies that have their whole limit.
+    pub(crate) fn sweep(&self) {
+        self.companies.retain_recent();
+    }
+
+    fn seconds_to_refill(&self, remaining: u32) -> u64 {
+        let used = f64::from(self.requests.saturating_sub(remaining)) / f64::from(self.requests);
+        (used * self.window.as_secs_f64()).ceil() as u64
+    }
+}
+
+impl Standing {
+    /// Writes the headers.
+    pub(crate) fn write(self, headers: &mut HeaderMap) {
+        headers.insert(LIMIT, HeaderValue::from(self.limit));
+        headers.insert(REMAINING, HeaderValue::from(self.remaining));
+        headers.insert(RESET, HeaderValue::from(self.reset));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limiter, RateLimit};
+
+    #[test]
+    fn limits_are_written_as_documented() {
+        assert_eq!("off".parse::<RateLimit>().unwrap(), RateLimit::Off);
+        assert!(matches!("5/s".parse().unwrap(), RateLimit::Limited { requests, window }
+            if requests.get() == 5 && window.as_secs() == 1));
+        assert!(matches!("5/m".parse().unwrap(), RateLimit::Limited { window, .. } if window.as_secs() == 60));
+        for wrong in ["", "5", "0/s", "-1/s", "5/h", "5 / s", "on"] {
+            assert!(wrong.parse::<RateLimit>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn one_company_does_not_use_up_the_limit_of_another() {
+        let limiter = Limiter::new("2/m".parse().unwrap()).unwrap();
+        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok());
+        let (_, error) = limiter.count(1).unwrap_err();
+        assert!(error.retry_after.is_some_and(|wait| (1..=31).contains(&wait.as_secs())), "{error:?}");
+        assert!(limiter.count(2).is_ok());
+    }
+}

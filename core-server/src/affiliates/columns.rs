@@ -1,0 +1,114 @@
+//! The columns of an affiliate: one for each field that is written, of the same name, in the same order.
+
+use compliance_api::{
+    country,
+    rules::start_date,
+    text_record::TextRecord as _,
+    v1::{Affiliate, AffiliateInput},
+};
+use sqlx::{Row as _, postgres::PgRow};
+
+/// The columns that hold an affiliate's fields. Each is written through a `text[]` parameter.
+pub(super) const COLUMNS: &[&str] = AffiliateInput::FIELDS;
+
+/// `column::type`, for columns that are no text.
+fn cast(column: &str) -> &'static str {
+    match column {
+        "country" => "::smallint",
+        "start_date" => "::date",
+        _ => "",
+    }
+}
+
+/// `unnest` of one `text[]` parameter a column, numbered from `first`: `$2::text[], $3::text[], …`.
+pub(super) fn arrays(first: usize) -> String {
+    let arrays: Vec<String> = (first..first + COLUMNS.len()).map(|number| format!("${number}::text[]")).collect();
+    arrays.join(", ")
+}
+
+/// The columns' names, separated by commas.
+pub(super) fn names() -> String {
+    COLUMNS.join(", ")
+}
+
+/// The values of the columns as they stand in a relation of texts, each as its column's type.
+pub(super) fn values(relation: &str) -> String {
+    let values: Vec<String> = COLUMNS.iter().map(|column| format!("{relation}.{column}{}", cast(column))).collect();
+    values.join(", ")
+}
+
+/// `column = new value if its bit of the mask is set, else what it was`, for every column.
+pub(super) fn assignments(mask: &str, new: &str, old: &str) -> String {
+    let assignments: Vec<String> = COLUMNS
+        .iter()
+        .enumerate()
+        .map(|(bit, column)| {
+            let cast = cast(column);
+            let set = 1_i64 << bit;
+            format!("{column} = case when {mask} & {set} <> 0 then {new}.{column}{cast} else {old}.{column} end")
+        })
+        .collect();
+    assignments.join(", ")
+}
+
+/// The values of one column for many affiliates, as the column's parameter. A column that none of them has is empty:
+/// `unnest` fills it with nulls, and nothing is sent.
+pub(super) fn array<'a>(position: usize, affiliates: impl Iterator<Item = &'a AffiliateInput>) -> Vec<Option<String>> {
+    let values: Vec<Option<String>> = affiliates.map(|affiliate| value(position, affiliate)).collect();
+    if values.iter().all(Option::is_none) { Vec::new() } else { values }
+}
+
+/// The value of one column: empty is null, a country its numeric code, a date in its one form.
+fn value(position: usize, affiliate: &AffiliateInput) -> Option<String> {
+    let text = affiliate.text(position).filter(|text| !text.is_empty())?;
+    match COLUMNS.get(position).copied() {
+        Some("country") => country::numeric(text).map(|code| code.to_string()),
+        Some("start_date") => start_date(text),
+        _ => Some(text.to_owned()),
+    }
+}
+
+/// What is selected to read an affiliate from the alias `a`; [`read`] takes it from the column `first` on.
+pub(super) fn selection() -> String {
+    let mut selection = String::from("a.company_id, a.id, a.country");
+    for field in Affiliate::FIELDS {
+        selection.push_str(", a.");
+        selection.push_str(match *field {
+            "distributor_name" => "affiliate_name",
+            "client_distributor_id" => "client_affiliate_id",
+            "distributor_status" => "status",
+            "start_date" => "start_date::text",
+            other => other,
+        });
+    }
+    selection
+}
+
+/// Reads a row of [`selection`].
+pub(super) fn read(row: &PgRow) -> Result<Affiliate, sqlx::Error> {
+    let country: Option<i16> = row.try_get_unchecked(2)?;
+    let mut affiliate = Affiliate {
+        client_id: row.try_get_unchecked(0)?,
+        id: row.try_get_unchecked(1)?,
+        country: country.map(i32::from),
+        ..Affiliate::default()
+    };
+    for position in 0..Affiliate::FIELDS.len() {
+        affiliate.set_text(position, row.try_get_unchecked(position + 3)?);
+    }
+    Ok(affiliate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_that_is_written_is_read() {
+        let read = Affiliate::FIELDS.len() + 1; // and the country, as a number
+        assert_eq!(COLUMNS.len(), read);
+        assert_eq!(selection().matches(", ").count(), read + 1);
+        // The mask of an update has a bit for each.
+        assert!(COLUMNS.len() < 63);
+    }
+}

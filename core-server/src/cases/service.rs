@@ -1,0 +1,66 @@
+//! `ComplianceCaseService`: who asks, and whether the request holds what it must.
+
+use compliance_api::{
+    error::Error,
+    v1::{
+        BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
+        ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
+    },
+};
+use sqlx::PgPool;
+use tonic::{Request, Response, Status};
+
+use super::list;
+use crate::{
+    access::Caller,
+    gather::Gather,
+    lists::PageQuery,
+    requests::{check_ids, valid},
+};
+
+/// The service.
+pub(crate) struct ComplianceCases {
+    pool: PgPool,
+    single: Gather<ComplianceCase>,
+}
+
+impl ComplianceCases {
+    pub(crate) fn new(pool: &PgPool) -> Self {
+        Self { pool: pool.clone(), single: list::gather(pool) }
+    }
+}
+
+#[tonic::async_trait]
+impl ComplianceCaseService for ComplianceCases {
+    async fn list_compliance_cases(
+        &self,
+        request: Request<ListComplianceCasesRequest>,
+    ) -> Result<Response<ListComplianceCasesResponse>, Status> {
+        let company_id = Caller::of(&request)?.company_id;
+        let request = request.into_inner();
+        valid(&request)?;
+        let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
+        let page = list::page(&self.pool, company_id, &request, query).await?;
+        Ok(Response::new(ListComplianceCasesResponse { cases: page.records, meta: Some(query.meta(page.total)) }))
+    }
+
+    async fn get_compliance_case(
+        &self,
+        request: Request<GetComplianceCaseRequest>,
+    ) -> Result<Response<ComplianceCase>, Status> {
+        let company_id = Caller::of(&request)?.company_id;
+        let id = request.into_inner().case_id;
+        let found = self.single.get(company_id, id).await?;
+        Ok(Response::new(found.ok_or_else(|| Error::case_not_found(id))?))
+    }
+
+    async fn batch_get_compliance_cases(
+        &self,
+        request: Request<BatchGetComplianceCasesRequest>,
+    ) -> Result<Response<BatchGetComplianceCasesResponse>, Status> {
+        let company_id = Caller::of(&request)?.company_id;
+        let ids = check_ids(request.into_inner().ids)?;
+        let cases = list::by_ids(&self.pool, company_id, &ids).await?;
+        Ok(Response::new(BatchGetComplianceCasesResponse { cases }))
+    }
+}

@@ -1,0 +1,111 @@
+//! Connections to PostgreSQL, and the schema.
+
+use std::{collections::HashSet, str::FromStr as _, time::Duration};
+
+use sqlx::{
+    PgPool,
+    migrate::Migrator,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+use crate::error::is_disconnected;
+
+/// The schema's history.
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// How long a request waits for a connection: well below its deadline, so that a full pool is told as such.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the first connection may take at start.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why the database cannot be used. The messages are for operators and hold no password.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum DatabaseError {
+    #[error("the database URL is not one: {0}")]
+    Url(String),
+    #[error("cannot connect to the database {database} at {host}: {source}")]
+    Connect { host: String, database: String, source: sqlx::Error },
+    #[error("cannot bring the database's schema up to date: {0}")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    #[error("cannot read the database's schema history: {0}")]
+    History(sqlx::Error),
+    #[error(
+        "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
+    )]
+    NotMigrated { missing: usize, total: usize },
+}
+
+/// Reads a `postgres://` URL.
+pub fn options(url: &str) -> Result<PgConnectOptions, DatabaseError> {
+    PgConnectOptions::from_str(url).map_err(|error| DatabaseError::Url(error.to_string()))
+}
+
+/// Opens a pool of connections and makes sure that the database answers.
+pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPool, DatabaseError> {
+    let (host, database) = (options.get_host().to_owned(), options.get_database().unwrap_or("").to_owned());
+    let pool = PgPoolOptions::new()
+        .max_connections(connections)
+        .min_connections(1)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        // A ping is a round trip for every statement; reads are sent again on a dead connection instead.
+        .test_before_acquire(false)
+        .idle_timeout(Duration::from_secs(600))
+        .max_lifetime(Duration::from_secs(3600))
+        .connect_lazy_with(session(options));
+    let first = tokio::time::timeout(START_TIMEOUT, pool.acquire()).await;
+    match first.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+        Ok(_) => Ok(pool),
+        Err(source) => Err(DatabaseError::Connect { host, database, source }),
+    }
+}
+
+/// What every session of ours is set to.
+fn session(options: PgConnectOptions) -> PgConnectOptions {
+    options
+        .application_name("affiliate-compliance")
+        // More than the service has statements, so that each is prepared once a connection.
+        .statement_cache_capacity(512)
+        .options([
+            ("timezone", "UTC"),
+            ("statement_timeout", "60s"),
+            ("idle_in_transaction_session_timeout", "60s"),
+            // The statements are made for one plan each; planning them anew would cost more than running them.
+            ("plan_cache_mode", "force_generic_plan"),
+            ("jit", "off"),
+            ("max_parallel_workers_per_gather", "0"),
+        ])
+}
+
+/// Brings the schema up to date.
+pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
+    Ok(MIGRATIONS.run(pool).await?)
+}
+
+/// Refuses a database whose schema is not up to date.
+pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
+    let table: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
+        .fetch_one(pool)
+        .await
+        .map_err(DatabaseError::History)?;
+    let done: HashSet<i64> = match table {
+        Some(_) => sqlx::query_scalar("select version from _sqlx_migrations where success")
+            .fetch_all(pool)
+            .await
+            .map_err(DatabaseError::History)?
+            .into_iter()
+            .collect(),
+        None => HashSet::new(),
+    };
+    let (total, missing) =
+        (MIGRATIONS.iter().count(), MIGRATIONS.iter().filter(|step| !done.contains(&step.version)).count());
+    if missing > 0 { Err(DatabaseError::NotMigrated { missing, total }) } else { Ok(()) }
+}
+
+/// Runs a read, and once more when its connection turns out to be dead. A read has no effect that could happen twice.
+pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
+    match run().await {
+        Err(error) if is_disconnected(&error) => run().await,
+        result => result,
+    }
+}

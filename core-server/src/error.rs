@@ -1,0 +1,55 @@
+//! What becomes of a failure of the database: its text goes to the log, its meaning to the caller.
+
+use compliance_api::error::Error;
+
+/// What a caller learns of a failure of the database.
+pub(crate) fn from_database(error: &sqlx::Error) -> Error {
+    match error {
+        sqlx::Error::PoolTimedOut => {
+            tracing::warn!("no database connection became free in time");
+            Error::database_unavailable()
+        }
+        sqlx::Error::Database(database) => match database.code().as_deref() {
+            // query_canceled: the statement's time was up.
+            Some("57014") => Error::deadline_exceeded(),
+            Some(code) if is_unavailable(code) => {
+                tracing::warn!(code, "the database cannot serve: {error}");
+                Error::database_unavailable()
+            }
+            code => {
+                tracing::error!(code, constraint = database.constraint(), "the database refused a statement: {error}");
+                Error::internal()
+            }
+        },
+        error if is_disconnected(error) => {
+            tracing::warn!("the database cannot be reached: {error}");
+            Error::database_unavailable()
+        }
+        error => {
+            tracing::error!("the database's answer was not understood: {error}");
+            Error::internal()
+        }
+    }
+}
+
+/// Whether the connection was lost before or while the statement ran: a read may simply be sent again.
+pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Protocol(_) => true,
+        sqlx::Error::Database(database) => database.code().as_deref().is_some_and(is_unavailable),
+        _ => false,
+    }
+}
+
+/// Whether two statements got in each other's way, so that this one may be run again: deadlock_detected,
+/// serialization_failure, or a unique key that another writer took meanwhile.
+pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(database) = error else { return false };
+    matches!(database.code().as_deref(), Some("40P01" | "40001" | "23505"))
+}
+
+/// SQLSTATEs of a server that is away, going away or full: class 08, 57P0x and 53300.
+fn is_unavailable(code: &str) -> bool {
+    code.starts_with("08") || code.starts_with("57P0") || code == "53300"
+}

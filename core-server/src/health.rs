@@ -1,0 +1,31 @@
+//! `grpc.health.v1`: serving means that the database answers.
+
+use std::time::Duration;
+
+use sqlx::PgPool;
+use tonic_health::{ServingStatus, server::HealthReporter};
+
+/// How often the database is asked.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How long it may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Keeps the health of the service as a whole (the empty name) up to date until the task is dropped.
+pub(crate) async fn watch(pool: PgPool, reporter: HealthReporter) {
+    let mut serving = None;
+    loop {
+        let answer = tokio::time::timeout(TIMEOUT, sqlx::query("select 1").execute(&pool)).await;
+        let answers = matches!(answer, Ok(Ok(_)));
+        if serving != Some(answers) {
+            if serving.is_some() && answers {
+                tracing::info!("the database answers again");
+            } else if !answers {
+                tracing::warn!("the database does not answer");
+            }
+            let status = if answers { ServingStatus::Serving } else { ServingStatus::NotServing };
+            reporter.set_service_status("", status).await;
+            serving = Some(answers);
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}

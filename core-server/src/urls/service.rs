@@ -1,0 +1,78 @@
+//! `ComplianceUrlService`: who asks, and whether the request holds what it must.
+
+use compliance_api::{
+    error::Error,
+    v1::{
+        AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest,
+        BatchGetComplianceUrlsResponse, ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest,
+        ListComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
+    },
+};
+use sqlx::PgPool;
+use tonic::{Request, Response, Status};
+
+use super::{add, list};
+use crate::{
+    access::Caller,
+    gather::Gather,
+    lists::PageQuery,
+    requests::{check_ids, valid},
+};
+
+/// The service.
+pub(crate) struct ComplianceUrls {
+    pool: PgPool,
+    single: Gather<ComplianceUrl>,
+}
+
+impl ComplianceUrls {
+    pub(crate) fn new(pool: &PgPool) -> Self {
+        Self { pool: pool.clone(), single: list::gather(pool) }
+    }
+}
+
+#[tonic::async_trait]
+impl ComplianceUrlService for ComplianceUrls {
+    async fn list_compliance_urls(
+        &self,
+        request: Request<ListComplianceUrlsRequest>,
+    ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
+        let company_id = Caller::of(&request)?.company_id;
+        let request = request.into_inner();
+        valid(&request)?;
+        let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
+        let page = list::page(&self.pool, company_id, &request, query).await?;
+        Ok(Response::new(ListComplianceUrlsResponse { urls: page.records, meta: Some(query.meta(page.total)) }))
+    }
+
+    async fn get_compliance_url(
+        &self,
+        request: Request<GetComplianceUrlRequest>,
+    ) -> Result<Response<ComplianceUrl>, Status> {
+        let company_id = Caller::of(&request)?.company_id;
+        let id = request.into_inner().id;
+        let found = self.single.get(company_id, id).await?;
+        Ok(Response::new(found.ok_or_else(|| Error::url_not_found(id))?))
+    }
+
+    async fn batch_get_compliance_urls(
+        &self,
+        request: Request<BatchGetComplianceUrlsRequest>,
+    ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
+        let company_id = Caller::of(&request)?.company_id;
+        let ids = check_ids(request.into_inner().ids)?;
+        let urls = list::by_ids(&self.pool, company_id, &ids).await?;
+        Ok(Response::new(BatchGetComplianceUrlsResponse { urls }))
+    }
+
+    async fn add_compliance_urls(
+        &self,
+        request: Request<AddComplianceUrlsRequest>,
+    ) -> Result<Response<AddComplianceUrlsResponse>, Status> {
+        let company_id = Caller::of(&request)?.company_id;
+        let request = request.into_inner();
+        valid(&request)?;
+        let results = add::add(&self.pool, company_id, request.urls).await?;
+        Ok(Response::new(AddComplianceUrlsResponse { results }))
+    }
+}
