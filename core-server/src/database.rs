@@ -72,6 +72,10 @@ fn session(options: PgConnectOptions) -> PgConnectOptions {
             ("idle_in_transaction_session_timeout", "60s"),
             // The statements are made for one plan each; planning them anew would cost more than running them.
             ("plan_cache_mode", "force_generic_plan"),
+            // Every statement has its index and reads in its order. A planner that does not know the parameters is
+            // otherwise tempted to fetch everything and sort it.
+            ("enable_seqscan", "off"),
+            ("enable_bitmapscan", "off"),
             ("jit", "off"),
             ("max_parallel_workers_per_gather", "0"),
         ])
