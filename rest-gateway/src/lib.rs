@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The axum facade: the documented JSON interface in front of the gRPC service.
+//!
+//! The way of a request: token checked → JSON to message (only what cannot be said as a message is refused here) → one
+//! call of the core, bearer, request ID and deadline forwarded → message to JSON envelope. Rules, limits and data are
+//! the core's, which may run in the same process or on another machine.
+
+mod context;
+mod envelope;
+mod error;
+mod extract;
+mod gateway;
+mod observe;
+mod remote;
+mod router;
+mod routes;
+mod serve;
+mod settings;
+mod stream;
+mod token_args;
+
+pub use remote::{Core, RemoteError, remote};
+pub use router::router;
+pub use serve::serve;
+pub use settings::{GatewayArgs, Settings};
+pub use token_args::TokenArgs;

@@ -41,6 +41,11 @@ impl Violations {
         self.0.sort_by_key(|violation| violation.order);
     }
 
+    /// Drops the faults that `keep` does not want.
+    pub fn retain(&mut self, keep: impl FnMut(&Violation) -> bool) {
+        self.0.retain(keep);
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -1,0 +1,319 @@
+//! Bodies of `POST /affiliates` and `PUT /affiliates/{id}`, single and batch.
+
+use std::marker::PhantomData;
+
+use compliance_api::{
+    error::Error,
+    rules::{self, Violations},
+    text_record::TextRecord as _,
+    v1::{
+        AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
+        CreateAffiliateRequest, UpdateAffiliateRequest,
+    },
+};
+use prost_types::FieldMask;
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
+
+use super::{
+    Form,
+    faults::{Faults, Unreadable},
+    json::{Integer, IntegerShape, Key, Read, Shape, Text, TextShape, read},
+    path::PathId,
+};
+
+const LIST: &str = "affiliates";
+const FIELDS: &[&str] = AffiliateInput::FIELDS;
+// One bit a field tells which were sent and which were of the wrong type.
+const _: () = assert!(FIELDS.len() <= 64);
+
+/// What a `POST` asks for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Create {
+    One(Box<CreateAffiliateRequest>),
+    Batch(BatchCreateAffiliatesRequest),
+}
+
+/// What a `PUT` asks for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Update {
+    One(Box<UpdateAffiliateRequest>),
+    Batch(BatchUpdateAffiliatesRequest),
+}
+
+impl Form for Create {
+    fn faults(&self) -> Violations {
+        match self {
+            Self::One(request) => rules::check(&**request),
+            Self::Batch(request) => rules::check(request),
+        }
+    }
+}
+
+impl Form for Update {
+    fn faults(&self) -> Violations {
+        match self {
+            Self::One(request) => rules::check(&**request),
+            Self::Batch(request) => rules::check(request),
+        }
+    }
+}
+
+/// Reads the body of a `POST`. Its records may take `memory` bytes.
+pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
+    let Document { top, list, mut faults } = document::<AffiliateInput>(body, memory)?;
+    if let Some(affiliates) = list {
+        return faults.or(BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
+    }
+    top.tell_faults("", 0, &mut faults);
+    faults.or(CreateAffiliateRequest { affiliate: Some(top.into()) }).map(|request| Create::One(Box::new(request)))
+}
+
+/// Reads the body of a `PUT` to `path`. Its records may take `memory` bytes.
+pub(crate) fn update(body: &[u8], path: &PathId, memory: usize) -> Result<Update, Error> {
+    let Document { top, list, mut faults } = document::<AffiliateUpdate>(body, memory)?;
+    let update = if let Some(affiliates) = list {
+        let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };
+        faults.or(request).map(Update::Batch)
+    } else {
+        top.tell_faults("", 0, &mut faults);
+        // A path that holds no number at all has nothing to compare with: it is unknown, which is told below.
+        if let (Integer::Is(id), Some(number)) = (top.id, path.number)
+            && id != number
+        {
+            faults.push("id".to_owned(), 0, 1, |label| format!("The {label} field must match the ID in the URL."));
+        }
+        faults.or(UpdateAffiliateRequest { update: Some(top.into()) }).map(|request| Update::One(Box::new(request)))
+    }?;
+    if path.possible().is_some() {
+        return Ok(update);
+    }
+    // No record can have this ID, so the core is not asked for one; what is wrong with the body comes first.
+    let faults = update.faults();
+    Err(if faults.is_empty() { Error::affiliate_not_found(&path.text) } else { Error::invalid(faults) })
+}
+
+/// What a body holds: the fields of a single record, and the list when there is one.
+struct Document<I> {
+    top: Record,
+    list: Option<Vec<I>>,
+    faults: Faults,
+}
+
+fn document<I: Item>(body: &[u8], memory: usize) -> Result<Document<I>, Unreadable> {
+    let mut overflow = false;
+    let reading = TopShape { most: memory / size_of::<I>(), overflow: &mut overflow, item: PhantomData::<I> };
+    match read(body, reading) {
+        Ok(document) => document.ok_or(Unreadable::NotAnObject),
+        Err(_) if overflow => Err(Unreadable::TooMuch),
+        Err(_) => Err(Unreadable::NotJson),
+    }
+}
+
+/// An element of the list.
+trait Item: From<Record> + Default {
+    /// Whether `id` is one of its keys; else it is an unknown key like any other.
+    const HAS_ID: bool;
+}
+
+impl Item for AffiliateInput {
+    const HAS_ID: bool = false;
+}
+
+impl Item for AffiliateUpdate {
+    const HAS_ID: bool = true;
+}
+
+/// One object, as it was sent.
+#[derive(Default)]
+struct Record {
+    id: Integer,
+    input: AffiliateInput,
+    sent: u64,
+    wrong: u64,
+}
+
+impl From<Record> for AffiliateInput {
+    fn from(record: Record) -> Self {
+        record.input
+    }
+}
+
+impl From<Record> for AffiliateUpdate {
+    fn from(record: Record) -> Self {
+        let sent = FIELDS.iter().enumerate().filter(|(position, _)| record.sent & (1 << position) != 0);
+        let paths = sent.map(|(_, name)| (*name).to_owned()).collect();
+        Self {
+            id: if let Integer::Is(id) = record.id { Some(id) } else { None },
+            affiliate: Some(record.input),
+            update_mask: Some(FieldMask { paths }),
+        }
+    }
+}
+
+impl Record {
+    /// Takes the value of a key; of a key that is sent twice the last value counts.
+    fn set(&mut self, position: usize, value: Text) {
+        let bit = 1 << position;
+        self.sent |= bit;
+        self.wrong &= !bit;
+        let text = match value {
+            Text::Is(text) => Some(text),
+            Text::Null => None,
+            Text::Wrong => {
+                self.wrong |= bit;
+                None
+            }
+        };
+        self.input.set_text(position, text);
+    }
+
+    /// Tells which values are of the wrong type. `prefix` is the path of the object, with its closing dot.
+    fn tell_faults(&self, prefix: &str, item: u32, faults: &mut Faults) {
+        if self.id == Integer::Wrong {
+            faults.push(format!("{prefix}id"), item, 1, |label| format!("The {label} field must be an integer."));
+        }
+        let wrong = (0..FIELDS.len()).filter(|position| self.wrong & (1 << position) != 0);
+        for position in wrong {
+            let path = format!("{prefix}{}", FIELDS[position]);
+            // The fields of the message are numbered in the order of their declaration.
+            faults.push(path, item, position as u32 + 1, |label| format!("The {label} field must be a string."));
+        }
+    }
+}
+
+/// What a key of an object means.
+enum Known {
+    Field(usize),
+    Id,
+    List,
+    Nothing,
+}
+
+/// Finds a key. Objects tend to have their keys in the order of declaration, so the search starts after the last.
+fn key<I: Item>(name: &str, after: usize) -> Known {
+    let found = FIELDS[after..].iter().position(|field| *field == name).map(|position| after + position);
+    match found.or_else(|| FIELDS[..after].iter().position(|field| *field == name)) {
+        Some(position) => Known::Field(position),
+        None if name == "id" && I::HAS_ID => Known::Id,
+        None if name == LIST => Known::List,
+        None => Known::Nothing,
+    }
+}
+
+/// The body itself.
+struct TopShape<'a, I> {
+    most: usize,
+    overflow: &'a mut bool,
+    item: PhantomData<I>,
+}
+
+impl<'de, I: Item> Shape<'de> for TopShape<'_, I> {
+    type Value = Option<Document<I>>;
+
+    fn other(self) -> Self::Value {
+        None
+    }
+
+    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let mut document = Document { top: Record::default(), list: None, faults: Faults::default() };
+        let mut after = 0;
+        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, after)))? {
+            match known {
+                Known::Field(position) => {
+                    document.top.set(position, object.next_value_seed(Read(TextShape))?);
+                    after = position;
+                }
+                Known::Id => document.top.id = object.next_value_seed(Read(IntegerShape))?,
+                Known::List => {
+                    // The last list counts: an earlier one is forgotten with its faults.
+                    document.faults = Faults::default();
+                    let shape = ListShape::<I> {
+                        most: self.most,
+                        overflow: &mut *self.overflow,
+                        faults: &mut document.faults,
+                        items: Vec::new(),
+                    };
+                    document.list = Some(object.next_value_seed(Read(shape))?);
+                }
+                Known::Nothing => {
+                    object.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(Some(document))
+    }
+}
+
+/// The list of a batch.
+struct ListShape<'a, I> {
+    most: usize,
+    overflow: &'a mut bool,
+    faults: &'a mut Faults,
+    items: Vec<I>,
+}
+
+impl<'de, I: Item> Shape<'de> for ListShape<'_, I> {
+    type Value = Vec<I>;
+
+    fn other(self) -> Vec<I> {
+        self.faults.push(LIST.to_owned(), 0, 0, |label| format!("The {label} field must be an array."));
+        Vec::new()
+    }
+
+    fn null(self) -> Vec<I> {
+        Vec::new()
+    }
+
+    fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Vec<I>, A::Error> {
+        while let Some(record) = array.next_element_seed(Read(RecordShape::<I>(PhantomData)))? {
+            let index = self.items.len();
+            if index == self.most {
+                *self.overflow = true;
+                return Err(A::Error::custom("the records take too much memory"));
+            }
+            if let Some(record) = record {
+                if record.wrong != 0 || record.id == Integer::Wrong {
+                    record.tell_faults(&format!("{LIST}.{index}."), index as u32 + 1, self.faults);
+                }
+                self.items.push((*record).into());
+            } else {
+                self.faults.not_an_object(LIST, index);
+                // Those that follow keep their places.
+                self.items.push(I::default());
+            }
+        }
+        Ok(self.items)
+    }
+}
+
+/// An element of the list; `None` when it is no object.
+struct RecordShape<I>(PhantomData<I>);
+
+impl<'de, I: Item> Shape<'de> for RecordShape<I> {
+    type Value = Option<Box<Record>>;
+
+    fn other(self) -> Self::Value {
+        None
+    }
+
+    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let mut record = Box::<Record>::default();
+        let mut after = 0;
+        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, after)))? {
+            match known {
+                Known::Field(position) => {
+                    record.set(position, object.next_value_seed(Read(TextShape))?);
+                    after = position;
+                }
+                Known::Id => record.id = object.next_value_seed(Read(IntegerShape))?,
+                Known::List | Known::Nothing => {
+                    object.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(Some(record))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+use compliance_api::{
+    error::{Error, Reason},
+    v1::{AffiliateInput, AffiliateUpdate},
+};
+
+use super::{Create, PathId, Update};
+
+const MEMORY: usize = 1 << 20;
+
+fn create(body: &str) -> Result<Create, Error> {
+    super::create(body.as_bytes(), MEMORY)
+}
+
+fn update(path: &str, body: &str) -> Result<Update, Error> {
+    super::update(body.as_bytes(), &PathId::of(path), MEMORY)
+}
+
+fn told(error: Error) -> Vec<(String, String)> {
+    error.violations.into_iter().map(|violation| (violation.path, violation.message)).collect()
+}
+
+fn expected(faults: &[(&str, &str)]) -> Vec<(String, String)> {
+    faults.iter().map(|(path, message)| ((*path).to_owned(), (*message).to_owned())).collect()
+}
+
+fn one(body: &str) -> AffiliateInput {
+    match create(body) {
+        Ok(Create::One(request)) => request.affiliate.unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn one_update(path: &str, body: &str) -> AffiliateUpdate {
+    match update(path, body) {
+        Ok(Update::One(request)) => request.update.unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn unknown_keys_are_ignored_and_the_last_of_a_key_counts() {
+    let input =
+        one(r#"{"id":[1],"x":{"y":[[]]},"city":5,"city":"A","zip":"1","zip":null,"notes":"","n\u006ftes":"\u00e9"}"#);
+    let expected = AffiliateInput { city: Some("A".into()), notes: Some("é".into()), ..Default::default() };
+    assert_eq!(input, expected);
+}
+
+#[test]
+fn every_field_has_its_place() {
+    let names = super::FIELDS;
+    let body: serde_json::Map<_, _> =
+        names.iter().rev().map(|name| ((*name).to_owned(), serde_json::json!(format!("value of {name}")))).collect();
+    let input = one(&serde_json::to_string(&body).unwrap());
+    for (position, name) in names.iter().enumerate() {
+        use compliance_api::text_record::TextRecord as _;
+        assert_eq!(input.text(position), Some(format!("value of {name}").as_str()));
+    }
+}
+
+#[test]
+fn faults_of_type_and_of_rules_are_told_together_in_order() {
+    let error =
+        create(r#"{"zip":"12345678901234567","city":5,"affiliate_name":{"a":1},"country":"USA","status":false}"#);
+    let error = error.unwrap_err();
+    assert_eq!(error.message, "The client affiliate id field is required. (and 5 more errors)");
+    let faults = expected(&[
+        ("client_affiliate_id", "The client affiliate id field is required."),
+        ("affiliate_name", "The affiliate name field must be a string."),
+        ("country", "The country field must be 2 characters."),
+        ("city", "The city field must be a string."),
+        ("zip", "The zip field must not be greater than 16 characters."),
+        ("status", "The status field must be a string."),
+    ]);
+    assert_eq!(told(error), faults);
+}
+
+#[test]
+fn a_batch_tells_every_fault_of_every_item() {
+    let good = r#"{"client_affiliate_id":"A","affiliate_name":"B"}"#;
+    let body = format!(r#"{{"affiliates":[{good},7,{{"affiliate_name":[],"city":[[]]}},null,{good}],"city":5}}"#);
+    let faults = expected(&[
+        ("affiliates.1", "The affiliates.1 field must be an object."),
+        ("affiliates.2.client_affiliate_id", "The affiliates.2.client_affiliate_id field is required."),
+        ("affiliates.2.affiliate_name", "The affiliates.2.affiliate_name field must be a string."),
+        ("affiliates.2.city", "The affiliates.2.city field must be a string."),
+        ("affiliates.3", "The affiliates.3 field must be an object."),
+    ]);
+    assert_eq!(told(create(&body).unwrap_err()), faults);
+}
+
+#[test]
+fn the_key_affiliates_selects_the_batch() {
+    for body in [r#"{"affiliates":null}"#, r#"{"affiliates":[]}"#, r#"{"affiliates":5,"affiliates":[]}"#] {
+        assert!(matches!(create(body), Ok(Create::Batch(request)) if request.affiliates.is_empty()), "{body}");
+    }
+    let faults = expected(&[("affiliates", "The affiliates field must be an array.")]);
+    assert_eq!(told(create(r#"{"affiliates":{}}"#).unwrap_err()), faults);
+}
+
+#[test]
+fn an_update_names_what_was_sent() {
+    let update = one_update("7", r#"{"zip":null,"id":7,"city":"","x":1,"city":"A"}"#);
+    assert_eq!(update.id, Some(7));
+    assert_eq!(update.update_mask.unwrap().paths, ["city", "zip"]);
+    assert_eq!(update.affiliate.unwrap(), AffiliateInput { city: Some("A".into()), ..Default::default() });
+    assert_eq!(one_update("7", r#"{"id":7}"#).update_mask.unwrap().paths, [""; 0]);
+}
+
+#[test]
+fn the_id_is_an_integer_equal_to_the_urls() {
+    for (body, message) in [
+        (r#"{"id":8}"#, "The id field must match the ID in the URL."),
+        (r#"{"id":"7"}"#, "The id field must be an integer."),
+        (r#"{"id":7.0}"#, "The id field must be an integer."),
+        (r#"{"id":7e0}"#, "The id field must be an integer."),
+        (r#"{"id":18446744073709551616}"#, "The id field must be an integer."),
+    ] {
+        assert_eq!(told(update("7", body).unwrap_err()), expected(&[("id", message)]), "{body}");
+    }
+    // Only the rules miss what is not there; they are the core's to run.
+    assert_eq!(one_update("7", r#"{"city":"A"}"#).id, None);
+}
+
+#[test]
+fn a_path_that_no_record_can_have_is_unknown_when_the_body_is_good() {
+    for (path, body) in
+        [("abc", r#"{"id":5}"#), ("0", r#"{"id":0}"#), ("-1", r#"{"id":-1}"#), ("x", r#"{"affiliates":[{"id":1}]}"#)]
+    {
+        let error = update(path, body).unwrap_err();
+        assert_eq!(error.reason, Reason::AffiliateNotFound, "{path}");
+        assert!(error.message.contains(path), "{}", error.message);
+    }
+    let faults = expected(&[("id", "The id field is required.")]);
+    assert_eq!(told(update("abc", "{}").unwrap_err()), faults);
+    assert_eq!(update("abc", r#"{"affiliates":[]}"#).unwrap_err().reason, Reason::InvalidFields);
+}
+
+#[test]
+fn what_is_no_object_is_the_bodys_fault() {
+    for body in ["", "{", "{\"city\":1e400}", "{\"city\":\"\\ud800\"}", "{} {}", "{\"city\":\"a\u{1}\"}"] {
+        assert_eq!(told(create(body).unwrap_err()), expected(&[("body", "The body must be valid JSON.")]), "{body}");
+    }
+    for body in ["5", "null", "\"a\"", "[{}]", "true", "1.5"] {
+        let faults = expected(&[("body", "The body must be a JSON object.")]);
+        assert_eq!(told(create(body).unwrap_err()), faults, "{body}");
+    }
+    let deep = "[".repeat(200_000);
+    assert_eq!(told(create(&deep).unwrap_err())[0].0, "body");
+    let within = format!(r#"{{"city":{deep}{}}}"#, "]".repeat(200_000));
+    assert!(told(create(&within).unwrap_err()).contains(&("city".into(), "The city field must be a string.".into())));
+}
+
+#[test]
+fn more_records_than_memory_is_too_much() {
+    let body = format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(10_000));
+    assert_eq!(create(&body).unwrap_err().reason, Reason::BodyTooLarge);
+}

@@ -1,0 +1,112 @@
+//! A core on another machine: a small pool of HTTP/2 connections.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use tonic::{
+    Status,
+    body::Body,
+    transport::{Channel, Endpoint},
+};
+use tower::{BoxError, Service, ServiceExt as _, util::BoxCloneSyncService};
+
+use crate::Settings;
+
+/// The core's gRPC service, in process or across a network: the gateway does not know which.
+pub type Core =
+    BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The address of the core is not one to connect to.
+#[derive(Debug, thiserror::Error)]
+#[error("the core's address {url:?} is not of the form http://host:port")]
+pub struct RemoteError {
+    url: String,
+}
+
+/// The core at `core_url` (`http://host:port`). Connections are made when they are first needed, and anew when they
+/// broke.
+pub fn remote(core_url: &str, settings: &Settings) -> Result<Core, RemoteError> {
+    let wrong = || RemoteError { url: core_url.to_owned() };
+    // Other schemes would be taken for something: a Unix socket, a host without a scheme.
+    if !core_url.starts_with("http://") {
+        return Err(wrong());
+    }
+    let endpoint = Endpoint::from_shared(core_url.to_owned()).map_err(|_| wrong())?;
+    if endpoint.uri().host().is_none_or(str::is_empty) {
+        return Err(wrong());
+    }
+    let endpoint = endpoint
+        .connect_timeout(settings.connect_timeout)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Some(Duration::from_secs(30)))
+        .http2_keep_alive_interval(Duration::from_secs(15))
+        .keep_alive_timeout(Duration::from_secs(10))
+        .keep_alive_while_idle(true)
+        // Lists and batches are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
+        .initial_stream_window_size(1 << 20)
+        .initial_connection_window_size(8 << 20)
+        // Statuses carry their details in headers.
+        .http2_max_header_list_size(16 << 20);
+    let channels = (0..settings.core_connections.max(1)).map(|_| endpoint.connect_lazy()).collect();
+    Ok(Core::new(Pool { channels, next: Arc::default() }))
+}
+
+/// Connections that take turns.
+#[derive(Clone)]
+struct Pool {
+    channels: Arc<[Channel]>,
+    next: Arc<AtomicUsize>,
+}
+
+impl Service<http::Request<Body>> for Pool {
+    type Response = http::Response<Body>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.channels.len();
+        let channel = self.channels[turn].clone();
+        Box::pin(async move { channel.oneshot(request).await.map_err(unreachable_core) })
+    }
+}
+
+/// What the transport tells is that the core cannot be reached, unless the deadline passed.
+fn unreachable_core(error: tonic::transport::Error) -> BoxError {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    let mut text = String::new();
+    while let Some(error) = source {
+        if error.is::<tonic::TimeoutExpired>() {
+            return Status::deadline_exceeded("the deadline passed").into();
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    Status::unavailable(text).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Settings, remote};
+
+    #[tokio::test]
+    async fn an_address_has_a_scheme_and_a_host() {
+        assert!(remote("http://127.0.0.1:50051", &Settings::default()).is_ok());
+        for wrong in ["", "127.0.0.1:50051", "localhost", "https://core:1", "http://", "unix:/tmp/core"] {
+            assert!(remote(wrong, &Settings::default()).is_err(), "{wrong}");
+        }
+    }
+}

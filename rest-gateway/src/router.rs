@@ -1,0 +1,32 @@
+//! Every route on one screen.
+
+use std::sync::Arc;
+
+use axum::{Router, middleware::from_fn, routing::get};
+use compliance_api::token::Verifier;
+
+use crate::{
+    Core, Settings,
+    gateway::Gateway,
+    observe::observe,
+    routes::{affiliates, cases, health, unknown_path, urls, wrong_method},
+};
+
+/// The documented JSON interface in front of a core.
+pub fn router(core: Core, verifier: Arc<Verifier>, settings: &Settings) -> Router {
+    let gateway = Arc::new(Gateway::new(core, verifier, settings.clone()));
+    Router::new()
+        .route("/api/affiliates", get(affiliates::list).post(affiliates::create))
+        .route("/api/affiliates/{id}", get(affiliates::get).put(affiliates::update))
+        .route("/api/urls", get(urls::list).post(urls::add))
+        .route("/api/urls/{id}", get(urls::get))
+        .route("/api/cases", get(cases::list))
+        .route("/api/cases/{id}", get(cases::get))
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::ready))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        // Around everything above, fallbacks included.
+        .layer(from_fn(observe))
+        .with_state(gateway)
+}

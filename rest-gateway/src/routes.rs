@@ -1,0 +1,33 @@
+//! The operations, a file a resource.
+
+pub(crate) mod affiliates;
+pub(crate) mod cases;
+pub(crate) mod health;
+pub(crate) mod urls;
+
+use compliance_api::error::{Error, Reason};
+use http::Method;
+
+use crate::error::Refusal;
+
+/// The texts of successes. Those of refusals are the contract's.
+mod text {
+    pub(super) const AFFILIATES_FOUND: &str = "Affiliates found";
+    pub(super) const AFFILIATE_FOUND: &str = "Affiliate found.";
+    pub(super) const AFFILIATE_CREATED: &str = "Affiliate created successfully.";
+    pub(super) const AFFILIATE_UPDATED: &str = "Affiliate updated successfully.";
+    pub(super) const URLS_FOUND: &str = "URLs found";
+    pub(super) const URL_FOUND: &str = "URL found.";
+    pub(super) const CASES_FOUND: &str = "Cases found";
+    pub(super) const CASE_FOUND: &str = "Case found.";
+}
+
+/// Nothing is served at the path.
+pub(crate) async fn unknown_path() -> Refusal {
+    Error::new(Reason::UnknownPath, "Nothing is served at this path.").into()
+}
+
+/// The path does not take the method.
+pub(crate) async fn wrong_method(method: Method) -> Refusal {
+    Error::new(Reason::MethodNotAllowed, format!("This path does not take the method {method}.")).into()
+}

@@ -1,0 +1,37 @@
+//! `/livez` and `/readyz`, for whoever runs the service.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{body::Body, extract::State, response::Response};
+use http::StatusCode;
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
+
+use crate::{envelope::with_body, error::Rate, gateway::Gateway};
+
+/// How long the core may take to say how it is.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The process runs.
+pub(crate) async fn live() -> Response {
+    with_body(StatusCode::OK, Rate::default(), Body::from(r#"{"status":"ok"}"#))
+}
+
+/// The core answers that it serves.
+pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
+    let mut client = gateway.health.clone();
+    let mut request = tonic::Request::new(HealthCheckRequest { service: String::new() });
+    request.set_timeout(PATIENCE);
+    let serves = match tokio::time::timeout(PATIENCE, client.check(request)).await {
+        Ok(Ok(response)) => response.into_inner().status == i32::from(ServingStatus::Serving),
+        Ok(Err(status)) => {
+            tracing::debug!(code = ?status.code(), message = status.message(), "the core did not tell how it is");
+            false
+        }
+        Err(_) => false,
+    };
+    if serves {
+        with_body(StatusCode::OK, Rate::default(), Body::from(r#"{"status":"ok"}"#))
+    } else {
+        with_body(StatusCode::SERVICE_UNAVAILABLE, Rate::default(), Body::from(r#"{"status":"unavailable"}"#))
+    }
+}

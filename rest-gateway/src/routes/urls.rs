@@ -1,0 +1,62 @@
+//! `/urls`
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    response::Response,
+};
+use compliance_api::{
+    error::Error,
+    v1::{GetComplianceUrlRequest, UrlResult},
+};
+use http::{StatusCode, Uri};
+
+use super::text;
+use crate::{
+    context::Caller,
+    envelope::{Detail, Envelope, answer},
+    error::Refusal,
+    extract::{body::enter, path::PathId, query, urls},
+    gateway::Gateway,
+};
+
+pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
+    let request = match query::urls(uri.query()) {
+        Ok(request) => request,
+        Err(error) => return Err(caller.refuse(&gateway, error).await),
+    };
+    let mut client = gateway.urls.clone();
+    let (page, rate) = caller.call(client.list_compliance_urls(caller.request(request))).await?;
+    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::URLS_FOUND, &page.urls, page.meta)))
+}
+
+pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
+    let path = PathId::of(uri.path());
+    let Some(id) = path.possible() else {
+        return Err(caller.refuse(&gateway, Error::url_not_found(path.text)).await);
+    };
+    let mut client = gateway.urls.clone();
+    let (url, rate) = caller.call(client.get_compliance_url(caller.request(GetComplianceUrlRequest { id }))).await?;
+    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::URL_FOUND, &url, None)))
+}
+
+pub(crate) async fn add(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
+    let entered = enter(&gateway, request).await?;
+    let memory = gateway.settings.message_memory();
+    let parse = move |body: &[u8]| urls::add(body, memory);
+    let request = entered.form(parse).await?;
+    let mut client = gateway.urls.clone();
+    match entered.caller.call(client.add_compliance_urls(entered.caller.request(request))).await {
+        Ok((done, rate)) => Ok(answer(StatusCode::CREATED, rate, &results(&done.results))),
+        Err(refusal) => Err(entered.told_whole(refusal, parse).await),
+    }
+}
+
+fn results(results: &[UrlResult]) -> Vec<Envelope<'_, ()>> {
+    let envelopes = results.iter().map(|result| {
+        let detail = Detail { url_id: result.url_id, msg: &result.msg, ..Detail::default() };
+        Envelope::result(result.code, detail)
+    });
+    envelopes.collect()
+}
