@@ -1,2 +1,27 @@
-//! Placeholder.
-fn main() {}
+//! The `compliance` command: the whole service in one process, and the tools around it.
+
+mod commands;
+mod data_dir;
+mod demo;
+mod failure;
+mod logging;
+mod secret;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::commands::Cli;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = logging::start(&cli.logging).and_then(|()| commands::run(cli));
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            failure::print(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
