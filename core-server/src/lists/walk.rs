@@ -160,15 +160,33 @@ impl List {
     /// Records of the page that stand on this axis.
     fn branch(&self, part: usize, axis: &Axis, descending: bool, ranged: bool, before: &str) -> String {
         let bucket = format!("(select bucket from start{part})");
+        // The walk begins where the page does and ends, at the latest, behind the last bucket that holds a match.
+        let farthest = |aggregate: &str| format!("(select {aggregate}(bucket) from coarse{part} where n > 0)");
         let (bound, order) = match (axis.key, descending) {
-            (Key::Id, true) => (format!("u.id < (({bucket} + 1) << 10)"), "u.id desc".to_owned()),
-            (Key::Id, false) => (format!("u.id >= ({bucket} << 10)"), "u.id asc".to_owned()),
-            (Key::Time(column), true) => {
-                (format!("u.{column} < {}", moment(&format!("({bucket} + 1)"))), format!("u.{column} desc, u.id desc"))
-            }
-            (Key::Time(column), false) => {
-                (format!("u.{column} >= {}", moment(&bucket)), format!("u.{column} asc, u.id asc"))
-            }
+            (Key::Id, true) => (
+                format!("u.id < (({bucket} + 1) << 10) and u.id >= ({} << 15)", farthest("min")),
+                "u.id desc".to_owned(),
+            ),
+            (Key::Id, false) => (
+                format!("u.id >= ({bucket} << 10) and u.id < (({} + 1) << 15)", farthest("max")),
+                "u.id asc".to_owned(),
+            ),
+            (Key::Time(column), true) => (
+                format!(
+                    "u.{column} < {} and u.{column} >= {}",
+                    moment(&format!("({bucket} + 1)")),
+                    moment(&format!("({} << 5)", farthest("min")))
+                ),
+                format!("u.{column} desc, u.id desc"),
+            ),
+            (Key::Time(column), false) => (
+                format!(
+                    "u.{column} >= {} and u.{column} < {}",
+                    moment(&bucket),
+                    moment(&format!("(({} + 1) << 5)", farthest("max")))
+                ),
+                format!("u.{column} asc, u.id asc"),
+            ),
         };
         format!(
             "select u.id, {key} as k, {part} as part from {table} u
