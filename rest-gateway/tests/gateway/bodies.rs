@@ -1,0 +1,134 @@
+//! Bodies of writes: what they become, and how they are refused.
+
+use serde_json::json;
+
+use crate::{fake::Fake, harness::Gateway};
+
+const GOOD: &str = r#"{"client_affiliate_id":"A-1","affiliate_name":"One"}"#;
+const TAKEN: &str = r#"{"client_affiliate_id":"A-2","affiliate_name":"Taken"}"#;
+
+#[tokio::test]
+async fn a_single_create() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    let answer = gateway.post("/api/affiliates", GOOD).await;
+    assert_eq!(answer.status, 201);
+    assert_eq!(
+        answer.text,
+        r#"{"code":"1020","status":"ok","detail":{"affiliate_id":1,"client_affiliate_id":"A-1","msg":"Affiliate created successfully."}}"#
+    );
+    let answer = gateway.post("/api/affiliates", TAKEN).await;
+    assert_eq!(answer.status, 409);
+    assert_eq!(
+        answer.text,
+        r#"{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists."}}"#
+    );
+}
+
+#[tokio::test]
+async fn a_batch_create() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    let answer = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD}]}}"#)).await;
+    assert_eq!(answer.status, 201);
+    let answer = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{TAKEN}]}}"#)).await;
+    assert_eq!(answer.status, 207);
+    assert_eq!(
+        answer.text,
+        r#"[{"code":"1020","status":"ok","detail":{"affiliate_id":1,"client_affiliate_id":"A-1","msg":"Created."}},{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists."}}]"#
+    );
+    let answer = gateway.post("/api/affiliates", r#"{"affiliates":null}"#).await;
+    assert_eq!(answer.status, 422);
+    let message = "The affiliates field is required.";
+    assert_eq!(answer.json(), json!({"message": message, "errors": {"affiliates": [message]}}));
+}
+
+#[tokio::test]
+async fn updates() {
+    let fake = Fake::default();
+    let gateway = Gateway::before(&fake).await;
+    let answer = gateway.put("/api/affiliates/7", r#"{"id":7}"#).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.text,
+        r#"{"code":"1020","status":"ok","detail":{"affiliate_id":7,"msg":"Affiliate updated successfully."}}"#
+    );
+    for (path, body, status) in [
+        ("404", r#"{"id":404,"city":"A"}"#, 404),
+        ("404", r#"{"id":404,"zip":"12345678901234567"}"#, 422),
+        ("7", r#"{"id":8}"#, 422),
+        ("7", "{}", 422),
+        ("abc", "{}", 422),
+        ("abc", r#"{"id":7}"#, 404),
+        ("7", r#"{"affiliates":[{"id":1}]}"#, 200),
+        ("7", r#"{"affiliates":[{"id":1},{"id":404}]}"#, 207),
+        ("7", r#"{"affiliates":[{"city":"A"}]}"#, 422),
+        ("404", r#"{"affiliates":[{"id":1}]}"#, 404),
+        ("abc", r#"{"affiliates":[{"id":1}]}"#, 404),
+        ("abc", r#"{"affiliates":[{}]}"#, 422),
+    ] {
+        let answer = gateway.put(&format!("/api/affiliates/{path}"), body).await;
+        assert_eq!(answer.status, status, "{path} {body}: {}", answer.text);
+    }
+    fake.calls();
+    let answer = gateway.put("/api/affiliates/abc", r#"{"affiliates":[{"id":1}]}"#).await;
+    assert_eq!(answer.json()["detail"]["msg"], "No affiliate was found for the provided affiliate ID abc.");
+    assert_eq!(fake.calls(), ["check_access"]);
+}
+
+#[tokio::test]
+async fn urls() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    let answer = gateway.post("/api/urls", r#"{"urls":[{"url":"http://a/"},{"url":"http://taken/"}]}"#).await;
+    assert_eq!(answer.status, 201);
+    assert_eq!(
+        answer.text,
+        r#"[{"code":"1020","status":"ok","detail":{"url_id":1,"msg":"Added."}},{"code":"1023","status":"error","detail":{"msg":"Skipped."}}]"#
+    );
+    let answer = gateway.post("/api/urls", r#"{"urls":[{"url":"a"},{}]}"#).await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(
+        answer.text,
+        r#"{"message":"The urls.0.url field must be a valid URL. (and 1 more error)","errors":{"urls.0.url":["The urls.0.url field must be a valid URL."],"urls.1":["The urls.1 field must contain entries for: url."]}}"#
+    );
+    let page = gateway.get("/api/urls?per_page=5&page=3").await;
+    assert!(page.text.starts_with(r#"{"code":"1026","status":"ok","detail":{"msg":"URLs found"},"data":[{"id":1,"#));
+    assert!(page.text.ends_with(r#"],"meta":{"total":1,"per_page":5,"current_page":3,"last_page":1}}"#));
+}
+
+#[tokio::test]
+async fn faults_of_type_are_told_with_those_of_the_rules() {
+    let fake = Fake::default();
+    let gateway = Gateway::before(&fake).await;
+    let answer = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{{"city":5}},[]]}}"#)).await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(fake.calls(), ["check_access"]);
+    assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
+    let paths =
+        ["affiliates.1.client_affiliate_id", "affiliates.1.affiliate_name", "affiliates.1.city", "affiliates.2"];
+    let places = paths.map(|path| answer.text.find(&format!(r#""{path}":["#)).unwrap());
+    assert!(places.is_sorted() && answer.paths().len() == paths.len(), "{}", answer.text);
+    let message = answer.json()["message"].as_str().unwrap().to_owned();
+    assert_eq!(message, "The affiliates.1.client_affiliate_id field is required. (and 3 more errors)");
+}
+
+#[tokio::test]
+async fn more_faults_than_a_status_can_carry_are_all_told() {
+    let fake = Fake::default();
+    let gateway = Gateway::before(&fake).await;
+    let body = serde_json::to_string(&json!({ "affiliates": vec![json!({"zip": "1"}); 5000] })).unwrap();
+    let answer = gateway.post("/api/affiliates", body).await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(fake.calls(), ["batch_create_affiliates"]);
+    assert_eq!(answer.paths().len(), 10_000);
+    assert!(answer.text.contains("(and 9999 more errors)"));
+}
+
+#[tokio::test]
+async fn ten_thousand_items_in_one_request() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    let items: Vec<_> = (0..10_000)
+        .map(|item| json!({"client_affiliate_id": item.to_string(), "affiliate_name": "N", "notes": "x".repeat(1000)}))
+        .collect();
+    let answer = gateway.post("/api/affiliates", json!({ "affiliates": items }).to_string()).await;
+    assert_eq!(answer.status, 201);
+    assert_eq!(answer.json().as_array().unwrap().len(), 10_000);
+}

@@ -1,0 +1,136 @@
+//! A core that answers as its IDs and names say, and remembers what it was asked.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use compliance_api::{
+    error::{Error, Reason},
+    rules::{self, Check},
+    v1::{self, Affiliate},
+};
+use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
+
+/// What a list does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// A message of so many records.
+    Records(i64),
+    Fail,
+    Hang,
+}
+
+/// The core.
+#[derive(Clone, Default)]
+pub(crate) struct Fake(pub(crate) Arc<State>);
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) calls: Mutex<Vec<&'static str>>,
+    pub(crate) metadata: Mutex<MetadataMap>,
+    pub(crate) limited: AtomicBool,
+    pub(crate) list: Mutex<Vec<Step>>,
+    /// Messages of lists that were taken from it.
+    pub(crate) taken: Mutex<usize>,
+}
+
+/// Every record has as much text as is usual.
+pub(crate) fn affiliate(id: i64) -> Affiliate {
+    Affiliate { id, client_id: 7, notes: Some("n".repeat(200)), country: Some(840), ..Affiliate::default() }
+}
+
+impl Fake {
+    pub(crate) fn listing(steps: &[Step]) -> Self {
+        let fake = Self::default();
+        *fake.0.list.lock().unwrap() = steps.to_vec();
+        fake
+    }
+
+    pub(crate) fn limit(&self) {
+        self.0.limited.store(true, Ordering::Relaxed);
+    }
+
+    /// What was asked since the last time.
+    pub(crate) fn calls(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.0.calls.lock().unwrap())
+    }
+
+    pub(crate) fn metadata(&self, name: &str) -> Option<String> {
+        let metadata = self.0.metadata.lock().unwrap();
+        metadata.get(name).map(|value| value.to_str().unwrap().to_owned())
+    }
+
+    /// Every service, as the core serves it.
+    pub(crate) fn routes(&self) -> Routes {
+        const MOST: usize = 1 << 30;
+        let (reporter, health) = tonic_health::server::health_reporter();
+        drop(reporter);
+        Routes::new(health)
+            .add_service(v1::access_service_server::AccessServiceServer::new(self.clone()))
+            .add_service(
+                v1::affiliate_service_server::AffiliateServiceServer::new(self.clone()).max_decoding_message_size(MOST),
+            )
+            .add_service(
+                v1::compliance_url_service_server::ComplianceUrlServiceServer::new(self.clone())
+                    .max_decoding_message_size(MOST),
+            )
+            .prepare()
+    }
+
+    /// Notes a call and refuses it as a core would before it looks at the message.
+    pub(crate) fn enter<M>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
+        let (metadata, _, message) = request.into_parts();
+        self.0.calls.lock().unwrap().push(name);
+        *self.0.metadata.lock().unwrap() = metadata;
+        if self.0.limited.load(Ordering::Relaxed) {
+            let error = Error::new(Reason::RateLimited, "Slow down.").retry_after(Duration::from_millis(1200));
+            return Err(bad(error));
+        }
+        Ok(message)
+    }
+
+    /// As [`Self::enter`], and runs the rules.
+    pub(crate) fn enter_checked<M: Check>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
+        let message = self.enter(name, request)?;
+        let violations = rules::check(&message);
+        if violations.is_empty() { Ok(message) } else { Err(bad(Error::invalid(violations))) }
+    }
+
+    /// An affiliate, or what becomes of who asks for it.
+    pub(crate) async fn affiliate(&self, id: i64) -> Result<Affiliate, Status> {
+        match id {
+            404 => Err(bad(Error::affiliate_not_found(id))),
+            500 => panic!("a secret"),
+            501 => Err(Status::internal("a secret of the database")),
+            503 => Err(bad(Error::database_unavailable())),
+            504 => std::future::pending().await,
+            1000.. => {
+                tokio::time::sleep(Duration::from_millis((id - 1000) as u64)).await;
+                Ok(affiliate(id))
+            }
+            _ => Ok(affiliate(id)),
+        }
+    }
+}
+
+fn rate(metadata: &mut MetadataMap) {
+    metadata.insert("x-ratelimit-limit", "1000".parse().unwrap());
+    metadata.insert("x-ratelimit-remaining", "999".parse().unwrap());
+    metadata.insert("x-ratelimit-reset", "1".parse().unwrap());
+}
+
+pub(crate) fn good<M>(message: M) -> Response<M> {
+    let mut response = Response::new(message);
+    rate(response.metadata_mut());
+    response
+}
+
+pub(crate) fn bad(error: Error) -> Status {
+    let mut status = Status::from(error);
+    rate(status.metadata_mut());
+    status
+}

@@ -1,0 +1,185 @@
+//! The services of the made-up core.
+
+use std::{pin::Pin, time::Duration};
+
+use compliance_api::{
+    error::{Error, NAME_EXISTS, ResultCode},
+    v1::{
+        self, AffiliateInput, AffiliateResult, UrlResult, access_service_server::AccessService,
+        affiliate_service_server::AffiliateService, compliance_url_service_server::ComplianceUrlService,
+    },
+};
+use futures::{Stream, StreamExt as _, stream};
+use tonic::{Request, Response, Status, async_trait};
+
+use crate::fake::{Fake, Step, affiliate, bad, good};
+
+/// A name that every company has.
+const TAKEN: &str = "Taken";
+
+fn is_taken(input: &AffiliateInput) -> bool {
+    input.affiliate_name.as_deref() == Some(TAKEN)
+}
+
+#[async_trait]
+impl AccessService for Fake {
+    async fn check_access(
+        &self,
+        request: Request<v1::CheckAccessRequest>,
+    ) -> Result<Response<v1::CheckAccessResponse>, Status> {
+        self.enter("check_access", request)?;
+        Ok(good(v1::CheckAccessResponse { company_id: 7 }))
+    }
+}
+
+#[async_trait]
+impl AffiliateService for Fake {
+    type ListAffiliatesStream = Pin<Box<dyn Stream<Item = Result<v1::ListAffiliatesResponse, Status>> + Send>>;
+
+    async fn list_affiliates(
+        &self,
+        request: Request<v1::ListAffiliatesRequest>,
+    ) -> Result<Response<Self::ListAffiliatesStream>, Status> {
+        self.enter("list_affiliates", request)?;
+        let steps = self.0.list.lock().unwrap().clone();
+        let state = self.0.clone();
+        let messages = stream::iter(steps).scan(0, |next, step| {
+            let first = *next;
+            if let Step::Records(records) = step {
+                *next += records;
+            }
+            std::future::ready(Some((first, step)))
+        });
+        let messages = messages.then(move |(first, step)| {
+            *state.taken.lock().unwrap() += 1;
+            async move {
+                match step {
+                    Step::Records(records) => {
+                        let affiliates = (first..first + records).map(|index| affiliate(index + 1)).collect();
+                        Ok(v1::ListAffiliatesResponse { affiliates })
+                    }
+                    Step::Fail => {
+                        // What was sent before arrives before.
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        Err(bad(Error::database_unavailable()))
+                    }
+                    Step::Hang => std::future::pending().await,
+                }
+            }
+        });
+        Ok(good(Box::pin(messages)))
+    }
+
+    async fn get_affiliate(
+        &self,
+        request: Request<v1::GetAffiliateRequest>,
+    ) -> Result<Response<v1::Affiliate>, Status> {
+        let request = self.enter("get_affiliate", request)?;
+        self.affiliate(request.id).await.map(good)
+    }
+
+    async fn batch_get_affiliates(
+        &self,
+        _: Request<v1::BatchGetAffiliatesRequest>,
+    ) -> Result<Response<v1::BatchGetAffiliatesResponse>, Status> {
+        Err(Status::unimplemented("not used"))
+    }
+
+    async fn create_affiliate(
+        &self,
+        request: Request<v1::CreateAffiliateRequest>,
+    ) -> Result<Response<v1::CreateAffiliateResponse>, Status> {
+        let input = self.enter_checked("create_affiliate", request)?.affiliate.unwrap_or_default();
+        let client_affiliate_id = input.client_affiliate_id.clone().unwrap_or_default();
+        if is_taken(&input) {
+            return Err(bad(Error::affiliate_name_exists(&client_affiliate_id)));
+        }
+        Ok(good(v1::CreateAffiliateResponse { affiliate_id: 1, client_affiliate_id }))
+    }
+
+    async fn batch_create_affiliates(
+        &self,
+        request: Request<v1::BatchCreateAffiliatesRequest>,
+    ) -> Result<Response<v1::BatchCreateAffiliatesResponse>, Status> {
+        let inputs = self.enter_checked("batch_create_affiliates", request)?.affiliates;
+        let result = |(index, input): (usize, AffiliateInput)| {
+            let (code, affiliate_id, msg) = if is_taken(&input) {
+                (ResultCode::Duplicate, None, NAME_EXISTS)
+            } else {
+                (ResultCode::Saved, Some(index as i64 + 1), "Created.")
+            };
+            let client_affiliate_id = input.client_affiliate_id;
+            AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg: msg.to_owned() }
+        };
+        let results = inputs.into_iter().enumerate().map(result).collect();
+        Ok(good(v1::BatchCreateAffiliatesResponse { results }))
+    }
+
+    async fn update_affiliate(
+        &self,
+        request: Request<v1::UpdateAffiliateRequest>,
+    ) -> Result<Response<v1::UpdateAffiliateResponse>, Status> {
+        let update = self.enter_checked("update_affiliate", request)?.update.unwrap_or_default();
+        let affiliate = self.affiliate(update.id()).await?;
+        Ok(good(v1::UpdateAffiliateResponse { affiliate_id: affiliate.id }))
+    }
+
+    async fn batch_update_affiliates(
+        &self,
+        request: Request<v1::BatchUpdateAffiliatesRequest>,
+    ) -> Result<Response<v1::BatchUpdateAffiliatesResponse>, Status> {
+        let request = self.enter_checked("batch_update_affiliates", request)?;
+        self.affiliate(request.anchor_id()).await?;
+        let result = |update: &v1::AffiliateUpdate| {
+            let code = if update.id() == 404 { ResultCode::NotFound } else { ResultCode::Saved };
+            let msg = "Done.".to_owned();
+            AffiliateResult { code: code.into(), affiliate_id: update.id, client_affiliate_id: None, msg }
+        };
+        let results = request.affiliates.iter().map(result).collect();
+        Ok(good(v1::BatchUpdateAffiliatesResponse { results }))
+    }
+}
+
+#[async_trait]
+impl ComplianceUrlService for Fake {
+    async fn list_compliance_urls(
+        &self,
+        request: Request<v1::ListComplianceUrlsRequest>,
+    ) -> Result<Response<v1::ListComplianceUrlsResponse>, Status> {
+        let request = self.enter_checked("list_compliance_urls", request)?;
+        let (per_page, current_page) = (request.per_page.unwrap_or(100) as i32, request.page.unwrap_or(1));
+        let meta = v1::PageMeta { total: 1, per_page, current_page, last_page: 1 };
+        let url = v1::ComplianceUrl { id: 1, url: "http://a/".to_owned(), ..v1::ComplianceUrl::default() };
+        Ok(good(v1::ListComplianceUrlsResponse { urls: vec![url], meta: Some(meta) }))
+    }
+
+    async fn get_compliance_url(
+        &self,
+        request: Request<v1::GetComplianceUrlRequest>,
+    ) -> Result<Response<v1::ComplianceUrl>, Status> {
+        let id = self.enter("get_compliance_url", request)?.id;
+        Err(bad(Error::url_not_found(id)))
+    }
+
+    async fn batch_get_compliance_urls(
+        &self,
+        _: Request<v1::BatchGetComplianceUrlsRequest>,
+    ) -> Result<Response<v1::BatchGetComplianceUrlsResponse>, Status> {
+        Err(Status::unimplemented("not used"))
+    }
+
+    async fn add_compliance_urls(
+        &self,
+        request: Request<v1::AddComplianceUrlsRequest>,
+    ) -> Result<Response<v1::AddComplianceUrlsResponse>, Status> {
+        let urls = self.enter_checked("add_compliance_urls", request)?.urls;
+        let result = |(index, input): (usize, &v1::UrlInput)| match input.url() {
+            "http://taken/" => {
+                UrlResult { code: ResultCode::Duplicate.into(), url_id: None, msg: "Skipped.".to_owned() }
+            }
+            _ => UrlResult { code: ResultCode::Saved.into(), url_id: Some(index as i64 + 1), msg: "Added.".to_owned() },
+        };
+        let results = urls.iter().enumerate().map(result).collect();
+        Ok(good(v1::AddComplianceUrlsResponse { results }))
+    }
+}

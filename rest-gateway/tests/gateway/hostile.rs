@@ -1,0 +1,121 @@
+//! Bodies that mean harm: each gets a documented answer, and the service lives on.
+
+use std::time::Duration;
+
+use reqwest::{Body, Method};
+use rest_gateway::Settings;
+use serde_json::json;
+
+use crate::{
+    fake::Fake,
+    harness::{Answer, Gateway, in_process},
+};
+
+#[tokio::test]
+async fn every_body_gets_a_documented_answer() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    let brackets = "[".repeat(200_000);
+    let braces = r#"{"affiliates":"#.repeat(200_000);
+    let bodies: Vec<(Vec<u8>, u16)> = vec![
+        (Vec::new(), 422),
+        (b"null".to_vec(), 422),
+        (b"[]".to_vec(), 422),
+        (brackets.clone().into_bytes(), 422),
+        (format!("{brackets}{}", "]".repeat(200_000)).into_bytes(), 422),
+        (braces.into_bytes(), 422),
+        (format!(r#"{{"affiliates":{brackets}{}}}"#, "]".repeat(200_000)).into_bytes(), 422),
+        (format!(r#"{{"affiliates":[{brackets}{}]}}"#, "]".repeat(200_000)).into_bytes(), 422),
+        (br#"{"client_affiliate_id":"a","affiliate_name":"b","x":1e400}"#.to_vec(), 201),
+        (br#"{"client_affiliate_id":"a","affiliate_name":1e400}"#.to_vec(), 422),
+        (br#"{"client_affiliate_id":"a","affiliate_name":"\ud800"}"#.to_vec(), 422),
+        (br#"{"client_affiliate_id":"a","affiliate_name":"a\u0000b"}"#.to_vec(), 422),
+        (b"{\"client_affiliate_id\":\"a\",\"affiliate_name\":\"\xff\"}".to_vec(), 422),
+        (b"{\"client_affiliate_id\":\"a\",\"affiliate_name\":\"a\0b\"}".to_vec(), 422),
+        (br#"{"client_affiliate_id":1,"client_affiliate_id":"a","affiliate_name":"b"}"#.to_vec(), 201),
+        (br#"{"client_affiliate_id":"a","affiliate_name":"b"}}"#.to_vec(), 422),
+    ];
+    for (body, status) in bodies {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+        let answer = gateway.post("/api/affiliates", body.clone()).await;
+        assert_eq!(answer.status, status, "{shown}: {}", answer.text);
+        let answer = gateway.put("/api/affiliates/7", body.clone()).await;
+        assert_eq!(answer.status, 422, "{shown}: {}", answer.text);
+        let answer = gateway.post("/api/urls", body).await;
+        assert_eq!(answer.status, 422, "{shown}: {}", answer.text);
+    }
+    assert_eq!(gateway.get("/api/affiliates/7").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_told_so() {
+    let fake = Fake::default();
+    let settings = Settings { body_limit: 1 << 20, ..Settings::default() };
+    let gateway = Gateway::start(in_process(&fake), settings).await;
+    let announced = gateway.post("/api/urls", vec![b' '; (1 << 20) + 1]).await;
+    assert_eq!((announced.status.as_u16(), &announced.json()["code"]), (413, &json!("413")));
+    assert_eq!(announced.header("x-ratelimit-limit"), Some("1000"));
+    assert_eq!(fake.calls(), ["check_access"]);
+
+    // Without a length, one byte after the other.
+    let mut request =
+        b"POST /api/urls HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\nauthorization: Bearer ".to_vec();
+    request.extend_from_slice(gateway.token.as_bytes());
+    request.extend_from_slice(b"\r\nconnection: close\r\n\r\n");
+    for _ in 0..20 {
+        request.extend_from_slice(format!("{:x}\r\n{}\r\n", 1 << 16, " ".repeat(1 << 16)).as_bytes());
+    }
+    request.extend_from_slice(b"0\r\n\r\n");
+    let answer = crate::connections::exchange(gateway.addr, &request).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+
+    // Few bytes, much memory.
+    let answer = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(300_000))).await;
+    assert_eq!(answer.status, 413);
+    let fits = format!(r#"{{"urls":[{{"url":"http://a/"}}]}}{}"#, " ".repeat((1 << 20) - 100));
+    assert_eq!(gateway.post("/api/urls", fits).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_large_body_without_a_token_is_answered_and_not_reset() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    let request = gateway.bare(Method::POST, "/api/urls").body(vec![b' '; 20 << 20]);
+    assert_eq!(Answer::of(request.send().await.unwrap()).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let settings = Settings { body_timeout: Duration::from_millis(200), ..Settings::default() };
+    let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
+    let request = format!(
+        "POST /api/urls HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\nauthorization: Bearer {}\r\n\r\n{{",
+        gateway.token
+    );
+    let answer = crate::connections::exchange(gateway.addr, request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
+}
+
+#[tokio::test]
+async fn bodies_share_their_memory() {
+    let settings = Settings { body_limit: 1 << 20, body_memory: 1 << 20, ..Settings::default() };
+    let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
+    // One holds most of it and does not go on.
+    let mut request = format!(
+        "POST /api/urls HTTP/1.1\r\nhost: a\r\ncontent-length: 900000\r\nauthorization: Bearer {}\r\n\r\n",
+        gateway.token
+    );
+    request.push('{');
+    let mut stream = tokio::net::TcpStream::connect(gateway.addr).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
+    let refused = async {
+        loop {
+            let answer = gateway.post("/api/urls", Body::from(vec![b' '; 500_000])).await;
+            if answer.status == 503 {
+                return answer;
+            }
+        }
+    };
+    let answer = tokio::time::timeout(Duration::from_secs(5), refused).await.unwrap();
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    // Small ones go on.
+    assert_eq!(gateway.post("/api/urls", r#"{"urls":[{"url":"http://a/"}]}"#).await.status, 201);
+}

@@ -1,0 +1,87 @@
+//! The streamed list.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use rest_gateway::Settings;
+
+use crate::{
+    fake::{Fake, Step},
+    harness::{Gateway, in_process},
+};
+
+#[tokio::test]
+async fn a_list_is_one_envelope() {
+    let fake = Fake::listing(&[Step::Records(2), Step::Records(0), Step::Records(3)]);
+    let gateway = Gateway::before(&fake).await;
+    let answer = gateway.get("/api/affiliates").await;
+    assert_eq!((answer.status.as_u16(), answer.header("x-ratelimit-limit")), (200, Some("1000")));
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert!(
+        answer.text.starts_with(r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[{"id":1,"#)
+    );
+    let ids: Vec<_> = answer.json()["data"].as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
+    assert_eq!(ids, [1, 2, 3, 4, 5]);
+    // The core is given as long as the list may take.
+    assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("600000m"));
+}
+
+#[tokio::test]
+async fn an_empty_list_has_an_empty_array() {
+    for steps in [&[][..], &[Step::Records(0)]] {
+        let gateway = Gateway::before(&Fake::listing(steps)).await;
+        let expected = r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[]}"#;
+        assert_eq!(gateway.get("/api/affiliates").await.text, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_before_the_first_record_has_its_status() {
+    let gateway = Gateway::before(&Fake::listing(&[Step::Fail])).await;
+    let answer = gateway.get("/api/affiliates").await;
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
+}
+
+#[tokio::test]
+async fn a_failure_in_mid_stream_breaks_the_transfer() {
+    let gateway = Gateway::before(&Fake::listing(&[Step::Records(5), Step::Records(5), Step::Fail])).await;
+    let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let mut received = Vec::new();
+    let failure = loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => received.extend_from_slice(&chunk),
+            Ok(None) => panic!("the transfer ended as if it were whole"),
+            Err(error) => break error,
+        }
+    };
+    assert!(failure.is_body() || failure.is_decode() || failure.is_request(), "{failure:?}");
+    assert!(serde_json::from_slice::<serde_json::Value>(&received).is_err());
+}
+
+#[tokio::test]
+async fn a_list_has_a_bounded_time() {
+    let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
+    let settings = Settings { list_timeout: Duration::from_millis(300), ..Settings::default() };
+    let gateway = Gateway::start(in_process(&fake), settings).await;
+    let response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
+    assert!(response.text().await.is_err());
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_the_core_back() {
+    let steps = vec![Step::Records(200); 300];
+    let fake = Fake::listing(&steps);
+    let gateway = Gateway::before(&fake).await;
+    let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
+    response.chunk().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let taken = *fake.0.taken.lock().unwrap();
+    assert!(taken < 100, "{taken} messages of 300 were taken for a client that reads nothing");
+    let mut length = 0;
+    while let Some(chunk) = response.chunk().await.unwrap() {
+        length += chunk.len();
+    }
+    assert!(length > 50 << 20, "{length}");
+}

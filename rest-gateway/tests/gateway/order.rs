@@ -1,0 +1,145 @@
+//! Tokens, the order of checks, and what every answer carries.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::{
+    fake::Fake,
+    harness::{Answer, Gateway, token},
+};
+
+const OPERATIONS: &[(Method, &str)] = &[
+    (Method::GET, "/api/affiliates"),
+    (Method::GET, "/api/affiliates/abc"),
+    (Method::POST, "/api/affiliates"),
+    (Method::PUT, "/api/affiliates/abc"),
+    (Method::GET, "/api/urls?page=x"),
+    (Method::GET, "/api/urls/abc"),
+    (Method::POST, "/api/urls"),
+    (Method::GET, "/api/cases?page=x"),
+    (Method::GET, "/api/cases/abc"),
+];
+
+#[tokio::test]
+async fn the_token_is_checked_before_anything_else() {
+    let fake = Fake::default();
+    let gateway = Gateway::before(&fake).await;
+    let expired = token(-1);
+    for (method, path) in OPERATIONS {
+        let request = || gateway.bare(method.clone(), path).body("{");
+        for (request, challenge) in [
+            (request(), "Bearer"),
+            (request().header("authorization", ""), "Bearer"),
+            (request().bearer_auth("a.b.c"), "Bearer error=\"invalid_token\""),
+            (request().bearer_auth(&expired), "Bearer error=\"invalid_token\""),
+            (request().header("authorization", "Basic YTpi"), "Bearer error=\"invalid_token\""),
+            (request().bearer_auth(&gateway.token).bearer_auth(&gateway.token), "Bearer error=\"invalid_token\""),
+        ] {
+            let answer = Answer::of(request.send().await.unwrap()).await;
+            assert_eq!(answer.status, 401, "{method} {path}");
+            assert_eq!(answer.header("www-authenticate"), Some(challenge));
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            let body = answer.json();
+            assert_eq!((&body["code"], &body["status"]), (&json!("401"), &json!("error")));
+            assert!(body["detail"]["msg"].is_string());
+        }
+    }
+    assert_eq!(fake.calls(), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_limit_comes_before_faults_and_unknown_records() {
+    let fake = Fake::default();
+    fake.limit();
+    let gateway = Gateway::before(&fake).await;
+    for (method, path) in OPERATIONS.iter().filter(|(_, path)| !path.starts_with("/api/cases?")) {
+        let answer = Answer::of(gateway.request(method.clone(), path).body("{").send().await.unwrap()).await;
+        assert_eq!(answer.status, 429, "{method} {path}");
+        assert_eq!(answer.header("retry-after"), Some("2"));
+        assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
+        assert_eq!(answer.text, r#"{"code":"429","status":"error","detail":{"msg":"Slow down."}}"#);
+    }
+}
+
+#[tokio::test]
+async fn the_core_is_asked_once_and_only_about_access_when_it_need_not_know_more() {
+    let fake = Fake::default();
+    let gateway = Gateway::before(&fake).await;
+    for (path, status, calls) in [
+        ("/api/affiliates/7", 200, ["get_affiliate"]),
+        ("/api/affiliates/404", 404, ["get_affiliate"]),
+        ("/api/affiliates/abc", 404, ["check_access"]),
+        ("/api/affiliates/0", 404, ["check_access"]),
+        ("/api/affiliates/9007199254740992", 404, ["check_access"]),
+        ("/api/urls/%20", 404, ["check_access"]),
+        ("/api/cases/x", 404, ["check_access"]),
+        ("/api/urls?page=0", 422, ["list_compliance_urls"]),
+        ("/api/urls?page=x", 422, ["check_access"]),
+    ] {
+        let answer = gateway.get(path).await;
+        assert_eq!(answer.status, status, "{path}");
+        assert_eq!(fake.calls(), calls, "{path}");
+        let rate = ["limit", "remaining", "reset"].map(|name| answer.header(&format!("x-ratelimit-{name}")));
+        assert_eq!(rate, [Some("1000"), Some("999"), Some("1")], "{path}");
+    }
+    let affiliate = gateway.get("/api/affiliates/abc").await.json();
+    assert_eq!(affiliate["code"], "1025");
+    assert_eq!(affiliate["detail"]["msg"], "No affiliate was found for the provided affiliate ID abc.");
+    assert_eq!(gateway.get("/api/urls/x").await.json()["detail"], json!({"msg": "URL not found."}));
+    assert_eq!(gateway.get("/api/cases/x").await.json()["detail"], json!({"msg": "Case not found."}));
+}
+
+#[tokio::test]
+async fn bearer_request_id_and_deadline_go_to_the_core() {
+    let fake = Fake::default();
+    let gateway = Gateway::before(&fake).await;
+    let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "mine-1");
+    let answer = Answer::of(request.send().await.unwrap()).await;
+    assert_eq!(answer.header("x-request-id"), Some("mine-1"));
+    assert_eq!(fake.metadata("x-request-id").as_deref(), Some("mine-1"));
+    assert_eq!(fake.metadata("authorization"), Some(format!("Bearer {}", gateway.token)));
+    assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("30000000u"));
+
+    let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "not sane");
+    let answer = Answer::of(request.send().await.unwrap()).await;
+    let made = answer.header("x-request-id").unwrap();
+    assert!(made != "not sane" && fake.metadata("x-request-id").as_deref() == Some(made), "{made}");
+}
+
+#[tokio::test]
+async fn unknown_paths_and_wrong_methods_need_no_token() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    for path in ["/", "/api", "/api/affiliate", "/api/affiliates/", "/api/affiliates/1/2", "/affiliates"] {
+        let answer = Answer::of(gateway.bare(Method::GET, path).send().await.unwrap()).await;
+        assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (404, &json!("404")), "{path}");
+        assert!(answer.header("x-request-id").is_some());
+    }
+    for (method, path, allow) in [
+        (Method::DELETE, "/api/affiliates", "GET,HEAD,POST"),
+        (Method::POST, "/api/affiliates/1", "GET,HEAD,PUT"),
+        (Method::PATCH, "/api/urls/1", "GET,HEAD"),
+        (Method::OPTIONS, "/api/cases", "GET,HEAD"),
+    ] {
+        let answer = Answer::of(gateway.bare(method, path).send().await.unwrap()).await;
+        assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (405, &json!("405")), "{path}");
+        assert_eq!(answer.header("allow"), Some(allow));
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+    }
+}
+
+#[tokio::test]
+async fn failures_tell_no_secrets() {
+    let gateway = Gateway::before(&Fake::default()).await;
+    let sentence = "Unexpected server error. Please contact the server administrator.";
+    for path in ["/api/affiliates/500", "/api/affiliates/501"] {
+        let answer = gateway.get(path).await;
+        assert_eq!(answer.status, 500);
+        let expected = format!(r#"{{"code":"500","status":"error","detail":{{"msg":"{sentence}"}}}}"#);
+        assert_eq!(answer.text, expected);
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+    }
+    let answer = gateway.get("/api/affiliates/503").await;
+    assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (503, &json!("503")));
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
+}
