@@ -285,12 +285,12 @@ impl List {
     /// its column, and so that none can be tempted to leave the walk for it elsewhere.
     fn filters_of_records(&self, ranged: bool, along: bool) -> String {
         let mut sql = self.filters_of("u");
-        let Range { column, first, last } = self.range;
-        if ranged && along {
+        if ranged {
+            let Range { column, first, last } = self.range;
+            // As subqueries the bounds are computed once a statement, not once a record.
             let (from, to) = (moment(first), moment(&format!("({last} + 1)")));
-            let _ = write!(sql, " and u.{column} >= {from} and u.{column} < {to}");
-        } else if ranged {
-            let _ = write!(sql, " and utc_day(u.{column}) between {first} and {last}");
+            let within = format!("u.{column} >= (select {from}) and u.{column} < (select {to})");
+            let _ = if along { write!(sql, " and {within}") } else { write!(sql, " and ({within}) is true") };
         }
         sql
     }
