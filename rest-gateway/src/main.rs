@@ -1,6 +1,6 @@
 //! `rest-gateway`: the documented JSON interface in front of a core on another machine.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io::IsTerminal as _, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use clap::Parser;
@@ -33,8 +33,18 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
+async fn main() -> ExitCode {
+    match run(Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A sentence for the operator, whatever RUST_BACKTRACE says.
+            eprintln!("rest-gateway: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Args) -> anyhow::Result<()> {
     log()?;
     let settings = Settings::from(&args.gateway);
     let verifier = Arc::new(Verifier::new(args.tokens.key_source()?, args.tokens.issuer()).await?);
@@ -57,7 +67,10 @@ fn log() -> anyhow::Result<()> {
     let directives = directives.unwrap_or_else(|_| "info".to_owned());
     let filter =
         EnvFilter::try_new(&directives).with_context(|| format!("cannot read the log filter {directives:?}"))?;
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     if std::env::var("COMPLIANCE_LOG_FORMAT").is_ok_and(|format| format == "json") {
         subscriber.json().init();
     } else {

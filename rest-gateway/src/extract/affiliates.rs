@@ -1,30 +1,28 @@
 //! Bodies of `POST /affiliates` and `PUT /affiliates/{id}`, single and batch.
 
+mod record;
+
 use std::marker::PhantomData;
 
 use compliance_api::{
     error::Error,
     rules::{self, Violations},
-    text_record::TextRecord as _,
     v1::{
         AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
         CreateAffiliateRequest, UpdateAffiliateRequest,
     },
 };
-use prost_types::FieldMask;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{
     Form,
     faults::{Faults, Unreadable},
-    json::{Integer, IntegerShape, Key, Read, Shape, Text, TextShape, read},
+    json::{Integer, IntegerShape, Key, Read, Shape, TextShape, read},
     path::PathId,
 };
+use record::{Known, Record, key};
 
 const LIST: &str = "affiliates";
-const FIELDS: &[&str] = AffiliateInput::FIELDS;
-// One bit a field tells which were sent and which were of the wrong type.
-const _: () = assert!(FIELDS.len() <= 64);
 
 /// What a `POST` asks for.
 #[derive(Debug, PartialEq)]
@@ -123,83 +121,6 @@ impl Item for AffiliateUpdate {
     const HAS_ID: bool = true;
 }
 
-/// One object, as it was sent.
-#[derive(Default)]
-struct Record {
-    id: Integer,
-    input: AffiliateInput,
-    sent: u64,
-    wrong: u64,
-}
-
-impl From<Record> for AffiliateInput {
-    fn from(record: Record) -> Self {
-        record.input
-    }
-}
-
-impl From<Record> for AffiliateUpdate {
-    fn from(record: Record) -> Self {
-        let sent = FIELDS.iter().enumerate().filter(|(position, _)| record.sent & (1 << position) != 0);
-        let paths = sent.map(|(_, name)| (*name).to_owned()).collect();
-        Self {
-            id: if let Integer::Is(id) = record.id { Some(id) } else { None },
-            affiliate: Some(record.input),
-            update_mask: Some(FieldMask { paths }),
-        }
-    }
-}
-
-impl Record {
-    /// Takes the value of a key; of a key that is sent twice the last value counts.
-    fn set(&mut self, position: usize, value: Text) {
-        let bit = 1 << position;
-        self.sent |= bit;
-        self.wrong &= !bit;
-        let text = match value {
-            Text::Is(text) => Some(text),
-            Text::Null => None,
-            Text::Wrong => {
-                self.wrong |= bit;
-                None
-            }
-        };
-        self.input.set_text(position, text);
-    }
-
-    /// Tells which values are of the wrong type. `prefix` is the path of the object, with its closing dot.
-    fn tell_faults(&self, prefix: &str, item: u32, faults: &mut Faults) {
-        if self.id == Integer::Wrong {
-            faults.push(format!("{prefix}id"), item, 1, |label| format!("The {label} field must be an integer."));
-        }
-        let wrong = (0..FIELDS.len()).filter(|position| self.wrong & (1 << position) != 0);
-        for position in wrong {
-            let path = format!("{prefix}{}", FIELDS[position]);
-            // The fields of the message are numbered in the order of their declaration.
-            faults.push(path, item, position as u32 + 1, |label| format!("The {label} field must be a string."));
-        }
-    }
-}
-
-/// What a key of an object means.
-enum Known {
-    Field(usize),
-    Id,
-    List,
-    Nothing,
-}
-
-/// Finds a key. Objects tend to have their keys in the order of declaration, so the search starts after the last.
-fn key<I: Item>(name: &str, after: usize) -> Known {
-    let found = FIELDS[after..].iter().position(|field| *field == name).map(|position| after + position);
-    match found.or_else(|| FIELDS[..after].iter().position(|field| *field == name)) {
-        Some(position) => Known::Field(position),
-        None if name == "id" && I::HAS_ID => Known::Id,
-        None if name == LIST => Known::List,
-        None => Known::Nothing,
-    }
-}
-
 /// The body itself.
 struct TopShape<'a, I> {
     most: usize,
@@ -272,7 +193,7 @@ impl<'de, I: Item> Shape<'de> for ListShape<'_, I> {
                 return Err(A::Error::custom("the records take too much memory"));
             }
             if let Some(record) = record {
-                if record.wrong != 0 || record.id == Integer::Wrong {
+                if record.is_wrong() {
                     record.tell_faults(&format!("{LIST}.{index}."), index as u32 + 1, self.faults);
                 }
                 self.items.push((*record).into());

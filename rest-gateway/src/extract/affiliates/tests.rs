@@ -47,7 +47,7 @@ fn unknown_keys_are_ignored_and_the_last_of_a_key_counts() {
 
 #[test]
 fn every_field_has_its_place() {
-    let names = super::FIELDS;
+    let names = super::record::FIELDS;
     let body: serde_json::Map<_, _> =
         names.iter().rev().map(|name| ((*name).to_owned(), serde_json::json!(format!("value of {name}")))).collect();
     let input = one(&serde_json::to_string(&body).unwrap());
