@@ -1,4 +1,9 @@
 //! Documented JSON forms that differ from serde's own.
+//!
+//! Messages that partners read have the forms of the interface. Messages that files of records hold (`UrlObservation`,
+//! `OpenCaseRequest` and what is in them, one object a line) have a form that is read as well: see [`records`].
+
+pub mod records;
 
 use prost_types::Timestamp;
 use serde::Serializer;
@@ -50,4 +55,10 @@ pub fn incident_type_text(value: IncidentType) -> &'static str {
         IncidentType::DisplayAd => "display ad",
         IncidentType::PaidSearchAd => "paid search ad",
     }
+}
+
+/// The incident type of a documented text.
+pub fn incident_type_of_text(text: &str) -> Option<IncidentType> {
+    use IncidentType::{DisplayAd, Form, PaidSearchAd, Url};
+    [Url, Form, DisplayAd, PaidSearchAd].into_iter().find(|kind| incident_type_text(*kind) == text)
 }

@@ -125,6 +125,11 @@ impl Checker {
 
     /// A list of texts: each is held to the rules of the field.
     pub fn texts(&mut self, field: &Field, values: &[String]) {
+        if self.passed_over(field) {
+            return;
+        }
+        // An element has no name that a mask could hold.
+        let mask = self.mask.take();
         for (index, value) in values.iter().enumerate() {
             let name = format!("{}.{index}", field.name);
             let outer = std::mem::take(&mut self.prefix);
@@ -133,6 +138,7 @@ impl Checker {
             self.text(&element, Some(value));
             self.prefix = outer;
         }
+        self.mask = mask;
     }
 
     /// A whole number.

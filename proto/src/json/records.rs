@@ -1,0 +1,134 @@
+//! The form of records in files: one JSON object a line, fields named as in `proto/`.
+//!
+//! An absent field and null are the same: not given. Moments are `"YYYY-MM-DD HH:MM:SS"`, UTC; an RFC 3339 text
+//! (`"2026-01-31T12:00:00+02:00"`) is understood as well, its fraction cut off. IDs are numbers, flags `true` or
+//! `false` (`"yes"` and `"no"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
+//! error that names the known ones.
+
+use prost_types::Timestamp;
+use serde::{Deserialize, Deserializer};
+
+/// A list; null is the empty one.
+pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// `true`, `false`, `"yes"`, `"no"` or null.
+pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected true, false, \"yes\", \"no\" or null")]
+    enum Flag {
+        Bool(bool),
+        Word(Word),
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Word {
+        Yes,
+        No,
+    }
+    Ok(Option::<Flag>::deserialize(deserializer)?.map(|flag| match flag {
+        Flag::Bool(value) => value,
+        Flag::Word(word) => matches!(word, Word::Yes),
+    }))
+}
+
+/// Moments as texts.
+pub(crate) mod moment {
+    use serde::Serializer;
+
+    use super::{Deserialize as _, Deserializer, Timestamp};
+    use crate::json::datetime;
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+        datetime(value, serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+        let text = Option::<std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        text.map(|text| super::parse(&text)).transpose()
+    }
+}
+
+fn parse<E: serde::de::Error>(text: &str) -> Result<Timestamp, E> {
+    moment_of_text(text).ok_or_else(|| E::custom(format!("{text:?} is no moment: expected YYYY-MM-DD HH:MM:SS, UTC")))
+}
+
+/// The moment of a text, `YYYY-MM-DD HH:MM:SS` (UTC) or RFC 3339, in whole seconds; `None` when it is neither.
+pub fn moment_of_text(text: &str) -> Option<Timestamp> {
+    use time::{
+        OffsetDateTime, PrimitiveDateTime, format_description::well_known::Rfc3339, macros::format_description,
+    };
+    let form = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+    let moment = match PrimitiveDateTime::parse(text, &form) {
+        Ok(moment) if text.len() == 19 => moment.assume_utc(),
+        _ => OffsetDateTime::parse(text, &Rfc3339).ok()?,
+    };
+    Some(Timestamp { seconds: moment.unix_timestamp(), nanos: 0 })
+}
+
+/// Types of incidents as texts.
+pub(crate) mod incident_type {
+    use serde::{Serializer, de::Error as _};
+
+    use super::{Deserialize as _, Deserializer};
+    use crate::json::incident_type_of_text;
+
+    pub(crate) fn serialize<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
+        crate::json::incident_type(value, serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
+        let Some(text) = Option::<std::borrow::Cow<'_, str>>::deserialize(deserializer)? else { return Ok(0) };
+        let known = incident_type_of_text(&text).map(i32::from);
+        known.ok_or_else(|| {
+            D::Error::custom(format!("{text:?} is no incident type: expected url, form, display ad or paid search ad"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moment_of_text;
+    use crate::v1::{IncidentType, OpenCaseRequest, UrlObservation};
+
+    #[test]
+    fn an_observation_is_read_as_it_is_written() {
+        let text = r#"{"url":"https://example.org/","disabled":true,"last_seen":"2026-01-31 12:00:00","affiliate_id":7,"infractions":[{"infraction_type":"Recruiting","created_date":"2026-01-30 00:00:00"}],"clear":["note"]}"#;
+        let observation: UrlObservation = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&observation).unwrap(), text);
+        let nulls = r#"{"url":"https://example.org/","disabled":"yes","last_seen":"2026-01-31T14:00:00.9+02:00",
+            "affiliate_id":7,"note":null,"country":null,"false_positive":null,"discovery_date":null,"clear":["note"],
+            "infractions":[{"infraction_type":"Recruiting","created_date":"2026-01-30T00:00:00Z"}]}"#;
+        assert_eq!(serde_json::from_str::<UrlObservation>(nulls).unwrap(), observation);
+    }
+
+    #[test]
+    fn a_case_is_read_as_it_is_written() {
+        let text = r#"{"request_id":"c-1","case":{"client_affiliate_id":"A","tags":["x","y"]},"incidents":[{"incident_type":"display ad","reference":"ad 7"}],"dates_as_given":true}"#;
+        let case: OpenCaseRequest = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&case).unwrap(), text);
+        assert_eq!(case.incidents[0].incident_type(), IncidentType::DisplayAd);
+        let nulls = r#"{"request_id":"c-1","case":null,"incidents":null,"dates_as_given":null}"#;
+        let expected = OpenCaseRequest { request_id: Some("c-1".into()), ..OpenCaseRequest::default() };
+        assert_eq!(serde_json::from_str::<OpenCaseRequest>(nulls).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let error = |text| serde_json::from_str::<UrlObservation>(text).unwrap_err().to_string();
+        assert!(error(r#"{"uri":"x"}"#).starts_with("unknown field `uri`, expected one of `url`, "));
+        assert!(error(r#"{"last_seen":"yesterday"}"#).contains("is no moment"));
+        assert!(error(r#"{"disabled":1}"#).contains("expected true, false"));
+        let incident = |text| serde_json::from_str::<OpenCaseRequest>(text).unwrap_err().to_string();
+        assert!(incident(r#"{"incidents":[{"incident_type":"ad"}]}"#).contains("is no incident type"));
+    }
+
+    #[test]
+    fn moments_are_real() {
+        assert_eq!(moment_of_text("1970-01-01 00:01:00").unwrap().seconds, 60);
+        for wrong in ["", "2026-02-30 00:00:00", "2026-01-01", "2026-01-01 24:00:00", "2026-01-01 1:00:00"] {
+            assert_eq!(moment_of_text(wrong), None, "{wrong}");
+        }
+    }
+}
