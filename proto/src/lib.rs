@@ -15,6 +15,7 @@ pub mod token;
     unused_qualifications,
     unreachable_pub,
     clippy::pedantic,
+    clippy::doc_lazy_continuation,
     reason = "generated: what the generators add to the declarations has no comments of ours"
 )]
 pub mod v1 {
