@@ -14,6 +14,10 @@ use clap::Parser as _;
 
 use crate::commands::Cli;
 
+/// Requests are many small allocations on many threads, which the system's allocator makes take turns.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = logging::start(&cli.logging).and_then(|()| commands::run(cli));

@@ -17,6 +17,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+/// Requests are many small allocations on many threads, which the system's allocator makes take turns.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The gRPC service of the Affiliate Compliance Service.
 #[derive(Parser)]
 #[command(version)]
@@ -69,7 +73,8 @@ async fn start(args: &Args) -> anyhow::Result<(Core, sqlx::PgPool, TcpListener)>
 /// Logs to standard error: `COMPLIANCE_LOG` says what, `COMPLIANCE_LOG_FORMAT=json` how.
 fn log() -> anyhow::Result<()> {
     let filter = std::env::var("COMPLIANCE_LOG").ok().filter(|filter| !filter.trim().is_empty());
-    let filter = filter.unwrap_or_else(|| "info".to_owned());
+    // The database's notices tell that a table is there already.
+    let filter = filter.unwrap_or_else(|| "info,sqlx::postgres::notice=warn".to_owned());
     let filter = EnvFilter::try_new(&filter)
         .with_context(|| format!("COMPLIANCE_LOG has {filter:?}, which is no filter: try `info`"))?;
     let log = tracing_subscriber::fmt()

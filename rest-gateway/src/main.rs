@@ -13,6 +13,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+/// Requests are many small allocations on many threads, which the system's allocator makes take turns.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Keys that may change are read anew this often.
 const KEYS_EVERY: Duration = Duration::from_mins(5);
 

@@ -12,7 +12,11 @@ use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
 use super::columns;
-use crate::{database, error::from_database, gather::Gather};
+use crate::{
+    database,
+    error::from_database,
+    gather::{self, Gather},
+};
 
 /// Records in the first message of a list, so that it is there at once; each further one has twice as many …
 const FIRST_PAGE: i64 = 64;
@@ -39,8 +43,8 @@ static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
 });
 
 /// Starts the reader of single affiliates.
-pub(super) fn gather(pool: &PgPool) -> Gather<Affiliate> {
-    Gather::start(pool, *BY_KEYS, columns::read)
+pub(super) fn single(pool: &PgPool) -> Gather<Affiliate> {
+    gather::records(pool, *BY_KEYS, columns::read)
 }
 
 /// The affiliates of the company among `ids`, by ID.

@@ -21,7 +21,7 @@ use tonic::{Request, Response, Status};
 use super::{create, read, update};
 use crate::{
     access::Caller,
-    gather::Gather,
+    gather::{self, Gather},
     requests::{check_ids, timeout_of, valid},
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct Affiliates {
 
 impl Affiliates {
     pub(crate) fn new(pool: &PgPool, list_timeout: Duration) -> Self {
-        Self { pool: pool.clone(), single: read::gather(pool), list_timeout }
+        Self { pool: pool.clone(), single: read::single(pool), list_timeout }
     }
 }
 
@@ -54,7 +54,7 @@ impl AffiliateService for Affiliates {
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let id = request.into_inner().id;
-        let found = self.single.get(company_id, id).await?;
+        let found = gather::get(&self.single, company_id, id).await?;
         Ok(Response::new(found.ok_or_else(|| Error::affiliate_not_found(id))?))
     }
 

@@ -13,7 +13,7 @@ use tonic::{Request, Response, Status};
 use super::list;
 use crate::{
     access::Caller,
-    gather::Gather,
+    gather::{self, Gather},
     lists::PageQuery,
     requests::{check_ids, valid},
 };
@@ -26,7 +26,7 @@ pub(crate) struct ComplianceCases {
 
 impl ComplianceCases {
     pub(crate) fn new(pool: &PgPool) -> Self {
-        Self { pool: pool.clone(), single: list::gather(pool) }
+        Self { pool: pool.clone(), single: list::single(pool) }
     }
 }
 
@@ -50,7 +50,7 @@ impl ComplianceCaseService for ComplianceCases {
     ) -> Result<Response<ComplianceCase>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let id = request.into_inner().case_id;
-        let found = self.single.get(company_id, id).await?;
+        let found = gather::get(&self.single, company_id, id).await?;
         Ok(Response::new(found.ok_or_else(|| Error::case_not_found(id))?))
     }
 

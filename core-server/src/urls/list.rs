@@ -12,7 +12,7 @@ use super::record;
 use crate::{
     database,
     error::from_database,
-    gather::Gather,
+    gather::{self, Gather},
     lists::{Axis, Key, List, Page, PageQuery, Range, days},
 };
 
@@ -60,8 +60,8 @@ static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| LIST.by_keys().leak())
 static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| LIST.by_ids().leak());
 
 /// Starts the reader of single URLs.
-pub(super) fn gather(pool: &PgPool) -> Gather<ComplianceUrl> {
-    Gather::start(pool, *BY_KEYS, |row| record::read(row, 2))
+pub(super) fn single(pool: &PgPool) -> Gather<ComplianceUrl> {
+    gather::records(pool, *BY_KEYS, |row| record::read(row, 2))
 }
 
 /// The URLs of the company among `ids`, by ID.

@@ -14,7 +14,7 @@ use tonic::{Request, Response, Status};
 use super::{add, list};
 use crate::{
     access::Caller,
-    gather::Gather,
+    gather::{self, Gather},
     lists::PageQuery,
     requests::{check_ids, valid},
 };
@@ -27,7 +27,7 @@ pub(crate) struct ComplianceUrls {
 
 impl ComplianceUrls {
     pub(crate) fn new(pool: &PgPool) -> Self {
-        Self { pool: pool.clone(), single: list::gather(pool) }
+        Self { pool: pool.clone(), single: list::single(pool) }
     }
 }
 
@@ -51,7 +51,7 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Result<Response<ComplianceUrl>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let id = request.into_inner().id;
-        let found = self.single.get(company_id, id).await?;
+        let found = gather::get(&self.single, company_id, id).await?;
         Ok(Response::new(found.ok_or_else(|| Error::url_not_found(id))?))
     }
 
