@@ -14,11 +14,12 @@ use crate::{
     error::{Rate, Refusal},
     gateway::Gateway,
     observe::REQUEST_ID,
+    reads::Wanted,
 };
 
 /// How much longer than the core itself the gateway waits, so that the core's own word on a deadline arrives first.
 /// A call in process has no other bound.
-const SLACK: Duration = Duration::from_millis(500);
+pub(crate) const SLACK: Duration = Duration::from_millis(500);
 
 /// The bearer of a token that was accepted.
 pub(crate) struct Caller {
@@ -59,6 +60,11 @@ impl Caller {
         let mut request = Request::from_parts(MetadataMap::from_headers(headers), Extensions::new(), message);
         request.set_timeout(timeout);
         request
+    }
+
+    /// A single read of a record.
+    pub(crate) fn wants(self, id: i64) -> Wanted {
+        Wanted { authorization: self.authorization, id }
     }
 
     /// Waits for the core, but not for ever.

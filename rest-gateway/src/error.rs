@@ -39,7 +39,7 @@ impl Rate {
 }
 
 /// A request that is refused, and how the company stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) error: Error,
     pub(crate) rate: Rate,

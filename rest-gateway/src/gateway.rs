@@ -22,7 +22,10 @@ use tonic::{Status, body::Body};
 use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service};
 
-use crate::{Core, Settings};
+use crate::{
+    Core, Settings,
+    reads::{Reads, reads},
+};
 
 /// Large requests that are worked on at once: their messages take far more memory than most.
 const LARGE_REQUESTS: usize = 8;
@@ -37,6 +40,12 @@ pub(crate) struct Gateway {
     pub(crate) urls: ComplianceUrlServiceClient<Calls>,
     pub(crate) cases: ComplianceCaseServiceClient<Calls>,
     pub(crate) health: HealthClient<Calls>,
+    /// Single affiliates.
+    pub(crate) affiliate: Reads<AffiliateServiceClient<Calls>>,
+    /// Single URLs.
+    pub(crate) url: Reads<ComplianceUrlServiceClient<Calls>>,
+    /// Single cases.
+    pub(crate) case: Reads<ComplianceCaseServiceClient<Calls>>,
     pub(crate) verifier: Arc<Verifier>,
     pub(crate) settings: Settings,
     /// Memory for bodies, in KiB.
@@ -47,15 +56,20 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn new(core: Core, verifier: Arc<Verifier>, settings: Settings) -> Self {
         let (core, limit) = (Calls(core), settings.message_limit());
+        let affiliates =
+            AffiliateServiceClient::new(core.clone()).max_decoding_message_size(limit).max_encoding_message_size(limit);
+        let urls = ComplianceUrlServiceClient::new(core.clone())
+            .max_decoding_message_size(limit)
+            .max_encoding_message_size(limit);
+        let cases = ComplianceCaseServiceClient::new(core.clone()).max_decoding_message_size(limit);
         Self {
             access: AccessServiceClient::new(core.clone()),
-            affiliates: AffiliateServiceClient::new(core.clone())
-                .max_decoding_message_size(limit)
-                .max_encoding_message_size(limit),
-            urls: ComplianceUrlServiceClient::new(core.clone())
-                .max_decoding_message_size(limit)
-                .max_encoding_message_size(limit),
-            cases: ComplianceCaseServiceClient::new(core.clone()).max_decoding_message_size(limit),
+            affiliate: reads(affiliates.clone(), settings.request_timeout),
+            url: reads(urls.clone(), settings.request_timeout),
+            case: reads(cases.clone(), settings.request_timeout),
+            affiliates,
+            urls,
+            cases,
             health: HealthClient::new(core),
             verifier,
             body_memory: Arc::new(Semaphore::new((settings.body_memory / KIB).min(Semaphore::MAX_PERMITS))),

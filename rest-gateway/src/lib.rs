@@ -10,6 +10,7 @@ mod error;
 mod extract;
 mod gateway;
 mod observe;
+mod reads;
 mod remote;
 mod router;
 mod routes;

@@ -1,13 +1,14 @@
 //! The layer that lets a call through, or not.
 
 use std::{
+    num::NonZeroU32,
     sync::Arc,
     task::{Context, Poll},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use compliance_api::{
-    error::{Error, Reason},
+    error::{Error, REQUEST_COUNT, Reason},
     token::{Claims, SCOPE_MONITOR, TokenError, Verifier},
 };
 use futures::future::{Either, Ready, ready};
@@ -62,7 +63,9 @@ impl AccessLayer {
         let claims = claims.map_err(|error| (error.into(), None))?;
         let company_id = claims.company_id;
         let standing = match &self.limiter {
-            Some(limiter) => Some(limiter.count(company_id).map_err(|(standing, error)| (error, Some(standing)))?),
+            Some(limiter) => Some(
+                limiter.count(company_id, requests(headers)).map_err(|(standing, error)| (error, Some(standing)))?,
+            ),
             None => None,
         };
         let missing = SCOPED.iter().find(|(service, scope)| path.starts_with(service) && !claims.has_scope(scope));
@@ -79,6 +82,12 @@ impl std::fmt::Debug for AccessLayer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AccessLayer").finish_non_exhaustive()
     }
+}
+
+/// How many requests a call stands for: one, unless it says more. It cannot say less.
+fn requests(headers: &HeaderMap) -> NonZeroU32 {
+    let count = headers.get(REQUEST_COUNT).and_then(|count| count.to_str().ok()?.parse().ok());
+    count.filter(|count: &NonZeroU32| count.get() <= 1000).unwrap_or(NonZeroU32::MIN)
 }
 
 fn now() -> i64 {

@@ -78,23 +78,29 @@ impl Limiter {
         Some(Self { requests: requests.get(), window, companies })
     }
 
-    /// Counts one request.
-    pub(crate) fn count(&self, company_id: i64) -> Result<Standing, (Standing, Error)> {
-        match self.companies.check_key(&company_id) {
-            Ok(state) => {
+    /// Counts requests, all of them or none.
+    pub(crate) fn count(&self, company_id: i64, requests: NonZeroU32) -> Result<Standing, (Standing, Error)> {
+        match self.companies.check_key_n(&company_id, requests) {
+            Ok(Ok(state)) => {
                 let remaining = state.remaining_burst_capacity();
                 Ok(Standing { limit: self.requests, remaining, reset: self.seconds_to_refill(remaining) })
             }
-            Err(until) => {
+            Ok(Err(until)) => {
                 let wait = until.wait_time_from(self.companies.clock().now());
-                // Whole seconds, so that who waits as told is let through.
-                let wait = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
-                    .max(Duration::from_secs(1));
-                let standing = Standing { limit: self.requests, remaining: 0, reset: self.seconds_to_refill(0) };
-                let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.");
-                Err((standing, error.retry_after(wait).with("company_id", company_id).with("limit", self.requests)))
+                Err(self.exceeded(company_id, wait))
             }
+            // More than there ever are at once.
+            Err(_) => Err(self.exceeded(company_id, self.window)),
         }
+    }
+
+    fn exceeded(&self, company_id: i64, wait: Duration) -> (Standing, Error) {
+        // Whole seconds, so that who waits as told is let through.
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let standing = Standing { limit: self.requests, remaining: 0, reset: self.seconds_to_refill(0) };
+        let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.")
+            .retry_after(Duration::from_secs(seconds.max(1)));
+        (standing, error.with("company_id", company_id).with("limit", self.requests))
     }
 
     /// Forgets companies that have their whole limit.
@@ -119,7 +125,7 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limiter, RateLimit};
+    use super::{Limiter, NonZeroU32, RateLimit};
 
     #[test]
     fn limits_are_written_as_documented() {
@@ -135,9 +141,11 @@ mod tests {
     #[test]
     fn one_company_does_not_use_up_the_limit_of_another() {
         let limiter = Limiter::new("2/m".parse().unwrap()).unwrap();
-        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok());
-        let (_, error) = limiter.count(1).unwrap_err();
+        let count = |company_id, requests| limiter.count(company_id, NonZeroU32::new(requests).unwrap());
+        assert!(count(1, 1).is_ok() && count(1, 1).is_ok());
+        let (_, error) = count(1, 1).unwrap_err();
         assert!(error.retry_after.is_some_and(|wait| (1..=31).contains(&wait.as_secs())), "{error:?}");
-        assert!(limiter.count(2).is_ok());
+        // Several at once are counted as several; too many are not counted at all.
+        assert!(count(2, 3).is_err() && count(2, 2).is_ok() && count(2, 1).is_err());
     }
 }

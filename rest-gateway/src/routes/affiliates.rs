@@ -8,7 +8,7 @@ use axum::{
 };
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{AffiliateResult, GetAffiliateRequest, ListAffiliatesRequest},
+    v1::{AffiliateResult, ListAffiliatesRequest},
 };
 use http::{StatusCode, Uri};
 
@@ -23,6 +23,7 @@ use crate::{
         path::PathId,
     },
     gateway::Gateway,
+    reads::read,
     stream,
 };
 
@@ -43,9 +44,8 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
     let Some(id) = path.possible() else {
         return Err(caller.refuse(&gateway, Error::affiliate_not_found(path.text)).await);
     };
-    let mut client = gateway.affiliates.clone();
-    let (affiliate, rate) = caller.call(client.get_affiliate(caller.request(GetAffiliateRequest { id }))).await?;
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None)))
+    let (affiliate, rate) = read(&gateway.affiliate, caller.wants(id), Error::affiliate_not_found).await?;
+    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::AFFILIATE_FOUND, &*affiliate, None)))
 }
 
 pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
-use compliance_api::{error::Error, v1::GetComplianceCaseRequest};
+use compliance_api::error::Error;
 use http::{StatusCode, Uri};
 
 use super::text;
@@ -13,6 +13,7 @@ use crate::{
     error::Refusal,
     extract::{path::PathId, query},
     gateway::Gateway,
+    reads::read,
 };
 
 pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
@@ -30,8 +31,6 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
     let Some(case_id) = path.possible() else {
         return Err(caller.refuse(&gateway, Error::case_not_found(path.text)).await);
     };
-    let mut client = gateway.cases.clone();
-    let request = caller.request(GetComplianceCaseRequest { case_id });
-    let (case, rate) = caller.call(client.get_compliance_case(request)).await?;
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::CASE_FOUND, &case, None)))
+    let (case, rate) = read(&gateway.case, caller.wants(case_id), Error::case_not_found).await?;
+    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::CASE_FOUND, &*case, None)))
 }

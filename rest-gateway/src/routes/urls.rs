@@ -6,10 +6,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use compliance_api::{
-    error::Error,
-    v1::{GetComplianceUrlRequest, UrlResult},
-};
+use compliance_api::{error::Error, v1::UrlResult};
 use http::{StatusCode, Uri};
 
 use super::text;
@@ -19,6 +16,7 @@ use crate::{
     error::Refusal,
     extract::{body::enter, path::PathId, query, urls},
     gateway::Gateway,
+    reads::read,
 };
 
 pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
@@ -36,9 +34,8 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
     let Some(id) = path.possible() else {
         return Err(caller.refuse(&gateway, Error::url_not_found(path.text)).await);
     };
-    let mut client = gateway.urls.clone();
-    let (url, rate) = caller.call(client.get_compliance_url(caller.request(GetComplianceUrlRequest { id }))).await?;
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::URL_FOUND, &url, None)))
+    let (url, rate) = read(&gateway.url, caller.wants(id), Error::url_not_found).await?;
+    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::URL_FOUND, &*url, None)))
 }
 
 pub(crate) async fn add(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
