@@ -1,0 +1,202 @@
+//! What an answer must be: both statuses, the reason, and the body byte for byte.
+//!
+//! The texts stand here as the specification and its decisions have them; nothing is taken from the product.
+
+use std::fmt::Write as _;
+
+use tonic::Code;
+
+/// An answer. The body is a pattern: see `pattern.rs`.
+#[derive(Clone, Debug)]
+pub(super) struct Expect {
+    pub(super) http: u16,
+    pub(super) grpc: Code,
+    /// The reason of a refusal.
+    pub(super) reason: Option<&'static str>,
+    pub(super) body: String,
+}
+
+fn good(http: u16, body: impl Into<String>) -> Expect {
+    Expect { http, grpc: Code::Ok, reason: None, body: body.into() }
+}
+
+fn refused(http: u16, grpc: Code, reason: &'static str, code: &str, msg: &str) -> Expect {
+    let body = format!(r#"{{"code":"{code}","status":"error","detail":{{"msg":{}}}}}"#, text(msg));
+    Expect { http, grpc, reason: Some(reason), body }
+}
+
+/// A JSON string.
+pub(super) fn text(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+/// 200 with a body of its own.
+pub(super) fn ok(body: impl Into<String>) -> Expect {
+    good(200, body)
+}
+
+/// 200 with one record.
+pub(super) fn found(msg: &str, data: &str) -> Expect {
+    good(200, format!(r#"{{"code":"1026","status":"ok","detail":{{"msg":"{msg}"}},"data":{data}}}"#))
+}
+
+/// 200 with a page.
+pub(super) fn page(msg: &str, data: &[String], total: u32, per_page: u32, current: u64, last: u32) -> Expect {
+    let data = data.join(",");
+    good(
+        200,
+        format!(
+            r#"{{"code":"1026","status":"ok","detail":{{"msg":"{msg}"}},"data":[{data}],"meta":{{"total":{total},"per_page":{per_page},"current_page":{current},"last_page":{last}}}}}"#
+        ),
+    )
+}
+
+const CREATED: &str = "Affiliate created successfully.";
+const UPDATED: &str = "Affiliate updated successfully.";
+const EXISTS: &str = "An affiliate with this name already exists.";
+const TAKEN: &str = "The affiliate name has already been taken.";
+
+/// The result of a created affiliate, whose ID is new.
+pub(super) fn created_item(client_id: &str) -> String {
+    let id = text(client_id);
+    format!(
+        r#"{{"code":"1020","status":"ok","detail":{{"affiliate_id":<id>,"client_affiliate_id":{id},"msg":"{CREATED}"}}}}"#
+    )
+}
+
+/// 1023 or 1024.
+fn failed_item(code: &str, client_id: &str, msg: &str) -> String {
+    let (id, msg) = (text(client_id), text(msg));
+    format!(r#"{{"code":"{code}","status":"error","detail":{{"client_affiliate_id":{id},"msg":{msg}}}}}"#)
+}
+
+pub(super) fn duplicate_item(client_id: &str) -> String {
+    failed_item("1023", client_id, EXISTS)
+}
+
+pub(super) fn bad_country_item(client_id: &str, country: &str) -> String {
+    failed_item("1024", client_id, &format!("{country} is no ISO 3166-1 alpha-2 country code."))
+}
+
+/// 1020, 1021 or 1025 of an update; `id` may be a reference such as `<1>`.
+fn update_item(code: &str, status: &str, id: &str, msg: &str) -> String {
+    let msg = text(msg);
+    format!(r#"{{"code":"{code}","status":"{status}","detail":{{"affiliate_id":{id},"msg":{msg}}}}}"#)
+}
+
+pub(super) fn updated_item(id: &str) -> String {
+    update_item("1020", "ok", id, UPDATED)
+}
+
+pub(super) fn taken_item(id: &str) -> String {
+    update_item("1021", "error", id, TAKEN)
+}
+
+pub(super) fn bad_country_update(id: &str, country: &str) -> String {
+    update_item("1021", "error", id, &format!("{country} is no ISO 3166-1 alpha-2 country code."))
+}
+
+pub(super) fn unknown_item(id: &str) -> String {
+    update_item("1025", "error", id, &format!("No affiliate was found for the provided affiliate ID {id}."))
+}
+
+fn array(items: &[String]) -> String {
+    format!("[{}]", items.join(","))
+}
+
+/// A single create that succeeded.
+pub(super) fn created_one(client_id: &str) -> Expect {
+    good(201, created_item(client_id))
+}
+
+/// A single update that succeeded.
+pub(super) fn updated_one(id: &str) -> Expect {
+    good(200, updated_item(id))
+}
+
+/// A batch create of which every item succeeded.
+pub(super) fn batch_created(items: &[String]) -> Expect {
+    good(201, array(items))
+}
+
+/// A batch update of which every item succeeded.
+pub(super) fn batch_updated(items: &[String]) -> Expect {
+    good(200, array(items))
+}
+
+/// A batch of which some or all items failed.
+pub(super) fn mixed(items: &[String]) -> Expect {
+    good(207, array(items))
+}
+
+/// Results of `POST /urls`: whether each was new.
+pub(super) fn urls_added(new: &[bool]) -> Expect {
+    let result = |new: &bool| {
+        if *new {
+            r#"{"code":"1020","status":"ok","detail":{"url_id":<id>,"msg":"URL added successfully."}}"#
+        } else {
+            r#"{"code":"1023","status":"error","detail":{"msg":"This URL already exists and was skipped."}}"#
+        }
+    };
+    good(201, array(&new.iter().map(|new| result(new).to_owned()).collect::<Vec<_>>()))
+}
+
+/// 422: every path with its messages, in order.
+pub(super) fn invalid<P: AsRef<str>, M: AsRef<str>>(faults: &[(P, M)]) -> Expect {
+    let first = faults[0].1.as_ref();
+    let message = match faults.len() {
+        1 => first.to_owned(),
+        2 => format!("{first} (and 1 more error)"),
+        more => format!("{first} (and {} more errors)", more - 1),
+    };
+    let mut errors = String::new();
+    for (place, (path, message)) in faults.iter().enumerate() {
+        let (path, message) = (path.as_ref(), message.as_ref());
+        if place > 0 && faults[place - 1].0.as_ref() == path {
+            // Another fault of the same field.
+            errors.pop();
+            let _ = write!(errors, ",{}]", text(message));
+        } else {
+            let comma = if place > 0 { "," } else { "" };
+            let _ = write!(errors, "{comma}{}:[{}]", text(path), text(message));
+        }
+    }
+    let body = format!(r#"{{"message":{},"errors":{{{errors}}}}}"#, text(&message));
+    Expect { http: 422, grpc: Code::InvalidArgument, reason: Some("INVALID_FIELDS"), body }
+}
+
+/// 422 with one fault.
+pub(super) fn invalid_one(path: &str, message: &str) -> Expect {
+    invalid(&[(path, message)])
+}
+
+/// 409 of a single create.
+pub(super) fn name_exists(client_id: &str) -> Expect {
+    Expect {
+        http: 409,
+        grpc: Code::AlreadyExists,
+        reason: Some("AFFILIATE_NAME_EXISTS"),
+        body: failed_item("1023", client_id, EXISTS),
+    }
+}
+
+/// 422 of a single update that would take another's name.
+pub(super) fn name_taken() -> Expect {
+    invalid_one("affiliate_name", TAKEN)
+}
+
+/// 404 of an affiliate.
+pub(super) fn affiliate_unknown(id: &str) -> Expect {
+    let msg = format!("No affiliate was found for the provided affiliate ID {id}.");
+    refused(404, Code::NotFound, "AFFILIATE_NOT_FOUND", "1025", &msg)
+}
+
+/// 404 of a URL.
+pub(super) fn url_unknown() -> Expect {
+    refused(404, Code::NotFound, "URL_NOT_FOUND", "1025", "URL not found.")
+}
+
+/// 404 of a case.
+pub(super) fn case_unknown() -> Expect {
+    refused(404, Code::NotFound, "CASE_NOT_FOUND", "1025", "Case not found.")
+}

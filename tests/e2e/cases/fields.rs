@@ -1,0 +1,292 @@
+//! Every field of an affiliate × every rule, on create, update and in both batches, generated from the documented
+//! table.
+
+use serde_json::{Value, json};
+
+use super::{
+    Case,
+    expect::{Expect, batch_created, created_item, created_one, found, invalid, invalid_one, updated_one},
+    records::{FIELDS, Field, Form, affiliate},
+    run_table,
+};
+use crate::harness::tests;
+
+tests![good_values, lengths, forms, types, absence, nul];
+
+/// A good affiliate, with one field of its own.
+fn body(field: &str, value: &Value) -> Value {
+    let mut body = json!({"client_affiliate_id": "C", "affiliate_name": "N"});
+    body[field] = value.clone();
+    body
+}
+
+/// The affiliate of [`body`] as it is read.
+fn read(field: &str, value: String) -> String {
+    let mut values = vec![("client_affiliate_id", r#""C""#.to_owned()), ("affiliate_name", r#""N""#.to_owned())];
+    values.retain(|(name, _)| *name != field);
+    values.push((field, value));
+    affiliate("<1>", &values)
+}
+
+fn client_id(body: &Value) -> String {
+    body["client_affiliate_id"].as_str().unwrap().to_owned()
+}
+
+/// The one refusal of a value, wherever it is sent: alone, in an update, in either batch. The message is given for a
+/// label.
+fn refused_everywhere(
+    name: &str,
+    field: &Field,
+    value: &Value,
+    only_rest: bool,
+    message: &dyn Fn(&str) -> String,
+) -> Vec<Case> {
+    let flat = || invalid_one(field.0, &message(&field.label()));
+    let nested = |path: &str| invalid_one(path, &message(path));
+    let mark = |case: Case| if only_rest { case.only_rest() } else { case };
+    let path = format!("affiliates.1.{}", field.0);
+    let mut change = json!({"id": 0});
+    change[field.0] = value.clone();
+    let with_id = change.to_string().replace(r#""id":0"#, r#""id":<1>"#);
+    let batch = json!({"affiliates": [{"client_affiliate_id": "D", "affiliate_name": "M"}, body(field.0, value)]});
+    let nothing =
+        || super::expect::ok(r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[]}"#);
+    vec![
+        mark(Case::new(format!("{name}: create")).post("/affiliates", body(field.0, value), flat())),
+        // Nothing of the batch is saved.
+        mark(Case::new(format!("{name}: batch create")).get("/affiliates", nothing()).post(
+            "/affiliates",
+            batch,
+            nested(&path),
+        ))
+        .get("/affiliates", nothing()),
+        mark(Case::new(format!("{name}: update")).given_affiliate("C", "N").put("/affiliates/<1>", &with_id, flat())),
+        mark(Case::new(format!("{name}: batch update")).given_affiliate("C", "N").put(
+            "/affiliates/<1>",
+            format!(r#"{{"affiliates":[{{"id":<1>,"city":"Changed"}},{with_id}]}}"#),
+            nested(&path),
+        ))
+        .get("/affiliates/<1>", found("Affiliate found.", &read("city", "null".to_owned()))),
+    ]
+}
+
+/// A value that is taken by every write, and read back.
+fn taken_everywhere(name: &str, field: &Field, written: &str, read_back: &str) -> Vec<Case> {
+    let body = body(field.0, &json!(written));
+    let client_id = client_id(&body);
+    let record = || found("Affiliate found.", &read(field.0, read_back.to_owned()));
+    let change = format!(r#"{{"id":<1>,"{}":{}}}"#, field.0, json!(written));
+    let updated = || updated_one("<1>");
+    vec![
+        Case::new(format!("{name}: create"))
+            .post("/affiliates", &body, created_one(&client_id))
+            .get("/affiliates/<1>", record()),
+        Case::new(format!("{name}: batch create"))
+            .post("/affiliates", json!({"affiliates": [body]}), batch_created(&[created_item(&client_id)]))
+            .get("/affiliates/<1>", record()),
+        Case::new(format!("{name}: update"))
+            .given_affiliate("C", "N")
+            .put("/affiliates/<1>", &change, updated())
+            .get("/affiliates/<1>", record()),
+        Case::new(format!("{name}: batch update"))
+            .given_affiliate("C", "N")
+            .put(
+                "/affiliates/<1>",
+                format!(r#"{{"affiliates":[{change}]}}"#),
+                Expect { body: format!("[{}]", updated().body), ..updated() },
+            )
+            .get("/affiliates/<1>", record()),
+    ]
+}
+
+async fn good_values() {
+    let cases = FIELDS.iter().flat_map(|field| {
+        let (written, read) = field.sample();
+        taken_everywhere(&format!("{}: a usual value", field.0), field, &written, &read)
+    });
+    run_table(cases.collect()).await;
+}
+
+async fn lengths() {
+    let mut cases = Vec::new();
+    for field in FIELDS.iter().filter(|field| matches!(field.2, Form::Any | Form::Email | Form::Url)) {
+        let (longest, too_long) = (field.of_length(field.1), field.of_length(field.1 + 1));
+        assert_eq!((longest.chars().count(), too_long.chars().count()), (field.1, field.1 + 1));
+        cases.extend(taken_everywhere(
+            &format!("{}: {} characters", field.0, field.1),
+            field,
+            &longest,
+            &json!(longest).to_string(),
+        ));
+        let name = format!("{}: {} characters", field.0, field.1 + 1);
+        cases.extend(refused_everywhere(&name, field, &json!(too_long), false, &|label| {
+            format!("The {label} field must not be greater than {} characters.", field.1)
+        }));
+    }
+    run_table(cases).await;
+}
+
+async fn forms() {
+    let mut cases = Vec::new();
+    for field in FIELDS {
+        let wrong: (&[&str], fn(&str) -> String) = match field.2 {
+            Form::Any => continue,
+            Form::Email => (
+                &[
+                    "ann",
+                    "ann@",
+                    "@example.org",
+                    "ann example.org",
+                    "Ann <ann@example.org>",
+                    "a@b@c.org",
+                    "ann@exa mple.org",
+                ],
+                |label| format!("The {label} field must be a valid email address."),
+            ),
+            Form::Url => (
+                &[
+                    "example.org",
+                    "//example.org",
+                    "ftp://example.org/",
+                    "http://",
+                    "javascript:alert(1)",
+                    "http://exa mple.org/",
+                ],
+                |label| format!("The {label} field must be a valid URL."),
+            ),
+            Form::Status => (&["Active", "asleep", " active", "active ", "ACTIVE"], |label| {
+                format!("The selected {label} is invalid.")
+            }),
+            Form::StartDate => (
+                &[
+                    "2023-02-29",
+                    "2024-13-01",
+                    "2024-00-10",
+                    "2024-01-32",
+                    "02/30/2024",
+                    "29/02/2024",
+                    "2024/02/29",
+                    "0000-01-01",
+                    "2024-02-2x",
+                ],
+                |label| format!("The {label} field must match the format YYYY-MM-DD or MM/DD/YYYY."),
+            ),
+            Form::Country => (&["U", "USA", "ée€"], |label| format!("The {label} field must be 2 characters.")),
+        };
+        for value in wrong.0 {
+            let name = format!("{}: {value:?}", field.0);
+            cases.extend(refused_everywhere(&name, field, &json!(value), false, &wrong.1));
+        }
+    }
+    let start_date = FIELDS.iter().find(|field| field.0 == "start_date").unwrap();
+    for value in ["2024-1-1", "1/1/2024", "2024-02-29 ", "20240229", "2024-02-29T00:00:00"] {
+        let message = |label: &str| format!("The {label} field must be 10 characters.");
+        cases.extend(refused_everywhere(&format!("start_date: {value:?}"), start_date, &json!(value), false, &message));
+    }
+    for (written, read) in [
+        ("2024-02-29", "2024-02-29"),
+        ("12/31/1999", "1999-12-31"),
+        ("0001-01-01", "0001-01-01"),
+        ("9999-12-31", "9999-12-31"),
+    ] {
+        let name = format!("start_date: {written}");
+        cases.extend(taken_everywhere(&name, start_date, written, &json!(read).to_string()));
+    }
+    let status = FIELDS.iter().find(|field| field.0 == "status").unwrap();
+    for value in ["active", "inactive", "probation", "suspended", "terminated", "forgotten"] {
+        cases.extend(taken_everywhere(&format!("status: {value}"), status, value, &json!(value).to_string()));
+    }
+    let country = FIELDS.iter().find(|field| field.0 == "country").unwrap();
+    for (written, read) in [("US", 840), ("us", 840), ("De", 276), ("GB", 826), ("AF", 4), ("zw", 716), ("MX", 484)] {
+        cases.extend(taken_everywhere(&format!("country: {written}"), country, written, &read.to_string()));
+    }
+    run_table(cases).await;
+}
+
+/// Only a string is a string. What gRPC cannot even say is for the gateway to tell.
+async fn types() {
+    let mut cases = Vec::new();
+    for field in FIELDS {
+        for wrong in [json!(5), json!(0.5), json!(true), json!(["x"]), json!({"x": "y"})] {
+            let name = format!("{}: {wrong}", field.0);
+            cases.extend(refused_everywhere(&name, field, &wrong, true, &|label| {
+                format!("The {label} field must be a string.")
+            }));
+        }
+    }
+    run_table(cases).await;
+}
+
+/// Null, empty and absent, on create and on update.
+async fn absence() {
+    let mut cases = Vec::new();
+    for field in FIELDS {
+        let required = |label: &str| format!("The {label} field is required.");
+        for value in [json!(null), json!("")] {
+            let name = format!("{}: {value}", field.0);
+            if field.required() {
+                cases.extend(refused_everywhere(&name, field, &value, false, &required));
+                continue;
+            }
+            let body = body(field.0, &value);
+            cases.push(
+                Case::new(format!("{name}: create is as if it were absent"))
+                    .post("/affiliates", &body, created_one("C"))
+                    .get("/affiliates/<1>", found("Affiliate found.", &read(field.0, "null".to_owned()))),
+            );
+            let (written, read_back) = field.sample();
+            let full = self::body(field.0, &json!(written));
+            let change = format!(r#"{{"id":<1>,"{}":{value}}}"#, field.0);
+            cases.push(
+                Case::new(format!("{name}: update clears"))
+                    .post("/affiliates", &full, created_one("C"))
+                    .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"Other"}"#, updated_one("<1>"))
+                    .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"N"}"#, updated_one("<1>"))
+                    .get("/affiliates/<1>", found("Affiliate found.", &read(field.0, read_back)))
+                    .put("/affiliates/<1>", change, updated_one("<1>"))
+                    .get("/affiliates/<1>", found("Affiliate found.", &read(field.0, "null".to_owned()))),
+            );
+        }
+        if field.required() {
+            for value in [" ", "\t\n ", "\u{a0}"] {
+                let name = format!("{}: white space {value:?}", field.0);
+                cases.extend(refused_everywhere(&name, field, &json!(value), false, &required));
+            }
+            let mut without = self::body("city", &json!("X"));
+            without.as_object_mut().unwrap().remove(field.0);
+            let batch = json!({"affiliates": [without]});
+            let path = format!("affiliates.0.{}", field.0);
+            cases.push(Case::new(format!("{}: absent: create", field.0)).post(
+                "/affiliates",
+                &without,
+                invalid_one(field.0, &required(&field.label())),
+            ));
+            cases.push(Case::new(format!("{}: absent: batch create", field.0)).post(
+                "/affiliates",
+                batch,
+                invalid_one(&path, &required(&path)),
+            ));
+        }
+    }
+    let both = invalid(&[
+        ("client_affiliate_id", "The client affiliate id field is required."),
+        ("affiliate_name", "The affiliate name field is required."),
+    ]);
+    cases.push(Case::new("an empty object lacks both required fields").post("/affiliates", "{}", both));
+    run_table(cases).await;
+}
+
+/// U+0000 is nothing that a text can hold.
+async fn nul() {
+    let cases = FIELDS.iter().flat_map(|field| {
+        let value = match field.2 {
+            Form::Country => "\0".repeat(2),
+            Form::StartDate => "2024-02-\u{0}9".to_owned(),
+            _ => "a\0b".to_owned(),
+        };
+        refused_everywhere(&format!("{}: NUL", field.0), field, &json!(value), false, &|label| {
+            format!("The {label} field must not contain the character U+0000.")
+        })
+    });
+    run_table(cases.collect()).await;
+}

@@ -1,0 +1,333 @@
+//! `GET /urls` and `GET /cases`: filters, sorts, pages, and parameters that are wrong.
+
+use super::{
+    Case,
+    expect::{Expect, invalid, invalid_one, page, text},
+    records, run_table,
+};
+use crate::harness::tests;
+
+tests![urls, cases, wrong_parameters, lenient_parameters];
+
+/// A company with an affiliate (`<1>`) and five URLs (`<2>` to `<6>`): ties, nulls, the first and last second of a day.
+const URLS: &[(i32, bool, &str, Option<&str>, Option<&str>, bool)] = &[
+    (1, false, "2024-03-01 00:00:00", None, Some("2024-05-01 08:00:00"), false),
+    (3, true, "2024-03-01 23:59:59", Some("2024-04-01 10:00:00"), None, false),
+    (3, false, "2024-03-02 00:00:00", Some("2024-04-01 10:00:00"), None, false),
+    (2, false, "2024-02-29 23:59:59", Some("2024-03-15 00:00:00"), Some("2024-05-01 08:00:00"), true),
+    (3, true, "2024-03-01 12:00:00", None, Some("2024-06-01 00:00:00"), true),
+];
+
+const INCIDENT_STATUS: [&str; 4] = ["", "New", "Open", "In Violation"];
+
+fn sql_text(value: Option<&str>) -> String {
+    value.map_or("null".to_owned(), |value| format!("'{value}'"))
+}
+
+fn json_text(value: Option<&str>) -> String {
+    value.map_or("null".to_owned(), text)
+}
+
+fn given_urls(name: String) -> Case {
+    let mut case = Case::new(name).given_affiliate("C", "Ann");
+    for (number, (status, disabled, discovery, review, seen, affiliate)) in URLS.iter().enumerate() {
+        let affiliate = if *affiliate { "<1>" } else { "null" };
+        case = case.sql(&format!(
+            "insert into compliance_urls (company_id, url, url_hash, incident_status_id, disabled, discovery_date,
+                last_review_date, last_seen, affiliate_id)
+            values (<company>, 'http://u{number}/', '{number}', {status}, {disabled}, '{discovery}', {}, {}, {affiliate})
+            returning id",
+            sql_text(*review),
+            sql_text(*seen)
+        ));
+    }
+    case
+}
+
+/// The URL of a number from 1, as it is read.
+fn url(number: usize) -> String {
+    let (status, disabled, discovery, review, seen, affiliate) = URLS[number - 1];
+    let affiliate = |value: &str| if affiliate { text(value) } else { "null".to_owned() };
+    records::url(&[
+        ("id", format!("<{}>", number + 1)),
+        ("url", format!(r#""http://u{}/""#, number - 1)),
+        ("incident_status", text(INCIDENT_STATUS[status as usize])),
+        ("disabled", text(if disabled { "yes" } else { "no" })),
+        ("discovery_date", text(discovery)),
+        ("last_review_date", json_text(review)),
+        ("last_seen", json_text(seen)),
+        ("affiliate_name", affiliate("Ann")),
+        ("affiliate_id", affiliate("C")),
+    ])
+}
+
+/// A query that is not paged, and what it finds.
+type Query = (&'static str, &'static [usize]);
+
+async fn urls() {
+    let whole: &[Query] = &[
+        ("", &[5, 4, 3, 2, 1]),
+        ("sort_by=id", &[5, 4, 3, 2, 1]),
+        ("sort_dir=desc", &[5, 4, 3, 2, 1]),
+        ("sort_dir=asc", &[1, 2, 3, 4, 5]),
+        ("sort_by=discovery_dt", &[3, 2, 5, 1, 4]),
+        ("sort_by=discovery_dt&sort_dir=asc", &[4, 1, 5, 2, 3]),
+        ("sort_by=last_review_dt", &[3, 2, 4, 5, 1]),
+        ("sort_by=last_review_dt&sort_dir=asc", &[4, 2, 3, 1, 5]),
+        ("sort_by=last_seen&sort_dir=desc", &[5, 4, 1, 3, 2]),
+        ("sort_by=last_seen&sort_dir=asc", &[1, 4, 5, 2, 3]),
+        ("incident_status_id=3", &[5, 3, 2]),
+        ("incident_status_id=4", &[]),
+        ("incident_status_id=99", &[]),
+        ("incident_status_id=9007199254740991", &[]),
+        ("disabled=yes", &[5, 2]),
+        ("disabled=no", &[4, 3, 1]),
+        ("distributor_id=<1>", &[5, 4]),
+        ("distributor_id=<1>&sort_by=discovery_dt&sort_dir=asc", &[4, 5]),
+        ("distributor_id=<1>&sort_by=last_review_dt", &[4, 5]),
+        ("distributor_id=<1>&sort_by=last_review_dt&sort_dir=asc", &[4, 5]),
+        ("distributor_id=<1>&discovery_after=2024-03-01", &[5]),
+        ("distributor_id=9007199254740991", &[]),
+        ("discovery_after=2024-03-01", &[5, 3, 2, 1]),
+        ("discovery_after=2024-03-02", &[3]),
+        ("discovery_after=2024-03-03", &[]),
+        ("discovery_before=2024-03-01", &[5, 4, 2, 1]),
+        ("discovery_before=2024-02-29", &[4]),
+        ("discovery_before=2024-02-28", &[]),
+        ("discovery_after=2024-03-01&discovery_before=2024-03-01", &[5, 2, 1]),
+        ("discovery_after=2024-03-02&discovery_before=2024-03-01", &[]),
+        ("discovery_after=0001-01-01&discovery_before=9999-12-31", &[5, 4, 3, 2, 1]),
+        ("discovery_before=2024-03-01&sort_by=last_seen&sort_dir=asc", &[1, 4, 5, 2]),
+        ("incident_status_id=3&disabled=yes&discovery_after=2024-03-01&sort_by=discovery_dt", &[2, 5]),
+        ("incident_status_id=3&disabled=yes&distributor_id=<1>&discovery_before=2024-03-01", &[5]),
+    ];
+    let mut cases: Vec<Case> = whole
+        .iter()
+        .map(|(query, numbers)| {
+            let urls: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
+            let expected = page("URLs found", &urls, urls.len() as u32, 100, 1, 1);
+            given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
+        })
+        .collect();
+    // Total, records a page, current page, last page.
+    let paged: &[(&str, &[usize], (u32, u32, u64, u32))] = &[
+        ("per_page=2", &[5, 4], (5, 2, 1, 3)),
+        ("per_page=2&page=2", &[3, 2], (5, 2, 2, 3)),
+        ("per_page=2&page=3", &[1], (5, 2, 3, 3)),
+        ("per_page=2&page=4", &[], (5, 2, 4, 3)),
+        ("per_page=1&page=5", &[1], (5, 1, 5, 5)),
+        ("per_page=5", &[5, 4, 3, 2, 1], (5, 5, 1, 1)),
+        ("per_page=200", &[5, 4, 3, 2, 1], (5, 200, 1, 1)),
+        ("page=2", &[], (5, 100, 2, 1)),
+        ("page=9007199254740991&per_page=200", &[], (5, 200, 9_007_199_254_740_991, 1)),
+        ("sort_by=last_review_dt&per_page=2&page=2", &[4, 5], (5, 2, 2, 3)),
+        ("sort_by=last_review_dt&per_page=2&page=3", &[1], (5, 2, 3, 3)),
+        ("sort_by=last_seen&sort_dir=asc&per_page=2&page=2", &[5, 2], (5, 2, 2, 3)),
+        ("sort_by=last_seen&sort_dir=asc&per_page=1&page=4", &[2], (5, 1, 4, 5)),
+        ("disabled=no&per_page=2&page=2", &[1], (3, 2, 2, 2)),
+        ("distributor_id=<1>&per_page=1&page=2", &[4], (2, 1, 2, 2)),
+        ("distributor_id=<1>&per_page=1&page=3", &[], (2, 1, 3, 2)),
+        ("incident_status_id=99&page=3", &[], (0, 100, 3, 1)),
+    ];
+    cases.extend(paged.iter().map(|(query, numbers, (total, per_page, current, last))| {
+        let urls: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
+        let expected = page("URLs found", &urls, *total, *per_page, *current, *last);
+        given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
+    }));
+    cases.push(Case::new("no URLs").get("/urls", page("URLs found", &[], 0, 100, 1, 1)));
+    run_table(cases).await;
+}
+
+/// Four cases of two affiliates (`<1>`, `<2>`): status, time of creation, affiliate.
+const CASES: &[(i32, &str, usize)] = &[
+    (1, "2024-03-01 00:00:00", 1),
+    (2, "2024-03-01 23:59:59", 1),
+    (2, "2024-02-29 23:59:59", 2),
+    (5, "2024-03-01 00:00:00", 2),
+];
+
+const CASE_STATUS: [&str; 6] = ["", "New", "Open", "In Progress", "Blocked", "Resolved"];
+
+fn given_cases(name: String) -> Case {
+    let mut case = Case::new(name).given_affiliate("C1", "Ann").given_affiliate("C2", "Bob");
+    for (status, created, affiliate) in CASES {
+        case = case.sql(&format!(
+            "insert into compliance_cases (company_id, case_status_id, created_date, affiliate_id)
+            values (<company>, {status}, '{created}', <{affiliate}>) returning id"
+        ));
+    }
+    case
+}
+
+fn case(number: usize) -> String {
+    let (status, created, affiliate) = CASES[number - 1];
+    records::case(&[
+        ("case_id", format!("<{}>", number + 2)),
+        ("case_status", text(CASE_STATUS[status as usize])),
+        ("created_date", text(created)),
+        ("affiliate_name", text(["Ann", "Bob"][affiliate - 1])),
+        ("affiliate_id", text(&format!("C{affiliate}"))),
+    ])
+}
+
+async fn cases() {
+    let whole: &[Query] = &[
+        ("", &[4, 3, 2, 1]),
+        ("sort_by=id&sort_dir=asc", &[1, 2, 3, 4]),
+        ("sort_dir=asc", &[1, 2, 3, 4]),
+        ("sort_by=created_dt", &[2, 4, 1, 3]),
+        ("sort_by=created_dt&sort_dir=desc", &[2, 4, 1, 3]),
+        ("sort_by=created_dt&sort_dir=asc", &[3, 1, 4, 2]),
+        ("case_status_id=2", &[3, 2]),
+        ("case_status_id=9", &[]),
+        ("case_status_id=9007199254740991", &[]),
+        ("distributor_id=<2>", &[4, 3]),
+        ("distributor_id=<2>&sort_by=created_dt&sort_dir=asc", &[3, 4]),
+        ("distributor_id=9007199254740991", &[]),
+        ("created_after=2024-03-01", &[4, 2, 1]),
+        ("created_before=2024-03-01", &[4, 3, 2, 1]),
+        ("created_before=2024-02-29", &[3]),
+        ("created_after=2024-03-01&created_before=2024-03-01", &[4, 2, 1]),
+        ("created_after=2024-03-02", &[]),
+        ("created_after=2024-03-02&created_before=2024-03-01", &[]),
+        ("created_after=2024-03-01&case_status_id=2&distributor_id=<1>&sort_by=created_dt", &[2]),
+    ];
+    let mut cases: Vec<Case> = whole
+        .iter()
+        .map(|(query, numbers)| {
+            let found: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
+            let expected = page("Cases found", &found, found.len() as u32, 100, 1, 1);
+            given_cases(format!("cases?{query}")).get(&format!("/cases?{query}"), expected)
+        })
+        .collect();
+    let paged: &[(&str, &[usize], (u32, u32, u64, u32))] = &[
+        ("per_page=3", &[4, 3, 2], (4, 3, 1, 2)),
+        ("per_page=3&page=2", &[1], (4, 3, 2, 2)),
+        ("per_page=3&page=3", &[], (4, 3, 3, 2)),
+        ("per_page=200", &[4, 3, 2, 1], (4, 200, 1, 1)),
+        ("sort_by=created_dt&per_page=1&page=2", &[4], (4, 1, 2, 4)),
+        ("distributor_id=<2>&per_page=1&page=2", &[3], (2, 1, 2, 2)),
+        ("page=9007199254740991", &[], (4, 100, 9_007_199_254_740_991, 1)),
+    ];
+    cases.extend(paged.iter().map(|(query, numbers, (total, per_page, current, last))| {
+        let found: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
+        let expected = page("Cases found", &found, *total, *per_page, *current, *last);
+        given_cases(format!("cases?{query}")).get(&format!("/cases?{query}"), expected)
+    }));
+    cases.push(Case::new("no cases").get("/cases", page("Cases found", &[], 0, 100, 1, 1)));
+    run_table(cases).await;
+}
+
+async fn wrong_parameters() {
+    let per_page = "The per page field must be between 1 and 200.";
+    let mut cases = Vec::new();
+    let mut add = |path: &str, query: &str, expected: Expect, only_rest: bool| {
+        let case = Case::new(format!("{path}?{query}")).get(&format!("{path}?{query}"), expected);
+        cases.push(if only_rest { case.only_rest() } else { case });
+    };
+    let integers = |path| match path {
+        "/urls" => ["incident_status_id", "distributor_id", "page"],
+        _ => ["case_status_id", "distributor_id", "page"],
+    };
+    for (path, dates, sorts) in [
+        ("/urls", ["discovery_after", "discovery_before"], ["created_dt", "url", "ID", "discovery_date"]),
+        ("/cases", ["created_after", "created_before"], ["discovery_dt", "case_id", "ID", "created_date"]),
+    ] {
+        for value in ["0", "-1", "201", "9007199254740992", "-9223372036854775808"] {
+            add(path, &format!("per_page={value}"), invalid_one("per_page", per_page), false);
+        }
+        add(path, "per_page=99999999999999999999", invalid_one("per_page", per_page), true);
+        for name in integers(path) {
+            let label = name.replace('_', " ");
+            let between = format!("The {label} field must be between 1 and 9007199254740991.");
+            for value in ["0", "-1", "9007199254740992", "9223372036854775807"] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &between), false);
+            }
+            add(path, &format!("{name}=99999999999999999999"), invalid_one(name, &between), true);
+        }
+        for name in integers(path).into_iter().chain(["per_page"]) {
+            let message = format!("The {} field must be an integer.", name.replace('_', " "));
+            for value in ["abc", "5.0", "5e0", "0x5", "%2B5", "%205", "5%20", "%00", "%FF", "true", "%D9%A5"] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &message), true);
+            }
+        }
+        for name in dates {
+            let message = format!("The {} field must match the format YYYY-MM-DD.", name.replace('_', " "));
+            for value in [
+                "2024-02-30",
+                "2023-02-29",
+                "02/29/2024",
+                "2024-2-9",
+                "yesterday",
+                "2024-02-29T00:00:00",
+                "20240229",
+                "0000-01-01",
+            ] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &message), false);
+            }
+        }
+        for value in sorts {
+            add(path, &format!("sort_by={value}"), invalid_one("sort_by", "The selected sort by is invalid."), true);
+        }
+        for value in ["up", "ASC", "Desc"] {
+            add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", "The selected sort dir is invalid."), true);
+        }
+    }
+    for value in ["maybe", "Yes", "true", "1"] {
+        add("/urls", &format!("disabled={value}"), invalid_one("disabled", "The selected disabled is invalid."), true);
+    }
+    add(
+        "/urls",
+        "page=0&per_page=201&discovery_before=x&distributor_id=0",
+        invalid(&[
+            ("distributor_id", "The distributor id field must be between 1 and 9007199254740991."),
+            ("discovery_before", "The discovery before field must match the format YYYY-MM-DD."),
+            ("per_page", per_page),
+            ("page", "The page field must be between 1 and 9007199254740991."),
+        ]),
+        false,
+    );
+    add(
+        "/cases",
+        "page=x&per_page=0&created_after=x&sort_dir=x",
+        invalid(&[
+            ("created_after", "The created after field must match the format YYYY-MM-DD."),
+            ("sort_dir", "The selected sort dir is invalid."),
+            ("per_page", per_page),
+            ("page", "The page field must be an integer."),
+        ]),
+        true,
+    );
+    run_table(cases).await;
+}
+
+/// What REST passes over: empty and unknown parameters, and all but the last of several.
+async fn lenient_parameters() {
+    let all = || page("URLs found", &[5, 4, 3, 2, 1].map(url), 5, 100, 1, 1);
+    let all_cases = || page("Cases found", &[4, 3, 2, 1].map(case), 4, 100, 1, 1);
+    let queries = [
+        "disabled=&incident_status_id=&distributor_id=&discovery_after=&discovery_before=&sort_by=&sort_dir=&per_page=&page=",
+        "colour=red&case_status_id=2&created_after=x&Disabled=yes&=&&x",
+        "page=7&page=1",
+        "page=x&page=",
+    ];
+    let mut cases: Vec<Case> = queries
+        .iter()
+        .map(|query| given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), all()).only_rest())
+        .collect();
+    let queries = [
+        "case_status_id=&distributor_id=&created_after=&created_before=&sort_by=&sort_dir=&per_page=&page=",
+        "colour=red&incident_status_id=2&disabled=no&discovery_after=x",
+    ];
+    cases.extend(
+        queries.iter().map(|query| {
+            given_cases(format!("cases?{query}")).get(&format!("/cases?{query}"), all_cases()).only_rest()
+        }),
+    );
+    cases.push(
+        given_urls("an encoded name and value".to_owned())
+            .get("/urls?%64isabled=%79es", page("URLs found", &[5, 2].map(url), 2, 100, 1, 1))
+            .only_rest(),
+    );
+    run_table(cases).await;
+}

@@ -1,0 +1,118 @@
+//! The table of cases: what is asked, and what both layers must answer.
+//!
+//! A case is written once, in the words of the REST interface, and runs three times: over REST with the core in
+//! process, over REST with the core across the network, and over gRPC. Each run has a company of its own.
+
+mod affiliates;
+mod expect;
+mod fields;
+mod lists;
+mod over_grpc;
+mod paths;
+mod pattern;
+mod reads;
+mod records;
+mod run;
+mod urls;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use expect::Expect;
+pub(crate) use over_grpc::rest_form;
+use run::run_table;
+
+/// How many cases were run.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Says how many cases were run.
+pub(crate) fn tell_count() {
+    let count = COUNT.load(Ordering::Relaxed);
+    if count > 0 {
+        println!("{count} cases in the table, each over REST with the core in process, over REST with the core across");
+        println!("the network, and (unless it cannot be said there) over gRPC\n");
+    }
+}
+
+/// One case.
+#[derive(Clone)]
+pub(crate) struct Case {
+    name: String,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone)]
+enum Step {
+    /// Statements for the database, one after the other; the IDs that they return are kept.
+    Sql(String),
+    Call(Call),
+}
+
+/// A request and its answer. In all texts `<company>` is the company, and `<1>`, `<2>`, … are the IDs that the case
+/// came by, in their order.
+#[derive(Clone)]
+struct Call {
+    method: &'static str,
+    path: String,
+    body: Option<String>,
+    expect: Expect,
+    /// The request cannot be said over gRPC.
+    only_rest: bool,
+}
+
+impl Case {
+    fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), steps: Vec::new() }
+    }
+
+    /// Records that the interface itself cannot make.
+    fn sql(mut self, statement: &str) -> Self {
+        self.steps.push(Step::Sql(statement.to_owned()));
+        self
+    }
+
+    fn call(mut self, method: &'static str, path: &str, body: Option<String>, expect: Expect) -> Self {
+        self.steps.push(Step::Call(Call { method, path: path.to_owned(), body, expect, only_rest: false }));
+        self
+    }
+
+    fn get(self, path: &str, expect: Expect) -> Self {
+        self.call("GET", path, None, expect)
+    }
+
+    fn post(self, path: &str, body: impl ToString, expect: Expect) -> Self {
+        self.call("POST", path, Some(body.to_string()), expect)
+    }
+
+    fn put(self, path: &str, body: impl ToString, expect: Expect) -> Self {
+        self.call("PUT", path, Some(body.to_string()), expect)
+    }
+
+    /// An affiliate to begin with; it has the next ID of the case, and the case's own company.
+    fn given_affiliate(self, client_id: &str, name: &str) -> Self {
+        let body = serde_json::json!({"client_affiliate_id": client_id, "affiliate_name": name});
+        self.post("/affiliates", body, expect::created_one(client_id))
+    }
+
+    /// URLs to begin with; they have the next IDs of the case.
+    fn given_urls(self, urls: &[&str]) -> Self {
+        let body =
+            serde_json::json!({"urls": urls.iter().map(|url| serde_json::json!({"url": url})).collect::<Vec<_>>()});
+        self.post("/urls", body, expect::urls_added(&vec![true; urls.len()]))
+    }
+
+    /// The last request cannot be said over gRPC, or means something else there.
+    fn only_rest(mut self) -> Self {
+        match self.steps.last_mut() {
+            Some(Step::Call(call)) => call.only_rest = true,
+            _ => panic!("{}: the last step is no request", self.name),
+        }
+        self
+    }
+}
+
+pub(crate) fn tests() -> Vec<crate::harness::Test> {
+    [affiliates::tests(), fields::tests(), urls::tests(), lists::tests(), reads::tests(), paths::tests()]
+        .into_iter()
+        .flatten()
+        .collect()
+}

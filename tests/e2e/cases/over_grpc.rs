@@ -1,0 +1,246 @@
+//! The requests of the REST interface as gRPC calls, and the messages of gRPC in the form that REST documents.
+//!
+//! This is the test's own idea of what belongs together. It knows nothing of the gateway.
+
+use compliance_api::{
+    text_record::TextRecord as _,
+    v1::{
+        AddComplianceUrlsRequest, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
+        BatchUpdateAffiliatesRequest, CaseSort, CreateAffiliateRequest, GetAffiliateRequest, GetComplianceCaseRequest,
+        GetComplianceUrlRequest, ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
+        PageMeta, SortDirection, UpdateAffiliateRequest, UrlInput, UrlSort,
+    },
+};
+use prost_types::FieldMask;
+use serde::Serialize;
+use serde_json::Value;
+use tonic::Status;
+use tonic_types::StatusExt as _;
+
+use crate::harness::Grpc;
+
+/// Asks over gRPC what a REST request asks; the answer in REST's form.
+pub(crate) async fn ask(grpc: &Grpc, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {
+    let mut grpc = grpc.clone();
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let (resource, id) = path[1..].split_once('/').map_or((&path[1..], None), |(resource, id)| (resource, Some(id)));
+    let id = id.map(|id| id.parse::<i64>().unwrap_or_else(|_| panic!("{path}: gRPC has no such ID")));
+    let body: Value = body.map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
+    match (method, resource, id) {
+        ("GET", "affiliates", None) => list_affiliates(&mut grpc).await,
+        ("GET", "affiliates", Some(id)) => {
+            let affiliate = grpc.affiliates.get_affiliate(GetAffiliateRequest { id }).await?.into_inner();
+            Ok(found("Affiliate found.", &affiliate, None))
+        }
+        ("POST", "affiliates", None) => create(&mut grpc, &body).await,
+        ("PUT", "affiliates", Some(id)) => update(&mut grpc, id, &body).await,
+        ("GET", "urls", None) => {
+            let page = grpc.urls.list_compliance_urls(urls_query(query)).await?.into_inner();
+            Ok(found("URLs found", &page.urls, page.meta.as_ref()))
+        }
+        ("GET", "urls", Some(id)) => {
+            let url = grpc.urls.get_compliance_url(GetComplianceUrlRequest { id }).await?.into_inner();
+            Ok(found("URL found.", &url, None))
+        }
+        ("POST", "urls", None) => {
+            let urls = elements(&body, "urls", |element| UrlInput { url: element["url"].as_str().map(str::to_owned) });
+            let done = grpc.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await?.into_inner();
+            let results =
+                done.results.iter().map(|result| rest_form(result.code, None, None, result.url_id, &result.msg));
+            Ok(format!("[{}]", results.collect::<Vec<_>>().join(",")))
+        }
+        ("GET", "cases", None) => {
+            let page = grpc.cases.list_compliance_cases(cases_query(query)).await?.into_inner();
+            Ok(found("Cases found", &page.cases, page.meta.as_ref()))
+        }
+        ("GET", "cases", Some(case_id)) => {
+            let case = grpc.cases.get_compliance_case(GetComplianceCaseRequest { case_id }).await?.into_inner();
+            Ok(found("Case found.", &case, None))
+        }
+        _ => panic!("{method} {path}: gRPC has no such operation"),
+    }
+}
+
+async fn list_affiliates(grpc: &mut Grpc) -> Result<String, Status> {
+    let mut stream = grpc.affiliates.list_affiliates(ListAffiliatesRequest {}).await?.into_inner();
+    let mut affiliates = Vec::new();
+    while let Some(some) = stream.message().await? {
+        affiliates.extend(some.affiliates);
+    }
+    Ok(found("Affiliates found", &affiliates, None))
+}
+
+async fn create(grpc: &mut Grpc, body: &Value) -> Result<String, Status> {
+    if body.get("affiliates").is_some() {
+        let affiliates = elements(body, "affiliates", input);
+        let done = grpc.affiliates.batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates }).await?;
+        return Ok(results(&done.into_inner().results));
+    }
+    let request = CreateAffiliateRequest { affiliate: Some(input(body)) };
+    let made = grpc.affiliates.create_affiliate(request).await?.into_inner();
+    let (id, client_id) = (made.affiliate_id, made.client_affiliate_id);
+    Ok(rest_form(1020, Some(id), Some(&client_id), None, "Affiliate created successfully."))
+}
+
+async fn update(grpc: &mut Grpc, id: i64, body: &Value) -> Result<String, Status> {
+    if body.get("affiliates").is_some() {
+        let affiliates = elements(body, "affiliates", change);
+        let request = BatchUpdateAffiliatesRequest { anchor_id: Some(id), affiliates };
+        return Ok(results(&grpc.affiliates.batch_update_affiliates(request).await?.into_inner().results));
+    }
+    let request = UpdateAffiliateRequest { update: Some(change(body)) };
+    let id = grpc.affiliates.update_affiliate(request).await?.into_inner().affiliate_id;
+    Ok(rest_form(1020, Some(id), None, None, "Affiliate updated successfully."))
+}
+
+fn elements<T>(body: &Value, name: &str, element: impl Fn(&Value) -> T) -> Vec<T> {
+    body[name].as_array().into_iter().flatten().map(element).collect()
+}
+
+/// The fields of an affiliate; null is absent.
+fn input(object: &Value) -> AffiliateInput {
+    let mut input = AffiliateInput::default();
+    for (name, value) in object.as_object().unwrap() {
+        let Some(position) = AffiliateInput::position(name) else { continue };
+        match value {
+            Value::String(text) => input.set_text(position, Some(text.clone())),
+            Value::Null => {}
+            _ => panic!("{name}: gRPC cannot say {value}"),
+        }
+    }
+    input
+}
+
+/// A change: what is there is in the mask.
+fn change(object: &Value) -> AffiliateUpdate {
+    let fields = object.as_object().unwrap().keys().filter(|name| AffiliateInput::position(name).is_some());
+    AffiliateUpdate {
+        id: object["id"].as_i64(),
+        affiliate: Some(input(object)),
+        update_mask: Some(FieldMask { paths: fields.cloned().collect() }),
+    }
+}
+
+fn urls_query(query: &str) -> ListComplianceUrlsRequest {
+    let mut request = ListComplianceUrlsRequest::default();
+    for (name, value) in parameters(query) {
+        match name {
+            "incident_status_id" => request.incident_status_id = number(value),
+            "distributor_id" => request.distributor_id = number(value),
+            "disabled" => request.disabled = Some(value == "yes"),
+            "discovery_after" => request.discovery_after = Some(value.to_owned()),
+            "discovery_before" => request.discovery_before = Some(value.to_owned()),
+            "sort_by" => {
+                request.set_sort_by(match value {
+                    "id" => UrlSort::Id,
+                    "discovery_dt" => UrlSort::DiscoveryDt,
+                    "last_review_dt" => UrlSort::LastReviewDt,
+                    "last_seen" => UrlSort::LastSeen,
+                    _ => panic!("gRPC cannot sort by {value}"),
+                });
+            }
+            "sort_dir" => request.set_sort_dir(direction(value)),
+            "per_page" => request.per_page = number(value),
+            "page" => request.page = number(value),
+            _ => panic!("gRPC has no parameter {name}"),
+        }
+    }
+    request
+}
+
+fn cases_query(query: &str) -> ListComplianceCasesRequest {
+    let mut request = ListComplianceCasesRequest::default();
+    for (name, value) in parameters(query) {
+        match name {
+            "case_status_id" => request.case_status_id = number(value),
+            "distributor_id" => request.distributor_id = number(value),
+            "created_after" => request.created_after = Some(value.to_owned()),
+            "created_before" => request.created_before = Some(value.to_owned()),
+            "sort_by" => {
+                request.set_sort_by(match value {
+                    "id" => CaseSort::Id,
+                    "created_dt" => CaseSort::CreatedDt,
+                    _ => panic!("gRPC cannot sort by {value}"),
+                });
+            }
+            "sort_dir" => request.set_sort_dir(direction(value)),
+            "per_page" => request.per_page = number(value),
+            "page" => request.page = number(value),
+            _ => panic!("gRPC has no parameter {name}"),
+        }
+    }
+    request
+}
+
+fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap())
+}
+
+fn number(text: &str) -> Option<i64> {
+    Some(text.parse().unwrap_or_else(|_| panic!("gRPC cannot say the number {text}")))
+}
+
+fn direction(text: &str) -> SortDirection {
+    match text {
+        "asc" => SortDirection::Asc,
+        "desc" => SortDirection::Desc,
+        _ => panic!("gRPC cannot sort {text}"),
+    }
+}
+
+/// Records as the envelope has them.
+fn found<T: Serialize>(msg: &str, data: &T, meta: Option<&PageMeta>) -> String {
+    let data = serde_json::to_string(data).unwrap();
+    let meta = meta.map(|meta| {
+        let PageMeta { total, per_page, current_page, last_page } = meta;
+        format!(
+            r#","meta":{{"total":{total},"per_page":{per_page},"current_page":{current_page},"last_page":{last_page}}}"#
+        )
+    });
+    let meta = meta.unwrap_or_default();
+    format!(r#"{{"code":"1026","status":"ok","detail":{{"msg":"{msg}"}},"data":{data}{meta}}}"#)
+}
+
+fn results(results: &[AffiliateResult]) -> String {
+    let items: Vec<String> = results
+        .iter()
+        .map(|result| {
+            let client_id = result.client_affiliate_id.as_deref();
+            rest_form(result.code, result.affiliate_id, client_id, None, &result.msg)
+        })
+        .collect();
+    format!("[{}]", items.join(","))
+}
+
+/// What became of a write, as REST tells it.
+pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url_id: Option<i64>, msg: &str) -> String {
+    let status = if code == 1020 { "ok" } else { "error" };
+    let mut detail = Vec::new();
+    detail.extend(id.map(|id| format!(r#""affiliate_id":{id}"#)));
+    detail.extend(client_id.map(|id| format!(r#""client_affiliate_id":{}"#, serde_json::to_string(id).unwrap())));
+    detail.extend(url_id.map(|id| format!(r#""url_id":{id}"#)));
+    detail.push(format!(r#""msg":{}"#, serde_json::to_string(msg).unwrap()));
+    format!(r#"{{"code":"{code}","status":"{status}","detail":{{{}}}}}"#, detail.join(","))
+}
+
+/// A refusal as REST tells it. The result code of a refusal is REST's own, so it is taken from what is expected.
+pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
+    let details = status.get_error_details();
+    let text = |text: &str| serde_json::to_string(text).unwrap();
+    if let Some(faults) = details.bad_request() {
+        let mut paths: Vec<(String, Vec<String>)> = Vec::new();
+        for fault in &faults.field_violations {
+            match paths.iter_mut().find(|(path, _)| *path == fault.field) {
+                Some((_, messages)) => messages.push(text(&fault.description)),
+                None => paths.push((fault.field.clone(), vec![text(&fault.description)])),
+            }
+        }
+        let errors = paths.iter().map(|(path, messages)| format!("{}:[{}]", text(path), messages.join(",")));
+        let errors = errors.collect::<Vec<_>>().join(",");
+        return format!(r#"{{"message":{},"errors":{{{errors}}}}}"#, text(status.message()));
+    }
+    let expected: Value = serde_json::from_str(expected).unwrap_or_default();
+    let code = expected["code"].as_str().and_then(|code| code.parse().ok()).unwrap_or_default();
+    let client_id = details.error_info().and_then(|info| info.metadata.get("client_affiliate_id"));
+    rest_form(code, None, client_id.map(String::as_str), None, status.message())
+}

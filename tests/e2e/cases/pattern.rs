@@ -1,0 +1,55 @@
+//! Texts with places: `<id>` is any ID, which is kept; `<now>` is the present moment; all else is literal.
+
+use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
+
+/// How old the present moment may be when it is looked at.
+const PRESENT: time::Duration = time::Duration::minutes(5);
+
+/// Puts the company and the IDs that are known so far into a text.
+pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
+    let mut text = text.replace("<company>", &company.to_string());
+    for (place, id) in ids.iter().enumerate() {
+        text = text.replace(&format!("<{}>", place + 1), &id.to_string());
+    }
+    text
+}
+
+/// Compares a text with a pattern and keeps the IDs that stand at its `<id>`s.
+pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(), String> {
+    let (mut pattern, mut rest) = (pattern, text);
+    loop {
+        let next = ["<id>", "<now>"].into_iter().filter_map(|place| pattern.find(place)).min();
+        let literal = &pattern[..next.unwrap_or(pattern.len())];
+        let Some(after) = rest.strip_prefix(literal) else { return Err(difference(literal, rest)) };
+        let Some(next) = next else {
+            return if after.is_empty() { Ok(()) } else { Err(format!("there is more: {after}")) };
+        };
+        if pattern[next..].starts_with("<id>") {
+            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+            let id = after[..digits].parse().map_err(|_| format!("no ID here: {after}"))?;
+            if id < 1 || ids.contains(&id) {
+                return Err(format!("the ID {id} is not new"));
+            }
+            ids.push(id);
+            (pattern, rest) = (&pattern[next + 4..], &after[digits..]);
+        } else {
+            let moment = after.get(..19).ok_or_else(|| format!("no moment here: {after}"))?;
+            is_present(moment)?;
+            (pattern, rest) = (&pattern[next + 5..], &after[19..]);
+        }
+    }
+}
+
+fn is_present(moment: &str) -> Result<(), String> {
+    let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+    let moment = PrimitiveDateTime::parse(moment, format).map_err(|error| format!("{moment}: {error}"))?;
+    let age = OffsetDateTime::now_utc() - moment.assume_utc();
+    if age.abs() < PRESENT { Ok(()) } else { Err(format!("{moment} is not the present")) }
+}
+
+fn difference(expected: &str, got: &str) -> String {
+    let same = expected.bytes().zip(got.bytes()).take_while(|(expected, got)| expected == got).count();
+    let from = (0..=same.saturating_sub(60)).rev().find(|at| expected.is_char_boundary(*at)).unwrap_or(0);
+    let part = |text: &str| text.get(from..).unwrap_or_default().chars().take(200).collect::<String>();
+    format!("expected …{}\n        but got …{}", part(expected), part(got))
+}

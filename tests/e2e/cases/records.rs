@@ -1,0 +1,234 @@
+//! Affiliates as they are documented: fields, limits, and the form in which they are read.
+
+use super::expect::text;
+
+/// What the text of a field must be the written form of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Any,
+    Email,
+    Url,
+    Country,
+    Status,
+    StartDate,
+}
+
+/// A field: its write name, its longest text in characters, and its form.
+pub(super) struct Field(pub(super) &'static str, pub(super) usize, pub(super) Form);
+
+use Form::{Any, Country, Email, StartDate, Status, Url};
+
+/// The specification's table of fields, line by line. (A status has no length of its own.)
+pub(super) const FIELDS: &[Field] = &[
+    Field("client_affiliate_id", 64, Any),
+    Field("affiliate_name", 128, Any),
+    Field("email_one", 50, Email),
+    Field("email_two", 50, Email),
+    Field("phone_one", 30, Any),
+    Field("phone_two", 128, Any),
+    Field("facebook", 128, Any),
+    Field("instagram", 255, Any),
+    Field("youtube", 128, Any),
+    Field("twitter", 64, Any),
+    Field("tiktok", 64, Any),
+    Field("pintrest", 64, Any),
+    Field("country", 2, Country),
+    Field("first_name", 128, Any),
+    Field("last_name", 64, Any),
+    Field("notes", 2048, Any),
+    Field("address", 512, Any),
+    Field("city", 64, Any),
+    Field("state", 64, Any),
+    Field("zip", 16, Any),
+    Field("ranking", 64, Any),
+    Field("replicated_website", 256, Url),
+    Field("sponsor", 64, Any),
+    Field("upline", 255, Any),
+    Field("status", 0, Status),
+    Field("start_date", 10, StartDate),
+    Field("language_used", 64, Any),
+    Field("territory", 64, Any),
+    Field("entrepreneur_id", 255, Any),
+    Field("entrepreneur_spouse_id", 255, Any),
+    Field("international_distributor", 255, Any),
+    Field("is_territory_director", 255, Any),
+    Field("jv_status", 255, Any),
+    Field("league", 255, Any),
+    Field("territory_master", 255, Any),
+    Field("merchant_type", 255, Any),
+    Field("company_name", 255, Any),
+    Field("sponsor_id", 64, Any),
+    Field("sponsor_email", 255, Email),
+    Field("pay_rank", 64, Any),
+    Field("recognition_rank", 64, Any),
+];
+
+impl Field {
+    /// Whether a creation must have it.
+    pub(super) fn required(&self) -> bool {
+        matches!(self.0, "client_affiliate_id" | "affiliate_name")
+    }
+
+    /// The name under which it is read.
+    pub(super) fn read_name(&self) -> &'static str {
+        match self.0 {
+            "affiliate_name" => "distributor_name",
+            "client_affiliate_id" => "client_distributor_id",
+            "status" => "distributor_status",
+            name => name,
+        }
+    }
+
+    /// As it is called in a message.
+    pub(super) fn label(&self) -> String {
+        self.0.replace('_', " ")
+    }
+
+    /// A good text of exactly `chars` characters, of more than one byte each where the form allows it.
+    pub(super) fn of_length(&self, chars: usize) -> String {
+        match self.2 {
+            Any => "é".repeat(chars),
+            Email => {
+                // A local part has at most 64 characters, a label of a domain at most 63.
+                let mut email = String::from("a@");
+                while email.len() + 60 < chars {
+                    email.push_str(&"b".repeat(40));
+                    email.push('.');
+                }
+                let rest = chars - email.len() - ".org".len();
+                format!("{email}{}.org", "c".repeat(rest))
+            }
+            Url => format!("https://example.org/{}", "é".repeat(chars - "https://example.org/".len())),
+            Country | Status | StartDate => panic!("{} has no free length", self.0),
+        }
+    }
+
+    /// A good text as it is written, and its JSON as it is read.
+    pub(super) fn sample(&self) -> (String, String) {
+        let (written, read) = match self.2 {
+            Any => (format!("{} «x»", self.0), None),
+            Email => (format!("{}@example.org", self.0), None),
+            Url => ("https://example.org/~ann?a=b#c".to_owned(), None),
+            Country => ("US".to_owned(), Some("840".to_owned())),
+            Status => ("probation".to_owned(), None),
+            StartDate => ("02/29/2024".to_owned(), Some(text("2024-02-29"))),
+        };
+        let read = read.unwrap_or_else(|| text(&written));
+        (written, read)
+    }
+}
+
+/// An affiliate as it is read, with the values (as JSON) of the fields (by their write names) that are not null.
+pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
+    let mut record = format!(r#"{{"id":{id},"client_id":<company>"#);
+    for field in FIELDS {
+        let value = values.iter().find(|(name, _)| *name == field.0).map_or("null", |(_, value)| value);
+        record.push_str(&format!(r#","{}":{value}"#, field.read_name()));
+    }
+    record.push('}');
+    record
+}
+
+/// The specification's fields of a compliance URL, in order, with what they are unless something else is said.
+const URL: &[(&str, &str)] = &[
+    ("id", ""),
+    ("url", ""),
+    ("domain", "null"),
+    ("incident_status", r#""New""#),
+    ("disabled", r#""no""#),
+    ("false_positive", "null"),
+    ("country", "null"),
+    ("discovery_date", "null"),
+    ("last_review_date", "null"),
+    ("last_crawl_date", "null"),
+    ("last_seen", "null"),
+    ("affiliate_name", "null"),
+    ("affiliate_id", "null"),
+    ("sub_affiliate_id", "null"),
+    ("owner_email", "null"),
+    ("social_one", "null"),
+    ("social_two", "null"),
+    ("social_three", "null"),
+    ("phone_one", "null"),
+    ("phone_two", "null"),
+    ("landing_page", "null"),
+    ("case_id", "null"),
+    ("note", "null"),
+    ("video_path", "null"),
+    ("transcription_text", "null"),
+    ("transcription_status", "null"),
+    ("infractions", "[]"),
+];
+
+/// The specification's fields of a compliance case.
+const CASE: &[(&str, &str)] = &[
+    ("case_id", ""),
+    ("case_worker", "null"),
+    ("tags", "[]"),
+    ("case_status", r#""New""#),
+    ("sub_status", "null"),
+    ("submitter", "null"),
+    ("notice_status", "null"),
+    ("risk_level", "null"),
+    ("case_country", "null"),
+    ("sub_affiliate_id", "null"),
+    ("created_date", "null"),
+    ("reviewed_date", "null"),
+    ("resolved_date", "null"),
+    ("first_action_date", "null"),
+    ("flagged_date", "null"),
+    ("follow_up_date", "null"),
+    ("closed_date", "null"),
+    ("affiliate_name", "null"),
+    ("affiliate_id", "null"),
+    ("merchant_type", "null"),
+    ("first_name", "null"),
+    ("last_name", "null"),
+    ("status", "null"),
+    ("ranking", "null"),
+    ("start_date", "null"),
+    ("language_used", "null"),
+    ("territory", "null"),
+    ("notes", "null"),
+    ("email_one", "null"),
+    ("email_two", "null"),
+    ("phone_one", "null"),
+    ("phone_two", "null"),
+    ("address", "null"),
+    ("city", "null"),
+    ("state", "null"),
+    ("zip", "null"),
+    ("affiliate_country", "null"),
+    ("facebook", "null"),
+    ("youtube", "null"),
+    ("twitter", "null"),
+    ("tiktok", "null"),
+    ("pintrest", "null"),
+    ("replicated_website", "null"),
+    ("sponsor", "null"),
+    ("upline", "null"),
+    ("upline_name", "null"),
+    ("last_updated_date", "null"),
+    ("incidents", "[]"),
+];
+
+/// A URL as it is read, with the values (as JSON) of what is not as usual.
+pub(crate) fn url(values: &[(&str, String)]) -> String {
+    object(URL, values)
+}
+
+/// A case as it is read.
+pub(crate) fn case(values: &[(&str, String)]) -> String {
+    object(CASE, values)
+}
+
+fn object(fields: &[(&str, &str)], values: &[(&str, String)]) -> String {
+    for (name, _) in values {
+        assert!(fields.iter().any(|(field, _)| field == name), "{name} is no field");
+    }
+    let fields = fields.iter().map(|(name, usual)| {
+        let value = values.iter().find(|(field, _)| field == name).map_or(*usual, |(_, value)| value);
+        format!(r#""{name}":{value}"#)
+    });
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
