@@ -9,7 +9,8 @@ use sqlx::{PgPool, Row as _, postgres::PgRow};
 use crate::{database, error::from_database};
 
 /// Two statements of one shape at the same time keep a connection busy while the other's answer is read.
-const LIMITS: Limits = Limits { under_way: 2, at_once: 256, waiting: 8192 };
+const LIMITS: Limits =
+    Limits { under_way: 2, under_way_at_most: 8, patience: Duration::from_millis(50), at_once: 256, waiting: 8192 };
 /// How long a statement of this kind may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
 

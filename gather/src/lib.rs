@@ -8,6 +8,7 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use tokio::{runtime::Handle, sync::oneshot};
@@ -28,10 +29,22 @@ pub trait Fetch: Send + Sync + 'static {
 pub struct Limits {
     /// Fetches under way; what comes beyond waits to be gathered.
     pub under_way: usize,
+    /// Fetches under way when those do not come back: a read that finds that none has gone out for [`Self::patience`]
+    /// goes out in spite of them.
+    pub under_way_at_most: usize,
+    /// How long a fetch commonly takes, at most.
+    pub patience: Duration,
     /// Keys in one fetch.
     pub at_once: usize,
     /// Reads that wait; more are refused.
     pub waiting: usize,
+}
+
+impl Limits {
+    /// Turns that there are when the last one was taken so long ago.
+    fn turns(&self, since: Duration) -> usize {
+        if since < self.patience { self.under_way } else { self.under_way_at_most }
+    }
 }
 
 /// A read that was not made.
@@ -55,6 +68,8 @@ struct Inner<F: Fetch> {
 struct State<F: Fetch> {
     /// Turns that are taken.
     under_way: usize,
+    /// When the last fetch went out.
+    last: Instant,
     waiting: VecDeque<Waiting<F>>,
 }
 
@@ -78,7 +93,7 @@ impl<F: Fetch> std::fmt::Debug for Gather<F> {
 impl<F: Fetch> Gather<F> {
     /// Gathers for `fetch`.
     pub fn new(fetch: F, limits: Limits) -> Self {
-        let state = Mutex::new(State { under_way: 0, waiting: VecDeque::new() });
+        let state = Mutex::new(State { under_way: 0, last: Instant::now(), waiting: VecDeque::new() });
         Self(Arc::new(Inner { fetch, limits, state }))
     }
 
@@ -91,8 +106,10 @@ impl<F: Fetch> Gather<F> {
     pub async fn get(&self, key: F::Key) -> Result<F::Answer, Refused> {
         let answer = {
             let mut state = self.0.state();
-            if state.under_way < self.0.limits.under_way {
+            let now = Instant::now();
+            if state.under_way < self.0.limits.turns(now - state.last) {
                 state.under_way += 1;
+                state.last = now;
                 Err(key)
             } else if state.waiting.len() >= self.0.limits.waiting {
                 return Err(Refused::Full);
@@ -141,6 +158,7 @@ async fn serve<F: Fetch>(turn: Turn<F>) {
     loop {
         let (keys, answers) = {
             let mut state = inner.state();
+            state.last = Instant::now();
             let (mut keys, mut answers) = (Vec::new(), Vec::new());
             while keys.len() < inner.limits.at_once {
                 let Some(Waiting { key, answer }) = state.waiting.pop_front() else { break };
@@ -164,14 +182,11 @@ async fn serve<F: Fetch>(turn: Turn<F>) {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicUsize, Ordering},
-        time::Duration,
-    };
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use tokio::sync::Semaphore;
 
-    use super::{Fetch, Gather, Limits, Refused};
+    use super::{Duration, Fetch, Gather, Limits, Refused};
 
     /// Doubles its keys; a fetch waits for a permit, and counts.
     struct Double {
@@ -200,7 +215,8 @@ mod tests {
         }
     }
 
-    const LIMITS: Limits = Limits { under_way: 1, at_once: 64, waiting: 100 };
+    const LIMITS: Limits =
+        Limits { under_way: 1, under_way_at_most: 2, patience: Duration::from_secs(3600), at_once: 64, waiting: 100 };
 
     async fn until(condition: impl Fn() -> bool) {
         while !condition() {
@@ -263,6 +279,23 @@ mod tests {
         assert_eq!(first.await.unwrap(), Ok(2));
         assert_eq!(unlucky.await.unwrap(), Err(Refused::Lost));
         assert_eq!(last.await.unwrap(), Ok(6));
+    }
+
+    #[tokio::test]
+    async fn a_fetch_that_does_not_come_back_holds_up_only_its_own() {
+        let gather = Gather::new(Double::new(0), Limits { patience: Duration::ZERO, ..LIMITS });
+        let stuck = tokio::spawn({
+            let gather = gather.clone();
+            async move { gather.get(1).await }
+        });
+        until(|| gather.fetcher().fetches.load(Ordering::SeqCst) == 1).await;
+        let second = tokio::spawn({
+            let gather = gather.clone();
+            async move { gather.get(2).await }
+        });
+        until(|| gather.fetcher().fetches.load(Ordering::SeqCst) == 2).await;
+        gather.fetcher().permits.add_permits(2);
+        assert_eq!((stuck.await.unwrap(), second.await.unwrap()), (Ok(2), Ok(4)));
     }
 
     #[tokio::test]

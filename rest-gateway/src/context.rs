@@ -64,7 +64,7 @@ impl Caller {
 
     /// A single read of a record.
     pub(crate) fn wants(self, id: i64) -> Wanted {
-        Wanted { authorization: self.authorization, id }
+        Wanted { authorization: self.authorization, request_id: self.request_id, id }
     }
 
     /// Waits for the core, but not for ever.

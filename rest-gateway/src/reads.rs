@@ -21,10 +21,12 @@ use crate::{
     context::SLACK,
     error::{Rate, Refusal},
     gateway::Calls,
+    observe::REQUEST_ID,
 };
 
 /// Two calls keep the core busy while the answers of one are written.
-const LIMITS: Limits = Limits { under_way: 2, at_once: 256, waiting: 16_384 };
+const LIMITS: Limits =
+    Limits { under_way: 2, under_way_at_most: 64, patience: Duration::from_millis(50), at_once: 256, waiting: 16_384 };
 
 /// Reads records of one kind by ID. Clones share the queue.
 pub(crate) type Reads<C> = Gather<Batches<C>>;
@@ -54,6 +56,8 @@ pub(crate) struct Batches<C> {
 #[derive(Clone)]
 pub(crate) struct Wanted {
     pub(crate) authorization: HeaderValue,
+    /// Goes with a read that goes alone; a call that stands for many has none.
+    pub(crate) request_id: Option<HeaderValue>,
     pub(crate) id: i64,
 }
 
@@ -90,7 +94,8 @@ impl<C: Records> Fetch for Batches<C> {
 
     async fn fetch(&self, keys: Vec<Wanted>) -> Vec<Self::Answer> {
         if let [only] = keys.as_slice() {
-            return self.read_of_one_token(&only.authorization, &[only.id]).await;
+            let told = self.call(&only.authorization, only.request_id.clone(), &[only.id]).await;
+            return vec![told.map(|(mut records, rate)| (records.remove(&only.id), rate))];
         }
         // Places of the reads of each token, so that no company's read goes out with another's token.
         let mut tokens: HashMap<&HeaderValue, Vec<usize>> = HashMap::new();
@@ -113,11 +118,11 @@ impl<C: Records> Fetch for Batches<C> {
 
 impl<C: Records> Batches<C> {
     async fn read_of_one_token(&self, authorization: &HeaderValue, ids: &[i64]) -> Vec<Answer<C::Record>> {
-        let told = self.call(authorization, ids).await;
+        let told = self.call(authorization, None, ids).await;
         match told {
             Err(refusal) if refusal.error.reason == Reason::RateLimited && ids.len() > 1 => {
                 // Together they are too many; some of them may not be.
-                let calls = ids.iter().map(|id| async { self.call(authorization, &[*id]).await });
+                let calls = ids.iter().map(|id| async { self.call(authorization, None, &[*id]).await });
                 let told = join_all(calls).await;
                 ids.iter()
                     .zip(told)
@@ -133,10 +138,14 @@ impl<C: Records> Batches<C> {
     async fn call(
         &self,
         authorization: &HeaderValue,
+        request_id: Option<HeaderValue>,
         ids: &[i64],
     ) -> Result<(HashMap<i64, Arc<C::Record>>, Rate), Refusal> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(AUTHORIZATION, authorization.clone());
+        if let Some(id) = request_id {
+            headers.insert(REQUEST_ID, id);
+        }
         if ids.len() > 1 {
             headers.insert(REQUEST_COUNT, HeaderValue::from(ids.len()));
         }

@@ -9,7 +9,7 @@ use compliance_api::{
         affiliate_service_server::AffiliateService, compliance_url_service_server::ComplianceUrlService,
     },
 };
-use futures::{Stream, StreamExt as _, stream};
+use futures::{Stream, StreamExt as _, future::join_all, stream};
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::fake::{Fake, Step, affiliate, bad, good};
@@ -80,9 +80,18 @@ impl AffiliateService for Fake {
 
     async fn batch_get_affiliates(
         &self,
-        _: Request<v1::BatchGetAffiliatesRequest>,
+        request: Request<v1::BatchGetAffiliatesRequest>,
     ) -> Result<Response<v1::BatchGetAffiliatesResponse>, Status> {
-        Err(Status::unimplemented("not used"))
+        let mut affiliates = Vec::new();
+        let ids = self.enter("batch_get_affiliates", request)?.ids;
+        for found in join_all(ids.into_iter().map(|id| self.affiliate(id))).await {
+            match found {
+                Ok(affiliate) => affiliates.push(affiliate),
+                Err(status) if status.code() == tonic::Code::NotFound => {}
+                Err(status) => return Err(status),
+            }
+        }
+        Ok(good(v1::BatchGetAffiliatesResponse { affiliates }))
     }
 
     async fn create_affiliate(
@@ -163,9 +172,10 @@ impl ComplianceUrlService for Fake {
 
     async fn batch_get_compliance_urls(
         &self,
-        _: Request<v1::BatchGetComplianceUrlsRequest>,
+        request: Request<v1::BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<v1::BatchGetComplianceUrlsResponse>, Status> {
-        Err(Status::unimplemented("not used"))
+        self.enter("batch_get_compliance_urls", request)?;
+        Ok(good(v1::BatchGetComplianceUrlsResponse::default()))
     }
 
     async fn add_compliance_urls(
