@@ -21,7 +21,7 @@ use crate::{
 /// Records in the first message of a list, so that it is there at once; each further one has twice as many …
 const FIRST_PAGE: i64 = 64;
 /// … up to this.
-const MOST_A_PAGE: i64 = 1024;
+const MOST_A_PAGE: i64 = 256;
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
