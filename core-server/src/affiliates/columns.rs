@@ -51,20 +51,32 @@ pub(super) fn assignments(mask: &str, new: &str, old: &str) -> String {
     assignments.join(", ")
 }
 
-/// The values of one column for many affiliates, as the column's parameter. A column that none of them has is empty:
-/// `unnest` fills it with nulls, and nothing is sent.
-pub(super) fn array<'a>(position: usize, affiliates: impl Iterator<Item = &'a AffiliateInput>) -> Vec<Option<String>> {
-    let values: Vec<Option<String>> = affiliates.map(|affiliate| value(position, affiliate)).collect();
-    if values.iter().all(Option::is_none) { Vec::new() } else { values }
+/// The values of one column for many normalised affiliates, as the column's parameter. A column that none of them has
+/// is empty: `unnest` fills it with nulls, and nothing is sent.
+pub(super) fn array<'a>(
+    position: usize,
+    affiliates: impl Iterator<Item = &'a AffiliateInput> + Clone,
+) -> Vec<Option<&'a str>> {
+    let value = |affiliate: &'a AffiliateInput| affiliate.text(position).filter(|text| !text.is_empty());
+    if affiliates.clone().all(|affiliate| value(affiliate).is_none()) {
+        return Vec::new();
+    }
+    affiliates.map(value).collect()
 }
 
-/// The value of one column: empty is null, a country its numeric code, a date in its one form.
-fn value(position: usize, affiliate: &AffiliateInput) -> Option<String> {
-    let text = affiliate.text(position).filter(|text| !text.is_empty())?;
-    match COLUMNS.get(position).copied() {
-        Some("country") => country::numeric(text).map(|code| code.to_string()),
-        Some("start_date") => start_date(text),
-        _ => Some(text.to_owned()),
+/// Brings the fields whose columns are no text into the form that these are read from: a country's numeric code, a
+/// date as `YYYY-MM-DD`. Answers with the text of a country that is none; its field is then empty.
+pub(super) fn normalise(affiliate: &mut AffiliateInput) -> Option<String> {
+    if let Some(text) = affiliate.start_date.take_if(|text| !text.is_empty()) {
+        affiliate.start_date = start_date(&text);
+    }
+    let text = affiliate.country.take_if(|text| !text.is_empty())?;
+    match country::numeric(&text) {
+        Some(code) => {
+            affiliate.country = Some(code.to_string());
+            None
+        }
+        None => Some(text),
     }
 }
 

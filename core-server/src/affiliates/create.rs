@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use compliance_api::{
-    country,
     error::{Error, NAME_EXISTS},
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
@@ -41,25 +40,19 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
 pub(super) async fn create(
     pool: &PgPool,
     company_id: i64,
-    affiliates: &[AffiliateInput],
+    mut affiliates: Vec<AffiliateInput>,
 ) -> Result<Vec<AffiliateResult>, Error> {
-    let known_country = |affiliate: &AffiliateInput| match affiliate.country.as_deref() {
-        None | Some("") => true,
-        Some(code) => country::numeric(code).is_some(),
-    };
-    let good: Vec<(usize, &AffiliateInput)> =
-        affiliates.iter().enumerate().filter(|(_, affiliate)| known_country(affiliate)).collect();
-    let mut results: Vec<AffiliateResult> = affiliates
-        .iter()
-        .map(|affiliate| {
-            if known_country(affiliate) {
-                failure(affiliate, ResultCode::Duplicate, NAME_EXISTS.to_owned())
-            } else {
-                let code = affiliate.country.as_deref().unwrap_or_default();
-                failure(affiliate, ResultCode::InvalidCountry, format!("{code} is no ISO 3166-1 alpha-2 country code."))
-            }
-        })
-        .collect();
+    let mut results = Vec::with_capacity(affiliates.len());
+    let mut good = Vec::with_capacity(affiliates.len());
+    for affiliate in &mut affiliates {
+        if let Some(code) = columns::normalise(affiliate) {
+            let msg = format!("{code} is no ISO 3166-1 alpha-2 country code.");
+            results.push(failure(affiliate, ResultCode::InvalidCountry, msg));
+        } else {
+            good.push((results.len(), &*affiliate));
+            results.push(failure(affiliate, ResultCode::Duplicate, NAME_EXISTS.to_owned()));
+        }
+    }
     if good.is_empty() {
         return Ok(results);
     }

@@ -75,8 +75,8 @@ impl AffiliateService for Affiliates {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
         valid(&request)?;
-        let affiliate = [request.affiliate.unwrap_or_default()];
-        let result = create::create(&self.pool, company_id, &affiliate).await?.pop().unwrap_or_default();
+        let affiliate = vec![request.affiliate.unwrap_or_default()];
+        let result = create::create(&self.pool, company_id, affiliate).await?.pop().unwrap_or_default();
         let client_affiliate_id = result.client_affiliate_id.unwrap_or_default();
         match result.affiliate_id {
             Some(affiliate_id) => Ok(Response::new(CreateAffiliateResponse { affiliate_id, client_affiliate_id })),
@@ -91,7 +91,7 @@ impl AffiliateService for Affiliates {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
         valid(&request)?;
-        let results = create::create(&self.pool, company_id, &request.affiliates).await?;
+        let results = create::create(&self.pool, company_id, request.affiliates).await?;
         Ok(Response::new(BatchCreateAffiliatesResponse { results }))
     }
 

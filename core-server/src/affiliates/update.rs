@@ -6,7 +6,6 @@ use std::{
 };
 
 use compliance_api::{
-    country,
     error::{Error, affiliate_not_found_text},
     text_record::TextRecord as _,
     v1::{AffiliateInput, AffiliateResult, AffiliateUpdate, ResultCode},
@@ -59,6 +58,8 @@ struct Change {
     id: i64,
     mask: i64,
     fields: AffiliateInput,
+    /// A country that is none: the item's own failure.
+    bad_country: Option<String>,
 }
 
 /// What the statement says of a change.
@@ -182,7 +183,7 @@ fn freed(wave: &[usize], told: &[Outcome], changes: &[Change]) -> Vec<usize> {
 fn waves(changes: &[Change]) -> Vec<Vec<usize>> {
     let mut waves = vec![Vec::new()];
     let (mut ids, mut names) = (HashSet::new(), HashSet::new());
-    for (index, Change { id, mask, fields }) in changes.iter().enumerate() {
+    for (index, Change { id, mask, fields, .. }) in changes.iter().enumerate() {
         let name = fields.affiliate_name.as_deref().filter(|_| mask & name_bit() != 0);
         if ids.contains(id) || name.is_some_and(|name| names.contains(name)) {
             waves.push(Vec::new());
@@ -208,7 +209,7 @@ async fn run(
     // A country that is none is the item's own failure; the statement must not see it.
     let ids: Vec<i64> = wave.iter().map(|index| changes[*index].id).collect();
     let masks: Vec<i64> =
-        wave.iter().map(|index| if bad_country(&changes[*index]) { 0 } else { changes[*index].mask }).collect();
+        wave.iter().map(|index| if changes[*index].bad_country.is_some() { 0 } else { changes[*index].mask }).collect();
     let mut query = sqlx::query_as::<_, (i64, bool, bool, Option<i64>)>(*UPDATE)
         .bind(company_id)
         .bind(anchor)
@@ -231,8 +232,7 @@ fn results(changes: &[Change], outcomes: Vec<Outcome>) -> Option<Vec<AffiliateRe
     let result = |change: &Change, outcome: Outcome| {
         let (code, msg) = if !outcome.found {
             (ResultCode::NotFound, affiliate_not_found_text(&change.id.to_string()))
-        } else if bad_country(change) {
-            let code = change.fields.country.as_deref().unwrap_or_default();
+        } else if let Some(code) = &change.bad_country {
             (ResultCode::UpdateFailed, format!("{code} is no ISO 3166-1 alpha-2 country code."))
         } else if outcome.holder.is_some() {
             (ResultCode::UpdateFailed, "The affiliate name has already been taken.".to_owned())
@@ -245,8 +245,8 @@ fn results(changes: &[Change], outcomes: Vec<Outcome>) -> Option<Vec<AffiliateRe
 }
 
 fn change(update: AffiliateUpdate) -> Change {
-    let fields = update.affiliate.unwrap_or_default();
-    let mut mask = 0;
+    let mut fields = update.affiliate.unwrap_or_default();
+    let mut mask: i64 = 0;
     for (position, column) in columns::COLUMNS.iter().enumerate() {
         let named = match &update.update_mask {
             Some(update_mask) => update_mask.paths.iter().any(|path| path == column),
@@ -254,13 +254,10 @@ fn change(update: AffiliateUpdate) -> Change {
         };
         mask |= i64::from(named) << position;
     }
-    Change { id: update.id.unwrap_or_default(), mask, fields }
-}
-
-fn bad_country(change: &Change) -> bool {
-    let position = AffiliateInput::position("country").unwrap_or_default();
-    let code = change.fields.country.as_deref().filter(|code| !code.is_empty() && change.mask >> position & 1 == 1);
-    code.is_some_and(|code| country::numeric(code).is_none())
+    let country = AffiliateInput::position("country").unwrap_or_default();
+    // What the mask does not name is not written, so it cannot fail either.
+    let bad_country = columns::normalise(&mut fields).filter(|_| mask >> country & 1 == 1);
+    Change { id: update.id.unwrap_or_default(), mask, fields, bad_country }
 }
 
 fn name_bit() -> i64 {
