@@ -6,12 +6,15 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
+/// What is logged unless something else is asked for. The database's notices tell that a table is there already.
+const DEFAULT: &str = "info,sqlx::postgres::notice=warn";
+
 /// What is logged, and how.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub(crate) struct LoggingArgs {
     /// What is logged: a level, or levels a part, such as `info,sqlx=debug`.
-    #[arg(long = "log", env = "COMPLIANCE_LOG", default_value = "info", value_name = "FILTER", global = true)]
+    #[arg(long = "log", env = "COMPLIANCE_LOG", default_value = DEFAULT, value_name = "FILTER", global = true)]
     filter: String,
     /// How it is written.
     #[arg(long = "log-format", env = "COMPLIANCE_LOG_FORMAT", default_value = "text", global = true)]
@@ -30,7 +33,7 @@ enum Format {
 /// Sends what the program logs to standard error, panics included.
 pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     // An empty variable is one that is not set.
-    let filter = if args.filter.trim().is_empty() { "info" } else { args.filter.as_str() };
+    let filter = if args.filter.trim().is_empty() { DEFAULT } else { args.filter.as_str() };
     let filter = EnvFilter::try_new(filter)
         .with_context(|| format!("--log (COMPLIANCE_LOG) has {filter:?}, which is no filter: try `info`"))?;
     // By default a line that cannot be written is complained about where it could not be written, and that panics.

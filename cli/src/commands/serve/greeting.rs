@@ -54,12 +54,13 @@ impl fmt::Display for Greeting<'_> {
         writeln!(f, "Company {} is for trying things out. Paste these lines into another terminal:", demo::COMPANY)?;
         writeln!(f)?;
         writeln!(f, "  TOKEN={}", token.as_deref().unwrap_or("'a token of your own issuer'"))?;
-        let authorization = r#"-H "Authorization: Bearer $TOKEN""#;
-        writeln!(f, "  curl -s {authorization} http://{rest}/api/affiliates")?;
-        writeln!(f, "  curl -s {authorization} 'http://{rest}/api/cases?per_page=2'")?;
+        // Answers do not end in a line break, which a terminal would miss.
+        let curl = r#"curl -sw '\n' -H "Authorization: Bearer $TOKEN""#;
+        writeln!(f, "  {curl} http://{rest}/api/affiliates")?;
+        writeln!(f, "  {curl} 'http://{rest}/api/cases?per_page=2'")?;
         writeln!(
             f,
-            r#"  curl -s {authorization} -H 'Content-Type: application/json' -d '{{"urls":[{{"url":"https://example.org/offer"}}]}}' http://{rest}/api/urls"#
+            r#"  {curl} -H 'Content-Type: application/json' -d '{{"urls":[{{"url":"https://example.org/offer"}}]}}' http://{rest}/api/urls"#
         )?;
         writeln!(f)?;
         if token.is_some() {

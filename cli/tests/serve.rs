@@ -1,0 +1,74 @@
+//! `compliance serve` as a process: started, used, killed, started again, stopped.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{DataDir, Service, compliance, token};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+/// The demo company's lists, read with the token of the greeting.
+#[test]
+fn without_arguments_there_is_something_to_try() {
+    let data = DataDir::new();
+    let service = Service::start(&data, &[]);
+    let greeting = service.lines_until("Ctrl-C");
+    let rest = format!("http://{}/api", service.rest);
+    assert!(greeting.iter().any(|line| line.ends_with(&rest)), "{greeting:#?}");
+    assert_eq!(greeting.iter().filter(|line| line.trim_start().starts_with("curl ")).count(), 3);
+    let token = greeting.iter().find_map(|line| line.trim_start().strip_prefix("TOKEN=")).unwrap();
+
+    let affiliates = service.get("/api/affiliates", token);
+    let cases = service.get("/api/cases", token);
+    let urls = service.get("/api/urls", token);
+    assert_eq!(affiliates["data"].as_array().unwrap().len(), 12);
+    assert_eq!((&cases["meta"]["total"], &urls["meta"]["total"]), (&json!(10), &json!(30)));
+    for (records, list) in [(&affiliates, "affiliates"), (&cases, "cases"), (&urls, "urls")] {
+        let records = records["data"].as_array().unwrap();
+        for field in records[0].as_object().unwrap().keys() {
+            let empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            assert!(records.iter().any(|record| !empty(&record[field])), "no {list} show {field}");
+        }
+    }
+
+    // Once more: nothing is added.
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+    let service = Service::start(&data, &[]);
+    assert_eq!(service.get("/api/affiliates", token)["data"].as_array().unwrap().len(), 12);
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let data = DataDir::new();
+    let first = Service::start(&data, &["serve"]);
+    let token = token(&data, 7);
+    assert_eq!(first.get("/api/affiliates", &token)["data"], json!([]));
+    let body = r#"{"client_affiliate_id": "c-1", "affiliate_name": "Kept"}"#;
+    assert_eq!(first.request("POST", "/api/affiliates", &token, body).0, 201);
+    first.signal(Signal::SIGKILL);
+    assert!(!first.end().success());
+
+    let second = Service::start(&data, &["serve"]);
+    let affiliates = second.get("/api/affiliates", &token);
+    assert_eq!(affiliates["data"][0]["distributor_name"], "Kept");
+    second.signal(Signal::SIGINT);
+    assert_eq!(second.end().code(), Some(0));
+
+    let third = Service::start(&data, &["serve"]);
+    assert_eq!(third.get("/api/affiliates", &token), affiliates);
+    assert!(third.took < Duration::from_secs(10), "{:?}", third.took);
+    third.signal(Signal::SIGHUP);
+    assert_eq!(third.end().code(), Some(0));
+    assert!(!data.0.join("postgres/postmaster.pid").exists());
+}
+
+#[test]
+fn a_second_service_on_the_same_data_is_refused() {
+    let data = DataDir::new();
+    let _first = Service::start(&data, &["serve"]);
+    let (status, _, errors) = common::output(compliance(&data).arg("serve"));
+    assert_eq!(status.code(), Some(1));
+    assert!(errors.contains("in use by another process"), "{errors}");
+}
