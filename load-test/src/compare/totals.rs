@@ -1,0 +1,77 @@
+//! The exact total of a million records beside that of a thousand.
+
+use anyhow::{Context as _, ensure};
+
+use super::{Effort, pages::ours, results::Pair, single::Caller, stage::Stage};
+use crate::{
+    service::{MANY, SMALL},
+    statistics::median,
+};
+
+/// Requests for each total in each round; the median counts.
+const REPEATS: usize = 21;
+
+const LISTS: [&str; 8] = [
+    "/urls?per_page=1",
+    "/urls?per_page=1&incident_status_id=3",
+    "/urls?per_page=1&disabled=yes",
+    "/urls?per_page=1&discovery_after=2020-02-01&discovery_before=2023-10-31",
+    "/urls?per_page=1&incident_status_id=2&disabled=no&discovery_after=2021-03-04",
+    "/cases?per_page=1",
+    "/cases?per_page=1&case_status_id=2",
+    "/cases?per_page=1&case_status_id=3&created_after=2020-02-01&created_before=2023-10-31",
+];
+
+/// Measures all rounds: the small company (under) and the large one (over).
+pub(super) async fn run(stage: &Stage<'_>, effort: Effort) -> anyhow::Result<Vec<Pair>> {
+    let target = ours(stage)?;
+    let (mut many, mut few) = (Caller::open(&target, MANY).await?, Caller::open(&target, SMALL).await?);
+    let mut pairs = Vec::new();
+    for list in LISTS {
+        let total = total(&mut many, list).await?;
+        check(stage, list, total).await?;
+        pairs.push(Pair::new(list.to_owned(), total));
+    }
+    for round in 0..effort.rounds {
+        eprintln!("totals, round {} of {}", round + 1, effort.rounds);
+        for pair in &mut pairs {
+            let path = format!("/api{}", pair.what);
+            let (mut under, mut over) = (Vec::new(), Vec::new());
+            for _ in 0..REPEATS {
+                under.push(few.timed("GET", &path, b"", 200).await?);
+                over.push(many.timed("GET", &path, b"", 200).await?);
+            }
+            pair.under.push(median(&under));
+            pair.over.push(median(&over));
+        }
+    }
+    Ok(pairs)
+}
+
+async fn total(caller: &mut Caller, list: &str) -> anyhow::Result<u64> {
+    caller.timed("GET", &format!("/api{list}"), b"", 200).await?;
+    caller.answer()?["meta"]["total"].as_u64().with_context(|| format!("{list} tells no total"))
+}
+
+/// The totals must be what the database counts.
+async fn check(stage: &Stage<'_>, list: &str, total: u64) -> anyhow::Result<()> {
+    let (path, query) = list.split_once('?').unwrap_or((list, ""));
+    let table = if path == "/urls" { "compliance_urls" } else { "compliance_cases" };
+    let mut conditions = format!("company_id = {MANY}");
+    for (name, value) in query.split('&').filter_map(|part| part.split_once('=')) {
+        let condition = match name {
+            "incident_status_id" | "case_status_id" => format!("{name} = {value}"),
+            "disabled" => format!("disabled = {}", value == "yes"),
+            "discovery_after" => format!("discovery_date >= '{value}'"),
+            "discovery_before" => format!("discovery_date < '{value}'::date + 1"),
+            "created_after" => format!("created_date >= '{value}'"),
+            "created_before" => format!("created_date < '{value}'::date + 1"),
+            _ => continue,
+        };
+        conditions = format!("{conditions} and {condition}");
+    }
+    let statement = format!("select count(*) from {table} where {conditions}");
+    let counted: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(statement)).fetch_one(&stage.database.pool).await?;
+    ensure!(counted as u64 == total, "{list} tells {total}, but there are {counted}");
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Finds out what the company of a token has, through the service itself.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::{
+    grpc,
+    http::{Connection, headers, request},
+    target::Target,
+    workload::{Ids, Universe},
+};
+
+/// So many affiliates of the list are enough to draw from.
+const ENOUGH: usize = 100_000;
+
+/// What there is, as REST tells it.
+pub(super) async fn over_rest(target: &Target, token: &str, ids: Option<Ids>) -> anyhow::Result<Universe> {
+    let headers = headers(target, Some(token));
+    let mut connection = Connection::open(target).await?;
+    let mut out = Vec::new();
+    let mut totals = [0; 2];
+    for (total, path) in totals.iter_mut().zip(["/api/urls?per_page=1", "/api/cases?per_page=1"]) {
+        request(&mut out, "GET", path, &headers, b"");
+        let mut body = Vec::new();
+        let head = connection.exchange(&out, |part| body.extend_from_slice(part)).await?;
+        ensure!(head.status == 200, "GET {path} is answered with status {}", head.status);
+        let answer: Value = serde_json::from_slice(&body)?;
+        *total = answer["meta"]["total"].as_u64().with_context(|| format!("GET {path} tells no total"))?;
+    }
+    request(&mut out, "GET", "/api/affiliates", &headers, b"");
+    let mut list = List::default();
+    let head = connection.exchange(&out, |part| list.read(part)).await?;
+    ensure!(head.status == 200, "GET /api/affiliates is answered with status {}", head.status);
+    universe(list, ids, totals)
+}
+
+/// What there is, as gRPC tells it.
+pub(super) async fn over_grpc(target: &Target, token: &str, ids: Option<Ids>) -> anyhow::Result<Universe> {
+    let mut connection = grpc::Connection::open(target, token).await?;
+    let (urls, cases) = connection.totals().await?;
+    let mut list = List::default();
+    connection.affiliates(u64::MAX, |id| list.add(id)).await?;
+    list.company = company_of(token);
+    universe(list, ids, [urls, cases])
+}
+
+fn universe(list: List, ids: Option<Ids>, [urls, cases]: [u64; 2]) -> anyhow::Result<Universe> {
+    let total = list.count;
+    let affiliates = match ids {
+        Some(ids) => ids,
+        None if total as usize <= ENOUGH => Ids::of(list.ids)?,
+        None => Ids::Known(Arc::from(list.ids)),
+    };
+    let company = list.company.context("the company cannot be told from the list of affiliates")?;
+    Ok(Universe { company, affiliates, affiliates_total: Some(total), urls, cases })
+}
+
+/// The company that a token names. The service has checked the token; this only looks into it.
+fn company_of(token: &str) -> Option<i64> {
+    let mut bits = 0_u32;
+    let mut held = 0;
+    let mut bytes = Vec::new();
+    for digit in token.split('.').nth(1)?.bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'-' => 62,
+            b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    serde_json::from_slice::<Value>(&bytes).ok()?["company_id"].as_i64()
+}
+
+/// The whole list of affiliates as it passes: counted, and an even choice of IDs kept.
+#[derive(Default)]
+struct List {
+    /// What of a record's beginning is in the piece before.
+    rest: Vec<u8>,
+    count: u64,
+    ids: Vec<i64>,
+    /// One in so many is kept.
+    step: u64,
+    company: Option<i64>,
+}
+
+/// How a record begins.
+const ID: &[u8] = b"{\"id\":";
+const COMPANY: &[u8] = b",\"client_id\":";
+
+impl List {
+    /// Reads a piece of the JSON text. No string can hold what is looked for, as quotes are escaped there.
+    fn read(&mut self, part: &[u8]) {
+        self.rest.extend_from_slice(part);
+        let rest = std::mem::take(&mut self.rest);
+        let mut at = 0;
+        while let Some(found) = memchr::memmem::find(&rest[at..], ID) {
+            let start = at + found;
+            let Some((id, after)) = number(&rest[start + ID.len()..]) else { break };
+            at = start + ID.len();
+            self.add(id);
+            if let Some(text) = after.strip_prefix(COMPANY)
+                && let Some((company, _)) = number(text)
+            {
+                self.company = Some(company);
+            }
+        }
+        // What may be the beginning of a record, up to and including the company, is kept.
+        let kept = rest[at..].len().min(96);
+        self.rest = rest[rest.len() - kept..].to_vec();
+    }
+
+    fn add(&mut self, id: i64) {
+        self.step = self.step.max(1);
+        if self.count.is_multiple_of(self.step) {
+            self.ids.push(id);
+        }
+        self.count += 1;
+        if self.ids.len() > ENOUGH {
+            let mut kept = false;
+            self.ids.retain(|_| {
+                kept = !kept;
+                kept
+            });
+            self.step *= 2;
+        }
+    }
+}
+
+/// The digits at the beginning, when something follows them.
+fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let digits = bytes.iter().position(|byte| !byte.is_ascii_digit())?;
+    Some((str::from_utf8(&bytes[..digits]).ok()?.parse().ok()?, &bytes[digits..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{List, company_of};
+
+    #[test]
+    fn records_are_counted_however_the_text_is_cut() {
+        let text = r#"{"data":[{"id":12,"client_id":7,"n":"x"},{"id":345,"client_id":7},{"id":6789,"client_id":7}]}"#;
+        for size in 1..text.len() {
+            let mut list = List::default();
+            text.as_bytes().chunks(size).for_each(|part| list.read(part));
+            assert_eq!((list.ids.as_slice(), list.count), ([12, 345, 6789].as_slice(), 3), "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn the_company_is_read_from_the_token() {
+        // {"company_id":42}
+        assert_eq!(company_of("x.eyJjb21wYW55X2lkIjo0Mn0.y"), Some(42));
+        assert_eq!(company_of("x"), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! An HTTP/1.1 client that costs little: one connection, one request at a time, no headers kept.
+//!
+//! The generator shares the machine with what it measures, so what it spends on a request is missing there. A request
+//! is bytes that were put together beforehand; of an answer the status and the body count.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use bytes::{Buf as _, BytesMut};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::target::Target;
+
+/// A connection that is kept.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    buffer: BytesMut,
+}
+
+/// What came before the body, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    /// From the request's first byte to the first byte of the body, or to the end of a head without one.
+    pub(crate) first_byte: Duration,
+}
+
+/// How an answer tells where its body ends.
+enum Framing {
+    Length(usize),
+    Chunked,
+}
+
+impl Connection {
+    pub(crate) async fn open(target: &Target) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(target.address)
+            .await
+            .with_context(|| format!("nothing accepts connections at {}", target.authority))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, buffer: BytesMut::with_capacity(64 << 10) })
+    }
+
+    /// Sends a request and hands the body of the answer over, piece by piece.
+    pub(crate) async fn exchange(&mut self, request: &[u8], mut sink: impl FnMut(&[u8])) -> anyhow::Result<Head> {
+        let sent = Instant::now();
+        self.stream.write_all(request).await?;
+        let (status, framing) = self.head().await?;
+        let mut first_byte = None;
+        let mut sink = |part: &[u8]| {
+            first_byte.get_or_insert_with(|| sent.elapsed());
+            sink(part);
+        };
+        match framing {
+            Framing::Length(length) => self.take(length, &mut sink).await?,
+            Framing::Chunked => self.chunks(&mut sink).await?,
+        }
+        Ok(Head { status, first_byte: first_byte.unwrap_or_else(|| sent.elapsed()) })
+    }
+
+    async fn head(&mut self) -> anyhow::Result<(u16, Framing)> {
+        loop {
+            if !self.buffer.is_empty()
+                && let Some((length, status, framing)) = parse(&self.buffer)?
+            {
+                self.buffer.advance(length);
+                return Ok((status, framing));
+            }
+            self.fill().await?;
+        }
+    }
+
+    async fn chunks(&mut self, sink: &mut impl FnMut(&[u8])) -> anyhow::Result<()> {
+        loop {
+            let size = loop {
+                match httparse::parse_chunk_size(&self.buffer) {
+                    Ok(httparse::Status::Complete((used, size))) => {
+                        self.buffer.advance(used);
+                        break usize::try_from(size)?;
+                    }
+                    Ok(httparse::Status::Partial) => self.fill().await?,
+                    Err(_) => bail!("a chunk of the answer has no size"),
+                }
+            };
+            self.take(size, sink).await?;
+            self.take(2, &mut |_| {}).await?;
+            if size == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn take(&mut self, mut left: usize, sink: &mut impl FnMut(&[u8])) -> anyhow::Result<()> {
+        while left > 0 {
+            if self.buffer.is_empty() {
+                self.fill().await?;
+            }
+            let part = left.min(self.buffer.len());
+            sink(&self.buffer[..part]);
+            self.buffer.advance(part);
+            left -= part;
+        }
+        Ok(())
+    }
+
+    async fn fill(&mut self) -> anyhow::Result<()> {
+        self.buffer.reserve(16 << 10);
+        if self.stream.read_buf(&mut self.buffer).await? == 0 {
+            bail!("the connection was closed in the middle of an answer");
+        }
+        Ok(())
+    }
+}
+
+/// The length of a head, its status and how its body is framed; `None` while it is not all there.
+fn parse(bytes: &[u8]) -> anyhow::Result<Option<(usize, u16, Framing)>> {
+    let mut headers = [httparse::EMPTY_HEADER; 48];
+    let mut answer = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(length) = answer.parse(bytes).context("the answer is not HTTP/1.1")? else {
+        return Ok(None);
+    };
+    let status = answer.code.unwrap_or_default();
+    let mut framing = Framing::Length(0);
+    for header in answer.headers.iter() {
+        if header.name.eq_ignore_ascii_case("content-length") {
+            let value = str::from_utf8(header.value)?.trim().parse().context("a content-length is no number")?;
+            framing = Framing::Length(value);
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            framing = Framing::Chunked;
+        }
+    }
+    Ok(Some((length, status, framing)))
+}
+
+/// Puts a request together.
+pub(crate) fn request(out: &mut Vec<u8>, method: &str, path: &str, headers: &str, body: &[u8]) {
+    out.clear();
+    for part in [method, " ", path, " HTTP/1.1\r\n", headers] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    if !body.is_empty() {
+        out.extend_from_slice(b"content-type: application/json\r\ncontent-length: ");
+        out.extend_from_slice(body.len().to_string().as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(body);
+}
+
+/// The headers that every request to a target has.
+pub(crate) fn headers(target: &Target, token: Option<&str>) -> String {
+    let mut headers = format!("host: {}\r\n", target.authority);
+    if let Some(token) = token {
+        headers.push_str("authorization: Bearer ");
+        headers.push_str(token);
+        headers.push_str("\r\n");
+    }
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncWriteExt as _, net::TcpListener};
+
+    use super::{Connection, parse, request};
+    use crate::target::Target;
+
+    #[test]
+    fn a_head_in_pieces_is_waited_for() {
+        assert!(parse(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n").unwrap().is_none());
+        assert!(parse(b"SSH-2.0-x\r\n").is_err());
+    }
+
+    #[test]
+    fn a_request_has_its_length_when_it_has_a_body() {
+        let mut out = Vec::new();
+        request(&mut out, "GET", "/a", "host: b\r\n", b"");
+        assert_eq!(out, b"GET /a HTTP/1.1\r\nhost: b\r\n\r\n");
+        request(&mut out, "POST", "/a", "", b"{}");
+        assert_eq!(out, b"POST /a HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
+    }
+
+    #[tokio::test]
+    async fn bodies_of_both_framings_arrive_whole() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = Target::local(listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            for part in [
+                "HTTP/1.1 200 OK\r\nContent-Le",
+                "ngth: 5\r\n\r\nhel",
+                "loHTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r",
+                "\n2\r\nde\r\n0\r\n\r\n",
+            ] {
+                stream.write_all(part.as_bytes()).await.unwrap();
+                stream.flush().await.unwrap();
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        });
+        let mut connection = Connection::open(&target).await.unwrap();
+        for (status, expected) in [(200, "hello"), (404, "abcde")] {
+            let mut body = Vec::new();
+            let head = connection.exchange(b"x", |part| body.extend_from_slice(part)).await.unwrap();
+            assert_eq!((head.status, body.as_slice()), (status, expected.as_bytes()));
+        }
+        assert!(connection.exchange(b"x", |_| {}).await.is_err());
+    }
+}

@@ -1,0 +1,55 @@
+//! Records to write: as many fields as a company usually fills.
+
+use compliance_api::v1::AffiliateInput;
+use serde_json::{Map, Value};
+
+/// An affiliate whose name nobody else has: `run` tells runs apart, `number` the affiliates of one.
+pub(crate) fn affiliate(run: u64, number: u64) -> AffiliateInput {
+    let text = |text: &str| Some(text.to_owned());
+    AffiliateInput {
+        client_affiliate_id: Some(format!("LT-{run:x}-{number}")),
+        affiliate_name: Some(format!("Load Test {run:x} {number}")),
+        email_one: Some(format!("affiliate{number}@example.com")),
+        phone_one: Some(format!("+1 555 {:07}", number % 10_000_000)),
+        instagram: Some(format!("@affiliate{number}")),
+        country: text("US"),
+        first_name: text("Alex"),
+        last_name: Some(format!("Sample{}", number % 997)),
+        address: Some(format!("{} Main Street", number % 9_999)),
+        city: text("Springfield"),
+        state: text("IL"),
+        zip: Some(format!("{:05}", number % 100_000)),
+        ranking: text("Silver"),
+        replicated_website: Some(format!("https://shop.example.com/{number}")),
+        sponsor: text("Jordan Example"),
+        status: text("active"),
+        start_date: text("2024-05-17"),
+        language_used: text("en"),
+        territory: text("North"),
+        company_name: text("Example Ventures"),
+        sponsor_id: Some(format!("AFF-{}", number % 1_000)),
+        pay_rank: text("Director"),
+        recognition_rank: text("Director"),
+        ..AffiliateInput::default()
+    }
+}
+
+/// The same as a JSON object, absent fields left out.
+pub(crate) fn affiliate_json(input: &AffiliateInput) -> Value {
+    use compliance_api::text_record::TextRecord as _;
+    let fields = AffiliateInput::FIELDS.iter().enumerate();
+    let present = fields.filter_map(|(at, name)| Some(((*name).to_owned(), Value::from(input.text(at)?))));
+    Value::Object(present.collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn made_affiliates_keep_the_rules() {
+        let request = compliance_api::v1::BatchCreateAffiliatesRequest {
+            affiliates: vec![super::affiliate(u64::MAX, u64::MAX), super::affiliate(0, 0)],
+        };
+        assert!(compliance_api::rules::check(&request).is_empty());
+        assert_eq!(super::affiliate_json(&request.affiliates[1])["country"], "US");
+    }
+}

@@ -1,0 +1,81 @@
+//! One thing that is asked of the service, and how it is said over REST.
+
+use compliance_api::v1::AffiliateInput;
+use serde_json::json;
+
+use super::affiliate_json;
+
+/// One thing that is asked of the service.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    GetAffiliate(i64),
+    ListAffiliates,
+    ListUrls {
+        page: u64,
+        per_page: u64,
+    },
+    ListCases {
+        page: u64,
+        per_page: u64,
+    },
+    Create(Box<AffiliateInput>),
+    BatchCreate(Vec<AffiliateInput>),
+    /// New notes for each of these.
+    BatchUpdate {
+        ids: Vec<i64>,
+        notes: String,
+    },
+    AddUrls(Vec<String>),
+}
+
+impl Operation {
+    /// Method, path with query, and body (empty for none).
+    pub(crate) fn rest(&self) -> (&'static str, String, Vec<u8>) {
+        let get = |path| ("GET", path, Vec::new());
+        let post = |path: &str, body: serde_json::Value| ("POST", path.to_owned(), body.to_string().into_bytes());
+        match self {
+            Self::GetAffiliate(id) => get(format!("/api/affiliates/{id}")),
+            Self::ListAffiliates => get("/api/affiliates".to_owned()),
+            Self::ListUrls { page, per_page } => get(format!("/api/urls?per_page={per_page}&page={page}")),
+            Self::ListCases { page, per_page } => get(format!("/api/cases?per_page={per_page}&page={page}")),
+            Self::Create(input) => post("/api/affiliates", affiliate_json(input)),
+            Self::BatchCreate(inputs) => {
+                let inputs: Vec<_> = inputs.iter().map(affiliate_json).collect();
+                post("/api/affiliates", json!({ "affiliates": inputs }))
+            }
+            Self::BatchUpdate { ids, notes } => {
+                let updates: Vec<_> = ids.iter().map(|id| json!({ "id": id, "notes": notes })).collect();
+                let path = format!("/api/affiliates/{}", ids.first().copied().unwrap_or(1));
+                ("PUT", path, json!({ "affiliates": updates }).to_string().into_bytes())
+            }
+            Self::AddUrls(urls) => {
+                let urls: Vec<_> = urls.iter().map(|url| json!({ "url": url })).collect();
+                post("/api/urls", json!({ "urls": urls }))
+            }
+        }
+    }
+
+    /// The HTTP status of the right answer.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Self::Create(_) | Self::BatchCreate(_) | Self::AddUrls(_) => 201,
+            _ => 200,
+        }
+    }
+
+    /// How many records it is about.
+    pub(crate) fn items(&self) -> u64 {
+        match self {
+            Self::BatchCreate(inputs) => inputs.len() as u64,
+            Self::BatchUpdate { ids, .. } => ids.len() as u64,
+            Self::AddUrls(urls) => urls.len() as u64,
+            Self::ListUrls { per_page, .. } | Self::ListCases { per_page, .. } => *per_page,
+            _ => 1,
+        }
+    }
+}
+
+/// The records that one page of so many holds.
+pub(crate) fn rows_on(page: u64, per_page: u64, total: u64) -> u64 {
+    total.saturating_sub((page - 1).saturating_mul(per_page)).min(per_page)
+}

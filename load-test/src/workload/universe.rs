@@ -1,0 +1,89 @@
+//! What the company has: the records that requests can be about.
+
+use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
+
+use anyhow::{Context as _, bail};
+
+use super::Chance;
+
+/// IDs to draw from.
+#[derive(Clone, Debug)]
+pub(crate) enum Ids {
+    /// Each of the range is one.
+    Range(RangeInclusive<i64>),
+    /// Just these.
+    Known(Arc<[i64]>),
+}
+
+impl Ids {
+    /// The IDs of a list, as a range when nothing is missing between them. The list ascends.
+    pub(crate) fn of(known: Vec<i64>) -> anyhow::Result<Self> {
+        let (Some(&first), Some(&last)) = (known.first(), known.last()) else {
+            bail!("the company has no affiliates to ask for");
+        };
+        Ok(if last - first + 1 == known.len() as i64 { Self::Range(first..=last) } else { Self::Known(known.into()) })
+    }
+
+    /// One of them.
+    pub(crate) fn draw(&self, chance: &mut Chance) -> i64 {
+        match self {
+            Self::Range(range) => range.start() + chance.below((range.end() - range.start() + 1) as u64) as i64,
+            Self::Known(ids) => ids[chance.below(ids.len() as u64) as usize],
+        }
+    }
+
+    /// The lowest and the highest.
+    pub(crate) fn bounds(&self) -> (i64, i64) {
+        match self {
+            Self::Range(range) => (*range.start(), *range.end()),
+            Self::Known(ids) => (ids[0], ids[ids.len() - 1]),
+        }
+    }
+}
+
+impl FromStr for Ids {
+    type Err = anyhow::Error;
+
+    /// Reads `1-1000`.
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let bounds = text.split_once('-').and_then(|(low, high)| Some((low.parse().ok()?, high.parse().ok()?)));
+        let (low, high): (i64, i64) = bounds.with_context(|| format!("{text:?} is no range such as 1-1000"))?;
+        if low < 1 || high < low {
+            bail!("{text:?} is an empty range");
+        }
+        Ok(Self::Range(low..=high))
+    }
+}
+
+/// What the company has.
+#[derive(Clone, Debug)]
+pub(crate) struct Universe {
+    pub(crate) company: i64,
+    pub(crate) affiliates: Ids,
+    /// How many affiliates a whole list must have, where that is known and does not change.
+    pub(crate) affiliates_total: Option<u64>,
+    pub(crate) urls: u64,
+    pub(crate) cases: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chance, Ids};
+
+    #[test]
+    fn gaps_are_never_drawn() {
+        let mut chance = Chance::new(1);
+        let ids = Ids::of(vec![3, 5, 9]).unwrap();
+        assert!((0..100).all(|_| [3, 5, 9].contains(&ids.draw(&mut chance))));
+        assert!(matches!(Ids::of(vec![3, 4, 5]).unwrap(), Ids::Range(range) if range == (3..=5)));
+        assert!(Ids::of(vec![]).is_err());
+    }
+
+    #[test]
+    fn a_range_is_read() {
+        assert_eq!("3-9".parse::<Ids>().unwrap().bounds(), (3, 9));
+        for wrong in ["", "3", "9-3", "0-4", "a-b"] {
+            assert!(wrong.parse::<Ids>().is_err(), "{wrong}");
+        }
+    }
+}
