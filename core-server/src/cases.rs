@@ -1,7 +1,7 @@
 //! Compliance cases: incidents grouped for an affiliate.
 
 mod list;
-mod record;
+pub(crate) mod record;
 mod service;
 
 pub(crate) use service::ComplianceCases;

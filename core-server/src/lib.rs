@@ -13,6 +13,7 @@ mod error;
 mod gather;
 mod health;
 mod lists;
+mod monitoring;
 mod requests;
 mod rows;
 pub mod serve;

@@ -12,7 +12,7 @@ use compliance_api::{
     v1::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
         compliance_case_service_server::ComplianceCaseServiceServer,
-        compliance_url_service_server::ComplianceUrlServiceServer,
+        compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
     },
 };
 use sqlx::PgPool;
@@ -27,6 +27,7 @@ use crate::{
     cases::ComplianceCases,
     config::CoreArgs,
     health,
+    monitoring::Monitoring,
     urls::ComplianceUrls,
 };
 
@@ -68,6 +69,7 @@ impl Core {
         let routes = Routes::new(sized!(args, AffiliateServiceServer, Affiliates::new(pool, args.list_timeout())))
             .add_service(sized!(args, ComplianceUrlServiceServer, ComplianceUrls::new(pool)))
             .add_service(sized!(args, ComplianceCaseServiceServer, ComplianceCases::new(pool)))
+            .add_service(sized!(args, MonitoringServiceServer, Monitoring::new(pool, args.list_timeout())))
             .add_service(sized!(args, AccessServiceServer, Access))
             .add_service(health_service)
             .add_service(reflection().build_v1()?)

@@ -2,7 +2,8 @@
 
 mod add;
 mod list;
-mod record;
+pub(crate) mod record;
 mod service;
 
+pub(crate) use add::identity;
 pub(crate) use service::ComplianceUrls;

@@ -9,7 +9,7 @@ use sqlx::postgres::PgRow;
 use crate::{rows::Columns, vocabulary::own_name};
 
 /// A query for the case of the company `$1` and the ID `p.id`; [`read`] reads its row.
-pub(super) fn query() -> String {
+pub(crate) fn query() -> String {
     let own = |vocabulary, id| own_name(vocabulary, "u.company_id", id);
     let status = own(Vocabulary::CaseStatus, "u.case_status_id");
     let sub_status = own(Vocabulary::CaseSubStatus, "u.sub_status_id");
@@ -49,7 +49,7 @@ pub(super) fn query() -> String {
 }
 
 /// Reads the row of [`query`] from the column `first` on.
-pub(super) fn read(row: &PgRow, first: usize) -> Result<ComplianceCase, sqlx::Error> {
+pub(crate) fn read(row: &PgRow, first: usize) -> Result<ComplianceCase, sqlx::Error> {
     let columns = &mut Columns::from(row, first);
     Ok(ComplianceCase {
         case_id: columns.take()?,

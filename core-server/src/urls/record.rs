@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A query for the URL of the company `$1` and the ID `p.id`; [`read`] reads its row.
-pub(super) fn query() -> String {
+pub(crate) fn query() -> String {
     let status = own_name(Vocabulary::UrlIncidentStatus, "u.company_id", "u.incident_status_id");
     let transcription = own_name(Vocabulary::TranscriptionStatus, "u.company_id", "u.transcription_status_id");
     let kind = own_name(Vocabulary::InfractionType, "i.company_id", "i.infraction_type_id");
@@ -41,7 +41,7 @@ pub(super) fn query() -> String {
 }
 
 /// Reads the row of [`query`] from the column `first` on.
-pub(super) fn read(row: &PgRow, first: usize) -> Result<ComplianceUrl, sqlx::Error> {
+pub(crate) fn read(row: &PgRow, first: usize) -> Result<ComplianceUrl, sqlx::Error> {
     let columns = &mut Columns::from(row, first);
     Ok(ComplianceUrl {
         id: columns.take()?,

@@ -40,6 +40,7 @@ pub(crate) mod moment {
     use super::{Deserialize as _, Deserializer, Timestamp};
     use crate::json::datetime;
 
+    #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
     pub(crate) fn serialize<S: Serializer>(value: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
         datetime(value, serializer)
     }

@@ -1,0 +1,2 @@
+use crate::common::tests;
+tests![];
