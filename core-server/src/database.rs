@@ -50,8 +50,8 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
         .acquire_timeout(ACQUIRE_TIMEOUT)
         // A ping is a round trip for every statement; reads are sent again on a dead connection instead.
         .test_before_acquire(false)
-        .idle_timeout(Duration::from_secs(600))
-        .max_lifetime(Duration::from_secs(3600))
+        .idle_timeout(Duration::from_mins(10))
+        .max_lifetime(Duration::from_hours(1))
         .connect_lazy_with(session(options));
     let first = tokio::time::timeout(START_TIMEOUT, pool.acquire()).await;
     match first.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {

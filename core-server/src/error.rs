@@ -35,15 +35,18 @@ pub(crate) fn from_database(error: &sqlx::Error) -> Error {
 /// Whether the connection was lost before or while the statement ran: a read may simply be sent again.
 pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
     match error {
-        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Protocol(_) => true,
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(database) => database.code().as_deref().is_some_and(is_unavailable),
         _ => false,
     }
 }
 
-/// Whether two statements got in each other's way, so that this one may be run again: deadlock_detected,
-/// serialization_failure, or a unique key that another writer took meanwhile.
+/// Whether two statements got in each other's way, so that this one may be run again: `deadlock_detected`,
+/// `serialization_failure`, or a unique key that another writer took meanwhile.
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     matches!(database.code().as_deref(), Some("40P01" | "40001" | "23505"))

@@ -21,3 +21,9 @@ mod urls;
 mod vocabulary;
 
 pub use serve::{Core, CoreService};
+
+/// Every statement that reads a page of a list, with how many parameters it takes: for whoever wants to look at plans.
+pub fn list_statements() -> impl Iterator<Item = (&'static str, usize)> {
+    let urls = urls::statements().iter().map(|sql| (*sql, 8));
+    urls.chain(cases::statements().iter().map(|sql| (*sql, 7)))
+}

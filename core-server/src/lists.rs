@@ -6,7 +6,9 @@
 //! same counts. All of it is one statement.
 
 mod page;
+mod statements;
 mod walk;
 
-pub(crate) use page::{Page, PageQuery, days};
+pub(crate) use page::{PageQuery, days};
+pub(crate) use statements::{Page, Shape, Statements};
 pub(crate) use walk::{Axis, Key, List, Range};

@@ -38,9 +38,9 @@ pub type CoreService =
 /// How long calls that were accepted may go on after the end was asked for.
 const GRACE: Duration = Duration::from_secs(30);
 /// How often companies that no longer call are forgotten by the rate limit.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 /// How often keys that may change are read anew.
-const REFRESH: Duration = Duration::from_secs(300);
+const REFRESH: Duration = Duration::from_mins(5);
 
 /// The service over a database.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl Core {
             .http2_max_local_error_reset_streams(Some(1024))
             .http2_keepalive_interval(Some(Duration::from_secs(30)))
             .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-            .tcp_keepalive(Some(Duration::from_secs(60)))
+            .tcp_keepalive(Some(Duration::from_mins(1)))
             .initial_stream_window_size(1 << 20)
             .initial_connection_window_size(8 << 20)
             .max_frame_size(64 << 10)

@@ -46,7 +46,7 @@ impl FromStr for RateLimit {
         }
         let (requests, window) = match text.split_once('/').ok_or(RateLimitError)? {
             (requests, "s") => (requests, Duration::from_secs(1)),
-            (requests, "m") => (requests, Duration::from_secs(60)),
+            (requests, "m") => (requests, Duration::from_mins(1)),
             _ => return Err(RateLimitError),
         };
         let requests = requests.parse().map_err(|_| RateLimitError)?;

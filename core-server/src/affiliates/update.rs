@@ -164,16 +164,12 @@ fn freed(wave: &[usize], told: &[Outcome], changes: &[Change]) -> Vec<usize> {
     let mut freed = Vec::new();
     for (index, outcome) in wave.iter().zip(told) {
         let Change { id, mask, .. } = &changes[*index];
-        match outcome.holder {
-            Some(holder) if outcome.found && renamed.contains(&holder) => {
+        let free = outcome.holder.is_none_or(|holder| renamed.contains(&holder));
+        if outcome.found && free && mask & name_bit() != 0 {
+            renamed.insert(*id);
+            if outcome.holder.is_some() {
                 freed.push(*index);
-                renamed.insert(*id);
             }
-            Some(_) => {}
-            None if outcome.found && mask & name_bit() != 0 => {
-                renamed.insert(*id);
-            }
-            None => {}
         }
     }
     freed

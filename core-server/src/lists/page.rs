@@ -48,14 +48,6 @@ impl PageQuery {
     }
 }
 
-/// A page of records.
-pub(crate) struct Page<T> {
-    /// In the order asked for.
-    pub(crate) records: Vec<T>,
-    /// How many there are on all pages.
-    pub(crate) total: i64,
-}
-
 /// The days of a range filter that the rules have seen; `None` when there is no filter.
 pub(crate) fn days(after: Option<&str>, before: Option<&str>) -> Option<(i32, i32)> {
     let day = |text: Option<&str>| {
