@@ -21,7 +21,7 @@ pub(crate) struct ServeArgs {
     /// Address that REST is served at; port 0 takes a free one.
     #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
     rest_addr: SocketAddr,
-    /// Database to use: `postgres://user:password@host/database`. Without one, the service runs its own `PostgreSQL` in
+    /// Database to use: `postgres://user:password@host/database`. Without one, the service runs its own PostgreSQL in
     /// the data folder.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: Option<String>,
