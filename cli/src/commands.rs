@@ -1,5 +1,6 @@
 //! The subcommands. Each has a file of its own with its flags and what it does.
 
+mod demo_data;
 mod migrate;
 mod serve;
 mod token;
@@ -28,6 +29,7 @@ enum Command {
     Serve(Box<serve::ServeArgs>),
     Token(token::TokenArgs),
     Migrate(migrate::MigrateArgs),
+    DemoData(demo_data::DemoDataArgs),
 }
 
 /// Does what the command line says; tells the exit status.
@@ -38,6 +40,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Token(args)) => token::run(&args),
         Some(Command::Migrate(args)) => migrate::run(&args),
+        Some(Command::DemoData(args)) => demo_data::run(&args),
     }
 }
 

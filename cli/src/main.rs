@@ -2,9 +2,12 @@
 
 mod commands;
 mod data_dir;
+mod database;
 mod demo;
+mod demo_data;
 mod failure;
 mod logging;
+mod progress;
 mod secret;
 mod signals;
 

@@ -1,0 +1,108 @@
+//! `compliance demo-data`: a made programme, to try things out on and to measure with.
+
+use std::{io::Write as _, process::ExitCode, time::Instant};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use compliance_api::MAX_ID;
+use serde::Serialize;
+use time::{Date, OffsetDateTime, macros::format_description};
+
+use crate::{
+    data_dir::DataDirArgs,
+    database::{Database, DatabaseArgs},
+    demo_data::{CONNECTIONS, Made, Programme, Size, load},
+    progress::Progress,
+    signals::Signals,
+};
+
+/// Make a realistic programme for a company that has no records: affiliates, URLs with infractions, cases with
+/// incidents. The same numbers, seed and day give the same records. Works beside a running service and without one.
+#[derive(Args, Debug)]
+pub(crate) struct DemoDataArgs {
+    /// Company that the records are made for; it must have none.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    company: i64,
+    /// Affiliates to make.
+    #[arg(long, value_name = "A", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    affiliates: u64,
+    /// URLs to make.
+    #[arg(long, value_name = "U", value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
+    urls: u64,
+    /// Cases to make.
+    #[arg(long, value_name = "C", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    cases: u64,
+    /// Another number gives other records.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Day that the records lead up to: the last of them are of the day before [default: today, UTC].
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    until: Option<Date>,
+    /// Print what was made as one line of JSON on standard output.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    database: DatabaseArgs,
+    #[command(flatten)]
+    data_dir: DataDirArgs,
+}
+
+/// What is printed at the end.
+#[derive(Serialize)]
+struct Summary {
+    #[serde(flatten)]
+    made: Made,
+    seed: u64,
+    until: String,
+    seconds: f64,
+}
+
+pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
+    super::runtime()?.block_on(async {
+        let mut signals = Signals::take()?;
+        let database = Database::open(&args.database, &args.data_dir, CONNECTIONS).await?;
+        let made = tokio::select! {
+            made = make(args, &database) => made,
+            signal = signals.next() => Err(anyhow::anyhow!(
+                "stopped by {signal}; company {} may have some of the records", args.company
+            )),
+        };
+        let closed = database.close().await;
+        made?;
+        closed?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+async fn make(args: &DemoDataArgs, database: &Database) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let until = args.until.unwrap_or_else(|| OffsetDateTime::now_utc().date());
+    let size = Size { affiliates: args.affiliates, urls: args.urls, cases: args.cases };
+    let programme = Programme::new(args.company, args.seed, size, until);
+    let made = load(database.pool(), programme, &Progress::new()).await?;
+    let summary = Summary {
+        made,
+        seed: args.seed,
+        until: until.to_string(),
+        seconds: (started.elapsed().as_secs_f64() * 100.0).round() / 100.0,
+    };
+    let line = if args.json {
+        serde_json::to_string(&summary)?
+    } else {
+        let Made { company, affiliates, urls, infractions, cases, incidents } = made;
+        format!(
+            "company {company} has {affiliates} affiliates, {urls} URLs with {infractions} infractions, and {cases} cases \
+             with {incidents} incidents, made in {:.1} s",
+            summary.seconds
+        )
+    };
+    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")
+}
+
+fn day(text: &str) -> anyhow::Result<Date> {
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
+    match day {
+        Ok(day) if (1980..=9000).contains(&day.year()) => Ok(day),
+        _ => bail!("a day is YYYY-MM-DD, such as 2026-01-31"),
+    }
+}
