@@ -1,2 +1,217 @@
-use crate::common::tests;
-tests![];
+//! The dates that follow from a change.
+
+use compliance_api::v1::{
+    AttachIncidentsRequest, CaseInput, CloseCaseRequest, ComplianceCase, OpenCaseRequest, ReopenCaseRequest,
+    ResolveCaseRequest, UpdateCaseRequest,
+};
+use prost_types::{FieldMask, Timestamp};
+use tonic::Code;
+
+use crate::{
+    common::{Clients, Service, tests},
+    ground::{at, form_incident, opening, some, text},
+};
+
+tests![
+    each_date_follows_from_its_change,
+    resolving_closing_and_reopening_keep_their_dates,
+    verbs_that_have_nothing_to_do_do_nothing,
+    an_opening_is_judged_as_a_change,
+    dates_that_are_given_are_kept,
+    incidents_are_an_action,
+];
+
+const LONG_AGO: &str = "2020-01-01 00:00:00";
+
+/// Makes what the case was written with look old, so that a new date shows.
+async fn age(service: &Service) {
+    sqlx::query(
+        "update compliance_cases set created_date = created_date - interval '1 day',
+            last_updated_date = last_updated_date - interval '1 day', reviewed_date = reviewed_date - interval '1 day',
+            resolved_date = resolved_date - interval '1 day', closed_date = closed_date - interval '1 day',
+            first_action_date = first_action_date - interval '1 day', flagged_date = flagged_date - interval '1 day'",
+    )
+    .execute(&service.pool)
+    .await
+    .unwrap();
+}
+
+/// Which dates are set: `+` just now, `-` before, `.` not. First action, reviewed, flagged, resolved, closed, updated.
+fn dates(case: &ComplianceCase) -> String {
+    let sign = |date: &Option<Timestamp>| match date {
+        None => '.',
+        Some(date) if crate::common::now() - date.seconds < 3600 => '+',
+        Some(_) => '-',
+    };
+    let dates = [
+        &case.first_action_date,
+        &case.reviewed_date,
+        &case.flagged_date,
+        &case.resolved_date,
+        &case.closed_date,
+        &case.last_updated_date,
+    ];
+    dates.into_iter().map(sign).collect()
+}
+
+async fn change(company: &mut Clients, id: i64, case: CaseInput) -> String {
+    let request = UpdateCaseRequest { case_id: id, case: Some(case), update_mask: None };
+    company.monitoring.update_case(request).await.unwrap();
+    dates(&company.case(id).await)
+}
+
+fn status(name: &str) -> CaseInput {
+    CaseInput { case_status: some(name), ..CaseInput::default() }
+}
+
+async fn each_date_follows_from_its_change() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    let input = CaseInput::default;
+    let steps: [(CaseInput, &str); 11] = [
+        (CaseInput { submitter: some("x"), ..input() }, ".....+"),
+        (CaseInput { case_worker: some("x"), ..input() }, "+....+"),
+        (CaseInput { notice_status: some("Sent"), ..input() }, "+....+"),
+        (CaseInput { sub_status: some("Escalated"), ..input() }, ".+...+"),
+        (CaseInput { risk_level: some("Medium"), ..input() }, ".....+"),
+        (CaseInput { risk_level: some("Critical"), ..input() }, "..+..+"),
+        (status("Open"), "+....+"),
+        (status("In Progress"), "++...+"),
+        (status("Resolved"), "++.+.+"),
+        (status("Closed"), "++..++"),
+        (status("Duplicate"), "++..++"),
+    ];
+    for (number, (step, expected)) in steps.into_iter().enumerate() {
+        let id = company.open(opening(&format!("r-{number}"))).await;
+        age(&service).await;
+        assert_eq!(change(&mut company, id, step.clone()).await, expected, "{step:?}");
+        // What was set first stays, whatever comes.
+        age(&service).await;
+        let again = change(&mut company, id, step.clone()).await;
+        assert_eq!(again, expected.replace('+', "-"), "{step:?}");
+    }
+}
+
+async fn resolving_closing_and_reopening_keep_their_dates() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    let id = company.open(opening("r")).await;
+    for (name, expected) in [
+        ("Open", "+....+"),
+        ("Resolved", "-+.+.+"),
+        ("Closed", "--.-++"),
+        ("Rejected", "--.--+"),
+        ("Resolved", "--.+.+"),
+        ("In Progress", "--...+"),
+        ("Invalid", "--..++"),
+        ("New", "--...+"),
+        ("Blocked", "--...+"),
+    ] {
+        age(&service).await;
+        assert_eq!(change(&mut company, id, status(name)).await, expected, "{name}");
+    }
+}
+
+async fn verbs_that_have_nothing_to_do_do_nothing() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    let case_id = company.open(opening("r")).await;
+    let monitoring = &mut company.monitoring.clone();
+    let reopen = |name: Option<&str>| ReopenCaseRequest { case_id, case_status: name.map(str::to_owned) };
+    assert!(!monitoring.reopen_case(reopen(None)).await.unwrap().into_inner().changed);
+    let resolve = ResolveCaseRequest { case_id, resolved_date: Some(at(LONG_AGO)) };
+    assert!(monitoring.resolve_case(resolve).await.unwrap().into_inner().changed);
+    let resolved = company.case(case_id).await;
+    assert_eq!(resolved.case_status.as_deref(), Some("Resolved"));
+    assert_eq!(text(resolved.resolved_date.as_ref()).as_deref(), Some(LONG_AGO));
+    let again = ResolveCaseRequest { case_id, resolved_date: None };
+    assert!(!monitoring.resolve_case(again).await.unwrap().into_inner().changed);
+    assert_eq!(company.case(case_id).await, resolved);
+
+    let close =
+        |name: Option<&str>| CloseCaseRequest { case_id, case_status: name.map(str::to_owned), closed_date: None };
+    assert!(monitoring.close_case(close(Some("Rejected"))).await.unwrap().into_inner().changed);
+    let closed = company.case(case_id).await;
+    assert_eq!((closed.case_status.as_deref(), dates(&closed).as_str()), (Some("Rejected"), "++.-++"));
+    assert!(!monitoring.close_case(close(None)).await.unwrap().into_inner().changed);
+    assert!(!monitoring.close_case(close(Some("Rejected"))).await.unwrap().into_inner().changed);
+    assert!(monitoring.close_case(close(Some("Duplicate"))).await.unwrap().into_inner().changed);
+
+    assert!(monitoring.reopen_case(reopen(Some("In Progress"))).await.unwrap().into_inner().changed);
+    let reopened = company.case(case_id).await;
+    assert_eq!((reopened.case_status.as_deref(), dates(&reopened).as_str()), (Some("In Progress"), "++...+"));
+    assert!(!monitoring.reopen_case(reopen(None)).await.unwrap().into_inner().changed);
+
+    let wrong = [monitoring.reopen_case(reopen(Some("Closed"))).await, monitoring.reopen_case(reopen(Some("?"))).await];
+    let close = monitoring.close_case(close(Some("Resolved"))).await;
+    for status in wrong.into_iter().chain([close]) {
+        assert_eq!(status.unwrap_err().code(), Code::InvalidArgument);
+    }
+    let unknown = ResolveCaseRequest { case_id: case_id + 1000, resolved_date: None };
+    assert_eq!(monitoring.resolve_case(unknown).await.unwrap_err().code(), Code::NotFound);
+}
+
+async fn an_opening_is_judged_as_a_change() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    let case = |name: &str| CaseInput { client_affiliate_id: some("A"), ..status(name) };
+    for (number, (case, as_given, expected)) in [
+        (case("New"), None, ".....+"),
+        (case("Open"), None, "+....+"),
+        (case("Blocked"), None, "++...+"),
+        (case("Resolved"), None, "++.+.+"),
+        (case("Invalid"), None, "++..++"),
+        (CaseInput { risk_level: some("High"), case_worker: some("x"), ..case("New") }, None, "+.+..+"),
+        (CaseInput { closed_date: Some(at(LONG_AGO)), ..case("Closed") }, None, "++..-+"),
+        (CaseInput { closed_date: Some(at(LONG_AGO)), ..case("Closed") }, Some(true), "....-."),
+        (CaseInput { risk_level: some("High"), ..case("Resolved") }, Some(true), "......"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let request = OpenCaseRequest {
+            case: Some(case),
+            dates_as_given: as_given,
+            incidents: vec![form_incident("f")],
+            ..opening(&format!("r-{number}"))
+        };
+        let id = company.open(request.clone()).await;
+        let read = company.case(id).await;
+        assert_eq!(dates(&read), expected, "{request:?}");
+        assert!(read.created_date.is_some());
+    }
+}
+
+async fn dates_that_are_given_are_kept() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    let id = company.open(opening("r")).await;
+    // Given, and named but absent: either is what was asked for.
+    let case =
+        CaseInput { last_updated_date: Some(at(LONG_AGO)), reviewed_date: Some(at(LONG_AGO)), ..status("Resolved") };
+    let paths = ["case_status", "last_updated_date", "reviewed_date", "resolved_date"].map(str::to_owned).to_vec();
+    let request = UpdateCaseRequest { case_id: id, case: Some(case), update_mask: Some(FieldMask { paths }) };
+    assert!(company.monitoring.update_case(request.clone()).await.unwrap().into_inner().changed);
+    assert_eq!(dates(&company.case(id).await), "+-...-");
+    assert!(!company.monitoring.update_case(request).await.unwrap().into_inner().changed);
+}
+
+async fn incidents_are_an_action() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    let case_id = company.open(opening("r")).await;
+    age(&service).await;
+    assert_eq!(dates(&company.case(case_id).await), ".....-");
+    let request = AttachIncidentsRequest { case_id, incidents: vec![form_incident("f")] };
+    company.monitoring.attach_incidents(request.clone()).await.unwrap();
+    assert_eq!(dates(&company.case(case_id).await), "+....+");
+    age(&service).await;
+    company.monitoring.attach_incidents(request).await.unwrap();
+    assert_eq!(dates(&company.case(case_id).await), "-....-");
+}

@@ -1,2 +1,117 @@
-use crate::common::tests;
-tests![];
+//! What one company exports, another takes.
+
+use compliance_api::v1::{
+    BatchOpenCasesRequest, CaseInput, ComplianceCase, ComplianceUrl, ExportCasesRequest, ExportUrlsRequest,
+    IncidentInput, Infraction, ListComplianceCasesRequest, ListComplianceUrlsRequest, OpenCaseRequest, SortDirection,
+    UrlObservation,
+};
+
+use crate::{
+    common::{Clients, Service, tests},
+    ground::{form_incident, infraction, observation, opening, some, url_incident},
+};
+
+tests![an_export_that_is_taken_by_another_company_reads_the_same];
+
+async fn urls(company: &mut Clients) -> Vec<UrlObservation> {
+    let mut pages = company.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
+    let mut all = Vec::new();
+    while let Some(page) = pages.message().await.unwrap() {
+        all.extend(page.observations);
+    }
+    all
+}
+
+async fn cases(company: &mut Clients) -> Vec<OpenCaseRequest> {
+    let mut pages = company.monitoring.export_cases(ExportCasesRequest::default()).await.unwrap().into_inner();
+    let mut all = Vec::new();
+    while let Some(page) = pages.message().await.unwrap() {
+        all.extend(page.cases);
+    }
+    all
+}
+
+/// What partners read, without the IDs that every company has its own of.
+async fn reads(company: &mut Clients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase>) {
+    let request =
+        ListComplianceUrlsRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };
+    let mut urls = company.urls.list_compliance_urls(request).await.unwrap().into_inner().urls;
+    let request =
+        ListComplianceCasesRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };
+    let mut cases = company.cases.list_compliance_cases(request).await.unwrap().into_inner().cases;
+    let place = |id: i64| cases.iter().position(|case| case.case_id == id).map(|place| place as i64);
+    for url in &mut urls {
+        url.id = 0;
+        url.case_id = url.case_id.and_then(place);
+    }
+    for case in &mut cases {
+        case.case_id = 0;
+        case.incidents.iter_mut().for_each(|incident| incident.incident_id = 0);
+    }
+    (urls, cases)
+}
+
+async fn an_export_that_is_taken_by_another_company_reads_the_same() {
+    let service = Service::start().await;
+    let (mut one, mut two) = (service.company(1), service.company(2));
+    for company in [&mut one, &mut two] {
+        company.affiliate("A").await;
+        company.affiliate("B").await;
+    }
+    let observations: Vec<UrlObservation> = (0..30)
+        .map(|nth| UrlObservation {
+            client_affiliate_id: (nth % 3 == 0).then(|| "A".to_owned()),
+            country: (nth % 4 == 0).then(|| "CI".to_owned()),
+            disabled: Some(nth % 5 == 0),
+            false_positive: (nth % 2 == 0).then_some(nth % 4 == 0),
+            note: (nth % 6 == 0).then(|| format!("note {nth}")),
+            infractions: (0..nth % 4).map(|_| infraction("Promotion", "misleading offer")).collect(),
+            ..observation(&format!("https://example.org/{nth}"))
+        })
+        .collect();
+    one.observe(observations).await;
+    for nth in 0..10 {
+        let incidents: Vec<IncidentInput> = (0..nth % 3)
+            .map(|place| url_incident(&format!("https://example.org/{}", nth * 2 + place)))
+            .chain((nth % 2 == 0).then(|| form_incident("f")))
+            .collect();
+        let case = CaseInput {
+            client_affiliate_id: if nth % 2 == 0 { some("A") } else { some("B") },
+            case_status: if nth % 3 == 0 { some("Resolved") } else { some("New") },
+            tags: (0..nth % 3).map(|tag| tag.to_string()).collect(),
+            case_country: (nth % 4 == 0).then(|| "US".to_owned()),
+            ..CaseInput::default()
+        };
+        let request = OpenCaseRequest { case: Some(case), incidents, ..opening(&format!("r-{nth}")) };
+        one.open(request).await;
+    }
+
+    let (exported_urls, exported_cases) = (urls(&mut one).await, cases(&mut one).await);
+    // Through a file and back.
+    let line = serde_json::to_string(&exported_urls).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<UrlObservation>>(&line).unwrap(), exported_urls);
+    let line = serde_json::to_string(&exported_cases).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<OpenCaseRequest>>(&line).unwrap(), exported_cases);
+
+    for _ in 0..2 {
+        let results = two.observe(exported_urls.clone()).await;
+        assert!(results.iter().all(|result| result.code == 1020), "{results:?}");
+        let request = BatchOpenCasesRequest { cases: exported_cases.clone() };
+        let results = two.monitoring.batch_open_cases(request).await.unwrap().into_inner().results;
+        assert!(results.iter().all(|result| result.code == 1020), "{results:?}");
+        let (expected, read) = (reads(&mut one).await, reads(&mut two).await);
+        assert_eq!(read, expected);
+    }
+    assert!(reads(&mut two).await.0.iter().any(|url: &ComplianceUrl| url.case_id.is_some() && url.country.is_some()));
+    assert!(
+        reads(&mut two)
+            .await
+            .0
+            .iter()
+            .flat_map(|url| &url.infractions)
+            .all(|one: &Infraction| one.created_date.is_some())
+    );
+
+    let last = ExportUrlsRequest { after_url_id: Some(i64::from(u32::MAX)) };
+    assert_eq!(one.monitoring.export_urls(last).await.unwrap().into_inner().message().await.unwrap(), None);
+}

@@ -1,2 +1,107 @@
-use crate::common::tests;
-tests![];
+//! Observations that come as a stream.
+
+use std::time::Duration;
+
+use compliance_api::{
+    error::Error,
+    token::SCOPE_MONITOR,
+    v1::{ObserveUrlsRequest, Reason, UrlObservation},
+};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Code;
+
+use crate::{
+    common::{Service, tests, token_for},
+    ground::{observation, some},
+};
+
+tests![
+    chunks_are_acknowledged_in_order,
+    a_client_that_does_not_read_is_not_read_from,
+    what_was_acknowledged_is_saved_when_the_client_goes_away,
+    a_stream_ends_with_its_token,
+    a_chunk_of_too_many_items_ends_the_stream,
+];
+
+fn chunk(chunk: usize, items: usize) -> ObserveUrlsRequest {
+    let mut observations: Vec<UrlObservation> =
+        (0..items).map(|item| observation(&format!("https://example.org/{chunk}/{item}"))).collect();
+    observations.push(UrlObservation { note: some(&chunk.to_string()), ..observation("https://example.org/shared") });
+    observations.push(observation("nothing"));
+    ObserveUrlsRequest { observations }
+}
+
+async fn chunks_are_acknowledged_in_order() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    let chunks = tokio_stream::iter((0..20).map(|number| chunk(number, 50)));
+    let mut answers = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
+    let mut seen = std::collections::HashSet::new();
+    let mut shared = None;
+    for number in 0..20 {
+        let results = answers.message().await.unwrap().unwrap().results;
+        assert_eq!(results.len(), 52);
+        assert!(results[..50].iter().all(|result| result.created && seen.insert(result.url_id)));
+        assert_eq!((results[50].created, results[51].code), (number == 0, 1021));
+        shared = results[50].url_id;
+    }
+    assert_eq!(answers.message().await.unwrap(), None);
+    // Of the same URL in two chunks the later wins.
+    assert_eq!(company.url(shared.unwrap()).await.note.as_deref(), Some("19"));
+}
+
+async fn a_client_that_does_not_read_is_not_read_from() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    let (sender, chunks) = mpsc::channel(1);
+    let stream = company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap();
+    let mut sent = 0;
+    while tokio::time::timeout(Duration::from_millis(500), sender.send(chunk(sent, 1))).await.is_ok() {
+        sent += 1;
+    }
+    // One in each hand on its way through, and those that the transport holds.
+    assert!(sent < 10, "{sent}");
+    let mut answers = stream.into_inner();
+    for _ in 0..sent {
+        answers.message().await.unwrap().unwrap();
+    }
+}
+
+async fn what_was_acknowledged_is_saved_when_the_client_goes_away() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    let (sender, chunks) = mpsc::channel(1);
+    let mut answers =
+        company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap().into_inner();
+    sender.send(chunk(0, 5)).await.unwrap();
+    answers.message().await.unwrap().unwrap();
+    drop(answers);
+    tokio::time::timeout(Duration::from_secs(5), sender.closed()).await.unwrap();
+    let count: i64 = sqlx::query_scalar("select count(*) from compliance_urls").fetch_one(&service.pool).await.unwrap();
+    assert_eq!(count, 6);
+}
+
+async fn a_stream_ends_with_its_token() {
+    let service = Service::start().await;
+    let mut company = service.clients(&token_for(1, Some(SCOPE_MONITOR), 2));
+    let (sender, chunks) = mpsc::channel(1);
+    let mut answers =
+        company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap().into_inner();
+    sender.send(chunk(0, 1)).await.unwrap();
+    answers.message().await.unwrap().unwrap();
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    sender.send(chunk(1, 1)).await.unwrap();
+    let status = answers.message().await.unwrap_err();
+    assert_eq!(status.code(), Code::Unauthenticated);
+    assert_eq!(Error::from(&status).reason, Reason::TokenExpired);
+}
+
+async fn a_chunk_of_too_many_items_ends_the_stream() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    let chunks = tokio_stream::iter([chunk(0, 1), chunk(1, 10_000), chunk(2, 1)]);
+    let mut answers = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
+    answers.message().await.unwrap().unwrap();
+    assert_eq!(answers.message().await.unwrap_err().code(), Code::InvalidArgument);
+}
