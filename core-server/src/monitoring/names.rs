@@ -223,7 +223,7 @@ mod tests {
             let name = kind.as_str_name().trim_start_matches("VOCABULARY_KIND_").replace('_', "").to_lowercase();
             assert_eq!(name, format!("{vocabulary:?}").to_lowercase());
         }
-        assert_eq!(super::vocabulary(VocabularyKind::IncidentType), None);
+        assert_eq!(vocabulary(VocabularyKind::IncidentType), None);
     }
 
     #[test]
