@@ -53,6 +53,11 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
     .leak()
 });
 
+/// Batches whose changes depend on each other take affiliates and names in an order of their own. However often two of
+/// them that cross were tried again, they could meet again: so a company's take turns. (The counts of its lists have
+/// turns of their own, numbered 1 and 2.)
+const TAKE_TURNS: &str = "select pg_advisory_xact_lock($1::bigint << 2 | 3)";
+
 /// One change, with the fields that it names as bits.
 struct Change {
     id: i64,
@@ -139,6 +144,7 @@ async fn transaction(
     waves: &[Vec<usize>],
 ) -> Result<Vec<Outcome>, sqlx::Error> {
     let mut transaction = pool.begin().await?;
+    sqlx::query(TAKE_TURNS).bind(company_id).execute(&mut *transaction).await?;
     let mut outcomes = vec![Outcome { anchored: true, found: false, holder: None }; changes.len()];
     for wave in waves {
         let mut rest = wave.clone();
