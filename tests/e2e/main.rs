@@ -4,12 +4,32 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cases;
+mod concurrency;
+mod counts;
 mod harness;
+mod hostile;
+mod http;
+mod isolation;
+mod model;
+mod plans;
+mod real_input;
+mod sizes;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let status = harness::main(vec![cases::tests()]);
+    let status = harness::main(vec![
+        cases::tests(),
+        concurrency::tests(),
+        counts::tests(),
+        hostile::tests(),
+        http::tests(),
+        isolation::all_tests(),
+        model::tests(),
+        plans::tests(),
+        real_input::tests(),
+        sizes::tests(),
+    ]);
     cases::tell_count();
     status
 }

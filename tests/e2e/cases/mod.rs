@@ -11,14 +11,14 @@ mod over_grpc;
 mod paths;
 mod pattern;
 mod reads;
-mod records;
+pub(crate) mod records;
 mod run;
 mod urls;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect::Expect;
-pub(crate) use over_grpc::rest_form;
+pub(crate) use over_grpc::ask as ask_over_grpc;
 use run::run_table;
 
 /// How many cases were run.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use compliance_api::v1::{
     access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
     compliance_case_service_client::ComplianceCaseServiceClient,
-    compliance_url_service_client::ComplianceUrlServiceClient,
+    compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
 };
 use tonic::{
     Request, Status,
@@ -27,6 +27,7 @@ pub(crate) struct Grpc {
     pub(crate) affiliates: AffiliateServiceClient<Calls>,
     pub(crate) urls: ComplianceUrlServiceClient<Calls>,
     pub(crate) cases: ComplianceCaseServiceClient<Calls>,
+    pub(crate) monitoring: MonitoringServiceClient<Calls>,
 }
 
 /// Presents a token with every call.
@@ -49,7 +50,8 @@ impl Grpc {
             access: AccessServiceClient::new(calls.clone()),
             affiliates: AffiliateServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             urls: ComplianceUrlServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
-            cases: ComplianceCaseServiceClient::new(calls).max_decoding_message_size(MESSAGE_LIMIT),
+            cases: ComplianceCaseServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
+            monitoring: MonitoringServiceClient::new(calls),
         }
     }
 }

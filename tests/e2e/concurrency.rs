@@ -1,0 +1,187 @@
+//! Many writers at once: nobody loses, nobody is told of anybody else's statement.
+
+use std::collections::HashSet;
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Rest, Service, new_company, tests};
+
+tests![one_name, crossing_creates, crossing_updates, crossing_renames, same_urls, singles_and_batches];
+
+/// A client on each way to the core.
+fn clients(service: &Service, company: i64) -> [Rest; 2] {
+    [service.rest(company), service.rest_remote(company)]
+}
+
+fn affiliates(names: impl Iterator<Item = String>) -> String {
+    let items: Vec<Value> =
+        names.map(|name| json!({"client_affiliate_id": format!("C-{name}"), "affiliate_name": name})).collect();
+    json!({"affiliates": items}).to_string()
+}
+
+fn statuses(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+async fn one_name() {
+    let service = Service::start().await;
+    let company = new_company();
+    let clients = clients(&service, company);
+    for round in 0..5 {
+        let creators = (0..64).map(|number| {
+            let body = json!({"client_affiliate_id": number.to_string(), "affiliate_name": format!("One {round}")});
+            clients[number % 2].post("/affiliates", body.to_string())
+        });
+        let answers = join_all(creators).await;
+        assert_eq!((statuses(&answers, 201), statuses(&answers, 409)), (1, 63), "{answers:?}");
+    }
+    let list = clients[0].get("/affiliates").await.with_status(200);
+    assert_eq!(list["data"].as_array().unwrap().len(), 5);
+}
+
+/// A..Z and Z..A at once: each name is created once, and told as created once.
+async fn crossing_creates() {
+    let service = Service::start().await;
+    for round in 0..4 {
+        let company = new_company();
+        let clients = clients(&service, company);
+        let names: Vec<String> = (0..300).map(|number| format!("{round}-{number:03}")).collect();
+        let batches = (0..8).map(|number| {
+            let names = names.clone().into_iter();
+            let body = if number % 2 == 0 { affiliates(names) } else { affiliates(names.rev()) };
+            clients[number / 4].post("/affiliates", body)
+        });
+        let mut created = HashSet::new();
+        for answer in join_all(batches).await {
+            assert!(matches!(answer.status, 201 | 207), "{}", answer.text);
+            for item in answer.json().as_array().unwrap() {
+                match item["code"].as_str().unwrap() {
+                    "1020" => assert!(created.insert(item["detail"]["client_affiliate_id"].to_string()), "{item}"),
+                    code => assert_eq!(code, "1023", "{item}"),
+                }
+            }
+        }
+        assert_eq!(created.len(), names.len());
+        assert_eq!(clients[0].get("/affiliates").await.with_status(200)["data"].as_array().unwrap().len(), names.len());
+    }
+}
+
+async fn created(rest: &Rest, count: usize) -> Vec<i64> {
+    let body = affiliates((0..count).map(|number| format!("N{number:04}")));
+    let answer = rest.post("/affiliates", body).await.with_status(201);
+    answer.as_array().unwrap().iter().map(|item| item["detail"]["affiliate_id"].as_i64().unwrap()).collect()
+}
+
+/// Forwards and backwards over the same affiliates: every update succeeds, and each batch is applied as a whole.
+async fn crossing_updates() {
+    let service = Service::start().await;
+    let clients = clients(&service, new_company());
+    let ids = created(&clients[0], 200).await;
+    for round in 0..4 {
+        let batches = (0..8).map(|number| {
+            let mut ids = ids.clone();
+            if number % 2 == 1 {
+                ids.reverse();
+            }
+            let items: Vec<Value> =
+                ids.iter().map(|id| json!({"id": id, "city": format!("{round}-{number}")})).collect();
+            let (client, path) = (&clients[number / 4], format!("/affiliates/{}", ids[0]));
+            async move { client.put(&path, json!({"affiliates": items}).to_string()).await }
+        });
+        let answers = join_all(batches).await;
+        assert_eq!(statuses(&answers, 200), 8, "{answers:?}");
+        let list = clients[0].get("/affiliates").await.with_status(200);
+        let cities: HashSet<String> =
+            list["data"].as_array().unwrap().iter().map(|one| one["city"].to_string()).collect();
+        assert_eq!(cities.len(), 1, "the batches are mixed up: {cities:?}");
+    }
+}
+
+/// Renames that chase each other's names: whatever is taken is told so, and no name is ever held twice.
+async fn crossing_renames() {
+    let service = Service::start().await;
+    let clients = clients(&service, new_company());
+    let ids = created(&clients[0], 40).await;
+    for round in 0..6 {
+        let batches = (0..8_usize).map(|number| {
+            let items: Vec<Value> = (0..ids.len())
+                .map(|place| {
+                    let place = if number % 2 == 0 { place } else { ids.len() - 1 - place };
+                    // Each round and batch shifts the names by another step.
+                    let name = format!("N{:04}", (place + round * 3 + number) % (ids.len() + 10));
+                    json!({"id": ids[place], "affiliate_name": name})
+                })
+                .collect();
+            let body = json!({"affiliates": items}).to_string();
+            let (client, id) = (&clients[number / 4], ids[0]);
+            async move { client.put(&format!("/affiliates/{id}"), body).await }
+        });
+        for answer in join_all(batches).await {
+            assert!(matches!(answer.status, 200 | 207), "{}", answer.text);
+            for item in answer.json().as_array().unwrap() {
+                assert!(matches!(item["code"].as_str(), Some("1020" | "1021")), "{item}");
+            }
+        }
+    }
+    let list = clients[0].get("/affiliates").await.with_status(200);
+    let names: HashSet<String> =
+        list["data"].as_array().unwrap().iter().map(|one| one["distributor_name"].to_string()).collect();
+    assert_eq!(names.len(), ids.len());
+}
+
+/// The same URLs in both orders at once: each is added once, by one of them.
+async fn same_urls() {
+    let service = Service::start().await;
+    let clients = clients(&service, new_company());
+    let urls: Vec<String> = (0..400).map(|number| format!("https://example.org/{number}")).collect();
+    let requests = (0..8).map(|number| {
+        let mut urls: Vec<Value> = urls.iter().map(|url| json!({"url": url})).collect();
+        if number % 2 == 1 {
+            urls.reverse();
+        }
+        clients[number / 4].post("/urls", json!({"urls": urls}).to_string())
+    });
+    let mut added = HashSet::new();
+    for answer in join_all(requests).await {
+        let results = answer.with_status(201);
+        assert_eq!(results.as_array().unwrap().len(), urls.len());
+        for result in results.as_array().unwrap() {
+            if result["code"] == "1020" {
+                assert!(added.insert(result["detail"]["url_id"].as_i64().unwrap()));
+            }
+        }
+    }
+    assert_eq!(added.len(), urls.len());
+    assert_eq!(clients[0].get("/urls?per_page=1").await.with_status(200)["meta"]["total"], urls.len());
+}
+
+/// Single creates, single renames and batches over the same names.
+async fn singles_and_batches() {
+    let service = Service::start().await;
+    let clients = clients(&service, new_company());
+    let ids = created(&clients[0], 20).await;
+    let work = (0..120_usize).map(|number| {
+        let (client, id) = (clients[number % 2].clone(), ids[number % ids.len()]);
+        async move {
+            let name = format!("X{}", number % 7);
+            match number % 3 {
+                0 => {
+                    let body = json!({"client_affiliate_id": "S", "affiliate_name": name}).to_string();
+                    (client.post("/affiliates", body).await, [201, 409])
+                }
+                1 => {
+                    let body = json!({"id": id, "affiliate_name": name}).to_string();
+                    (client.put(&format!("/affiliates/{id}"), body).await, [200, 422])
+                }
+                _ => (
+                    client.post("/affiliates", affiliates((0..7).map(|number| format!("X{number}")))).await,
+                    [201, 207],
+                ),
+            }
+        }
+    });
+    for (answer, expected) in join_all(work).await {
+        assert!(expected.contains(&answer.status), "{}: {}", answer.status, answer.text);
+    }
+}

@@ -1,0 +1,175 @@
+//! The counts that lists add up: whatever is written at the same time, they are what counting would tell.
+
+use futures::future::join_all;
+use sqlx::PgPool;
+
+use crate::{
+    harness::{Service, new_company, tests},
+    model::Dice,
+};
+
+tests![urls, cases];
+
+const WRITERS: u64 = 6;
+const STATEMENTS: usize = 60;
+
+/// A moment near others, at the edge of a day more often than not, or none.
+const MOMENT: &str = "timestamptz '2024-01-01Z' + make_interval(days => (random() * 90)::int)
+    + (array[interval '0', interval '1 second', interval '86399 seconds', interval '12 hours'])[1 + (random() * 3)::int]";
+const MOMENT_OR_NULL: &str = "case when random() < 0.4 then null else";
+
+/// Statements of one list: `$1` is the company, `$2` picks records.
+struct Writes {
+    insert: String,
+    updates: Vec<String>,
+    delete: String,
+}
+
+async fn run(pool: &PgPool, statement: &str, company: i64, pick: i32) {
+    let query = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).bind(company).bind(pick);
+    query.execute(pool).await.unwrap_or_else(|error| panic!("{error}: {statement}"));
+}
+
+/// Several writers at once, each with statements of its own choice.
+async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
+    let writers = (0..WRITERS).map(|seed| async move {
+        let mut dice = Dice::new(seed);
+        for _ in 0..STATEMENTS {
+            let (company, pick) = (*dice.pick(companies), dice.below(1000) as i32);
+            match dice.below(6) {
+                0 | 1 => run(pool, &writes.insert, company, pick).await,
+                2 => run(pool, &writes.delete, company, pick).await,
+                _ => run(pool, dice.pick::<String>(&writes.updates), company, pick).await,
+            }
+        }
+    });
+    join_all(writers).await;
+}
+
+async fn urls() {
+    let service = Service::start().await;
+    let companies = [new_company(), new_company()];
+    let columns = format!(
+        "1 + (random() * 5)::int, random() < 0.3, {MOMENT}, {MOMENT_OR_NULL} {MOMENT} end, {MOMENT_OR_NULL} {MOMENT} end"
+    );
+    let writes = Writes {
+        // Numbers of their own, far apart, so that they fall into many buckets.
+        insert: format!(
+            "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id, disabled, discovery_date,
+                last_review_date, last_seen)
+            select $1, id, id::text, decode(lpad(to_hex(id), 16, '0'), 'hex'), {columns}
+            from (select nextval('compliance_urls_id_seq') * 700 as id from generate_series(1, 1 + $2 % 40)) n"
+        ),
+        updates: vec![
+            picked("update compliance_urls u set incident_status_id = 1 + (random() * 5)::int", "compliance_urls"),
+            picked("update compliance_urls u set disabled = not disabled", "compliance_urls"),
+            picked(&format!("update compliance_urls u set discovery_date = {MOMENT}"), "compliance_urls"),
+            picked(
+                &format!("update compliance_urls u set last_review_date = {MOMENT_OR_NULL} {MOMENT} end"),
+                "compliance_urls",
+            ),
+            picked(
+                &format!("update compliance_urls u set (last_seen, discovery_date) = (select {MOMENT}, {MOMENT})"),
+                "compliance_urls",
+            ),
+            picked("update compliance_urls u set note = 'x'", "compliance_urls"),
+        ],
+        delete: picked("delete from compliance_urls u", "compliance_urls"),
+    };
+    write(&service.pool, &companies, &writes).await;
+    let day = |column: &str| format!("floor(extract(epoch from {column}) / 86400)::bigint");
+    let mut dimensions = vec![
+        dimension(1, "0", "true"),
+        dimension(2, "id / 1024", "true"),
+        dimension(3, "id / 32768", "true"),
+        dimension(4, &day("discovery_date"), "true"),
+        dimension(5, &format!("floor({} / 32.0)", day("discovery_date")), "true"),
+    ];
+    for (first, column) in [(6, "last_review_date"), (10, "last_seen")] {
+        let (is, is_not) = (format!("{column} is null"), format!("{column} is not null"));
+        dimensions.push(dimension(first, &day(column), &is_not));
+        dimensions.push(dimension(first + 1, &format!("floor({} / 32.0)", day(column)), &is_not));
+        dimensions.push(dimension(first + 2, "id / 1024", &is));
+        dimensions.push(dimension(first + 3, "id / 32768", &is));
+    }
+    let of =
+        |columns: &str| columns.replace("STATUS", "incident_status_id, disabled").replace("DATE", "discovery_date");
+    let dimensions = of(&dimensions.join(" union all ")).replace("RECORDS", "compliance_urls");
+    compare(&service.pool, &dimensions, "compliance_url_counts", "incident_status_id, disabled", 13).await;
+}
+
+async fn cases() {
+    let service = Service::start().await;
+    let companies = [new_company(), new_company()];
+    for company in companies {
+        let statement =
+            "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ($1, $2, 'C', 'N')";
+        run(&service.pool, statement, company, 1).await;
+    }
+    let writes = Writes {
+        insert: format!(
+            "insert into compliance_cases (company_id, id, affiliate_id, case_status_id, created_date)
+            select $1, nextval('compliance_cases_id_seq') * 700, 1, 1 + (random() * 8)::int, {MOMENT}
+            from generate_series(1, 1 + $2 % 40)"
+        ),
+        updates: vec![
+            picked("update compliance_cases u set case_status_id = 1 + (random() * 8)::int", "compliance_cases"),
+            picked(&format!("update compliance_cases u set created_date = {MOMENT}"), "compliance_cases"),
+            picked("update compliance_cases u set case_worker = 'x'", "compliance_cases"),
+        ],
+        delete: picked("delete from compliance_cases u", "compliance_cases"),
+    };
+    write(&service.pool, &companies, &writes).await;
+    let day = "floor(extract(epoch from created_date) / 86400)::bigint";
+    let dimensions = [
+        dimension(1, "0", "true"),
+        dimension(2, "id / 1024", "true"),
+        dimension(3, "id / 32768", "true"),
+        dimension(4, day, "true"),
+        dimension(5, &format!("floor({day} / 32.0)"), "true"),
+    ];
+    let dimensions = dimensions.join(" union all ").replace("STATUS", "case_status_id").replace("DATE", "created_date");
+    let dimensions = dimensions.replace("RECORDS", "compliance_cases");
+    compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", 5).await;
+}
+
+/// An update or deletion of some records. They are taken in the order of their IDs: two statements that take the same ones in
+/// different orders would be this test's own deadlock.
+fn picked(write: &str, table: &str) -> String {
+    let (parts, from) = if write.starts_with("delete") { (23, "using") } else { (7, "from") };
+    format!(
+        "with picked as materialized (
+            select id from {table} where company_id = $1 and id / 700 % {parts} = $2 % {parts} order by id for update
+        )
+        {write} {from} picked where u.company_id = $1 and u.id = picked.id"
+    )
+}
+
+/// What counting tells of one dimension.
+fn dimension(number: i16, bucket: &str, condition: &str) -> String {
+    format!(
+        "select company_id, {number}::smallint as dimension, ({bucket})::bigint as bucket, STATUS, count(*) as n,
+            floor(extract(epoch from min(DATE)) / 86400) as first_day,
+            floor(extract(epoch from max(DATE)) / 86400) as last_day
+        from RECORDS where {condition} group by company_id, ({bucket})::bigint, STATUS"
+    )
+}
+
+/// The counts that are kept are those that counting tells, and the bounds of days are never too narrow.
+async fn compare(pool: &PgPool, counted: &str, table: &str, status: &str, dimensions: i64) {
+    let columns = format!("company_id, dimension, bucket, {status}, n");
+    let statement = format!(
+        "with counted as materialized ({counted}), kept as materialized (select * from {table})
+        select
+            (select count(distinct dimension) from counted),
+            (select count(*) from counted),
+            (select count(*) from (select {columns} from kept where n <> 0 except select {columns} from counted) d),
+            (select count(*) from (select {columns} from counted except select {columns} from kept) d),
+            (select count(*) from counted join kept using (company_id, dimension, bucket, {status})
+                where kept.first_day > counted.first_day or kept.last_day < counted.last_day)"
+    );
+    let (seen, rows, too_many, missing, too_narrow): (i64, i64, i64, i64, i64) =
+        sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_one(pool).await.unwrap();
+    assert!(seen == dimensions && rows > 200, "{seen} dimensions and {rows} counts: too little was written");
+    assert_eq!((too_many, missing, too_narrow), (0, 0, 0), "counts that are wrong, missing, or with narrow bounds");
+}

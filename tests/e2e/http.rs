@@ -1,0 +1,306 @@
+//! What HTTP itself needs: unknown paths, wrong methods, bodies over the limit, rate limits, headers.
+
+use std::time::Duration;
+
+use rest_gateway::Settings;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+use tonic_types::StatusExt as _;
+
+use crate::harness::{Answer, Options, Rest, Service, new_company, now, reason_of, tests, token, token_of};
+
+tests![
+    unknown_paths_and_wrong_methods,
+    bodies_over_the_limit,
+    content_types_and_request_ids,
+    rate_limit,
+    rate_limit_of_many_at_once,
+    rate_limit_comes_before_faults,
+    token_comes_first,
+    health,
+];
+
+const GOOD: &str = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
+
+fn envelope(code: &str) -> impl Fn(&Answer) {
+    move |answer| {
+        let body = answer.json();
+        let msg = body["detail"]["msg"].as_str().unwrap();
+        let expected = format!(r#"{{"code":"{code}","status":"error","detail":{{"msg":{}}}}}"#, json!(msg));
+        assert_eq!((answer.text.as_str(), msg.is_empty()), (expected.as_str(), false));
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+    }
+}
+
+async fn unknown_paths_and_wrong_methods() {
+    let service = Service::start().await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        for path in [
+            "/",
+            "/api",
+            "/api/",
+            "/api/affiliate",
+            "/api/affiliates/1/notes",
+            "/affiliates",
+            "/api/urls/1/2",
+            "/API/urls",
+        ] {
+            let answer = Answer::of(rest.request_to("GET", path)).await;
+            assert_eq!(answer.status, 404, "{path}");
+            envelope("404")(&answer);
+        }
+        for (method, path, allowed) in [
+            ("DELETE", "/affiliates", &["GET", "POST"][..]),
+            ("PUT", "/affiliates", &["GET", "POST"]),
+            ("PATCH", "/affiliates/1", &["GET", "PUT"]),
+            ("POST", "/affiliates/1", &["GET", "PUT"]),
+            ("DELETE", "/affiliates/1", &["GET", "PUT"]),
+            ("PUT", "/urls", &["GET", "POST"]),
+            ("PUT", "/urls/1", &["GET"]),
+            ("DELETE", "/urls/1", &["GET"]),
+            ("POST", "/cases", &["GET"]),
+            ("PUT", "/cases/1", &["GET"]),
+            ("OPTIONS", "/cases", &["GET"]),
+        ] {
+            let answer = Answer::of(rest.request(method, path)).await;
+            assert_eq!(answer.status, 405, "{method} {path}");
+            envelope("405")(&answer);
+            let mut allow: Vec<&str> = answer.header("allow").unwrap().split(',').map(str::trim).collect();
+            allow.retain(|method| *method != "HEAD");
+            allow.sort_unstable();
+            assert_eq!(allow, allowed, "{method} {path}");
+        }
+    }
+}
+
+async fn bodies_over_the_limit() {
+    let settings = Settings { body_limit: 4096, ..Settings::default() };
+    let service = Service::with(Options { settings, ..Options::default() }).await;
+    let company = new_company();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let body =
+            |bytes: usize| format!(r#"{{"urls":[{{"url":"http://a.example/"}}],"x":"{}"}}"#, "x".repeat(bytes - 45));
+        assert_eq!(body(4096).len(), 4096);
+        assert_eq!(rest.post("/urls", body(4096)).await.status, 201);
+        for (method, path) in [("POST", "/urls"), ("POST", "/affiliates"), ("PUT", "/affiliates/1")] {
+            let answer = Answer::of(rest.request(method, path).body(body(4097))).await;
+            assert_eq!(answer.status, 413, "{method} {path}");
+            envelope("413")(&answer);
+            let answer = Answer::of(rest.request(method, path).body(body(1 << 20))).await;
+            assert_eq!(answer.status, 413, "{method} {path}");
+        }
+    }
+    // A body that does not say how long it will be is counted as it comes.
+    for address in [service.rest, service.rest_remote] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST /api/urls HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
+            token(company)
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        for _ in 0..20 {
+            stream.write_all(format!("400\r\n{}\r\n", "[".repeat(0x400)).as_bytes()).await.unwrap();
+        }
+        stream.write_all(b"0\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        tokio::time::timeout(Duration::from_secs(60), stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        assert!(answer.contains(r#"{"code":"413","status":"error","detail":{"msg":""#), "{answer}");
+    }
+    // And the service goes on.
+    assert_eq!(service.rest(company).get("/urls").await.with_status(200)["meta"]["total"], 1);
+}
+
+/// JSON is read whatever the body is called, and always called JSON; an ID of the client's comes back.
+async fn content_types_and_request_ids() {
+    let service = Service::start().await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        for (number, name) in
+            [Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("x"), None].into_iter().enumerate()
+        {
+            let body = format!(r#"{{"client_affiliate_id":"C","affiliate_name":"{number}"}}"#);
+            let mut request = rest.request("POST", "/affiliates").header("X-Request-Id", "abc-1").body(body);
+            if let Some(name) = name {
+                request = request.header("Content-Type", name);
+            }
+            let answer = Answer::of(request).await;
+            assert_eq!(answer.status, 201, "{name:?}: {}", answer.text);
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            assert_eq!(answer.header("x-request-id"), Some("abc-1"));
+        }
+        let answer = rest.get("/affiliates").await;
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        assert!(answer.header("x-request-id").is_some());
+    }
+}
+
+fn number(answer: &Answer, header: &str) -> u64 {
+    let value = answer.header(header).unwrap_or_else(|| panic!("no {header}: {answer:?}"));
+    value.parse().unwrap_or_else(|_| panic!("{header}: {value}"))
+}
+
+/// Three a minute: the fourth is refused, on whichever layer, and says how to go on.
+async fn rate_limit() {
+    let service = Service::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
+    let company = new_company();
+    let (rest, remote) = (service.rest(company), service.rest_remote(company));
+    let mut grpc = service.grpc(company).await;
+
+    let first = rest.get("/affiliates").await;
+    assert_eq!(
+        (first.status, number(&first, "x-ratelimit-limit"), number(&first, "x-ratelimit-remaining")),
+        (200, 3, 2)
+    );
+    let second = remote.post("/affiliates", GOOD).await;
+    assert_eq!((second.status, number(&second, "x-ratelimit-remaining")), (201, 1));
+    // A refusal counts like any other answer.
+    let third = rest.get("/urls/abc").await;
+    assert_eq!((third.status, number(&third, "x-ratelimit-remaining")), (404, 0));
+
+    for rest in [&rest, &remote] {
+        for request in [
+            rest.request("GET", "/affiliates"),
+            rest.request("GET", "/affiliates/1"),
+            rest.request("POST", "/affiliates").body(GOOD),
+            rest.request("PUT", "/affiliates/1").body(r#"{"id":1}"#),
+            rest.request("GET", "/urls"),
+            rest.request("GET", "/urls/1"),
+            rest.request("POST", "/urls").body(r#"{"urls":[{"url":"http://a.example/"}]}"#),
+            rest.request("GET", "/cases"),
+            rest.request("GET", "/cases/1"),
+        ] {
+            let answer = Answer::of(request).await;
+            assert_eq!(answer.status, 429, "{}", answer.text);
+            envelope("429")(&answer);
+            assert_eq!((number(&answer, "x-ratelimit-limit"), number(&answer, "x-ratelimit-remaining")), (3, 0));
+            assert!((1..=60).contains(&number(&answer, "retry-after")), "{answer:?}");
+            assert!((1..=60).contains(&number(&answer, "x-ratelimit-reset")), "{answer:?}");
+        }
+    }
+    let status = grpc.access.check_access(compliance_api::v1::CheckAccessRequest {}).await.unwrap_err();
+    assert_eq!((status.code(), reason_of(&status).as_str()), (tonic::Code::ResourceExhausted, "RATE_LIMITED"));
+    let wait = status.get_error_details().retry_info().unwrap().retry_delay.unwrap();
+    assert!((1..=60).contains(&wait.as_secs()), "{wait:?}");
+    assert_eq!(status.metadata().get("x-ratelimit-remaining").unwrap(), "0");
+
+    // Another company has its own.
+    let other = service.rest(new_company()).get("/affiliates").await;
+    assert_eq!((other.status, number(&other, "x-ratelimit-remaining")), (200, 2));
+}
+
+/// However reads are gathered, each is one request.
+async fn rate_limit_of_many_at_once() {
+    let service = Service::with(Options { rate_limit: "20/m".parse().unwrap(), ..Options::default() }).await;
+    for remote in [false, true] {
+        let company = new_company();
+        let rest = if remote { service.rest_remote(company) } else { service.rest(company) };
+        let paths = ["/affiliates/1", "/urls/1", "/cases/1"];
+        let requests = (0..60).map(|number| rest.get(paths[number % 3]));
+        let answers = futures::future::join_all(requests).await;
+        let count = |status| answers.iter().filter(|answer| answer.status == status).count();
+        // One more may have come back to the company in the meantime.
+        assert!((20..=21).contains(&count(404)), "{} were let through", count(404));
+        assert_eq!(count(404) + count(429), 60);
+        for answer in answers {
+            assert_eq!(number(&answer, "x-ratelimit-limit"), 20);
+            assert_eq!(answer.status == 429, answer.header("retry-after").is_some(), "{answer:?}");
+        }
+    }
+}
+
+/// What is wrong with a request is not told to who may not ask.
+async fn rate_limit_comes_before_faults() {
+    let service = Service::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        assert_eq!(rest.post("/affiliates", "{").await.status, 422);
+        for request in [
+            rest.request("POST", "/affiliates").body("{"),
+            rest.request("POST", "/affiliates").body("{}"),
+            rest.request("POST", "/urls").body(r#"{"urls":5}"#),
+            rest.request("PUT", "/affiliates/abc").body("[]"),
+            rest.request("GET", "/affiliates/abc"),
+            rest.request("GET", "/urls?page=x"),
+            rest.request("GET", "/urls?page=0"),
+            rest.request("GET", "/cases/0"),
+            rest.request("GET", "/cases?per_page=201"),
+        ] {
+            let answer = Answer::of(request).await;
+            assert_eq!(answer.status, 429, "{}", answer.text);
+        }
+    }
+}
+
+/// 401 before any look at path, query or body.
+async fn token_comes_first() {
+    let service = Service::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
+    let company = new_company();
+    let expired = compliance_api::token::Claims::new(company, now() - 100, 50);
+    let tokens = [
+        (None, "Bearer"),
+        (Some(token_of(&expired)), r#"Bearer error="invalid_token""#),
+        (Some("x".to_owned()), r#"Bearer error="invalid_token""#),
+    ];
+    for address in [service.rest, service.rest_remote] {
+        for (token, challenge) in &tokens {
+            let rest = Rest::new(address, token.clone());
+            for request in [
+                rest.request("POST", "/affiliates").body("{"),
+                rest.request("POST", "/affiliates").body(vec![b' '; 33 << 20]),
+                rest.request("PUT", "/affiliates/abc").body("\u{0}"),
+                rest.request("POST", "/urls").body("{}"),
+                rest.request("GET", "/affiliates/abc"),
+                rest.request("GET", "/urls?page=0"),
+                rest.request("GET", "/cases/1.0"),
+                rest.request("GET", "/cases?per_page=x"),
+            ] {
+                let answer = Answer::of(request).await;
+                assert_eq!(answer.status, 401, "{}", answer.text);
+                envelope("401")(&answer);
+                assert_eq!(answer.header("www-authenticate"), Some(*challenge));
+            }
+        }
+        // Of two tokens nobody can tell which counts; another scheme is no token.
+        let rest = Rest::new(address, None);
+        let good = token(company);
+        for request in [
+            rest.request("GET", "/urls")
+                .header("Authorization", format!("Bearer {good}"))
+                .header("Authorization", format!("Bearer {good}")),
+            rest.request("GET", "/urls").header("Authorization", format!("Basic {good}")),
+            rest.request("GET", "/urls").header("Authorization", good.clone()),
+            rest.request("GET", "/urls").header("Authorization", "Bearer"),
+            rest.request("GET", &format!("/urls?access_token={good}")),
+        ] {
+            let answer = Answer::of(request).await;
+            assert_eq!(answer.status, 401, "{}", answer.text);
+        }
+    }
+    // None of it was counted; and the scheme's case does not matter.
+    let rest = Rest::new(service.rest, None);
+    let answer =
+        Answer::of(rest.request("GET", "/urls").header("Authorization", format!("bEARER {}", token(company)))).await;
+    assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, Some("0")));
+}
+
+async fn health() {
+    let service = Service::start().await;
+    for address in [service.rest, service.rest_remote] {
+        let rest = Rest::new(address, None);
+        assert_eq!(Answer::of(rest.request_to("GET", "/livez")).await.status, 200);
+        // The first look at the database may still be under way.
+        let ready = async {
+            loop {
+                let answer = Answer::of(rest.request_to("GET", "/readyz")).await;
+                if answer.status == 200 {
+                    break answer;
+                }
+                assert_eq!(answer.status, 503);
+            }
+        };
+        let answer = tokio::time::timeout(Duration::from_secs(30), ready).await.unwrap();
+        assert_eq!(answer.json()["status"], Value::from("ok"));
+    }
+}

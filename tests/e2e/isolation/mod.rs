@@ -1,0 +1,81 @@
+//! Who may do what: every operation of every service × {no token, forged, expired, wrong audience, other company}.
+//!
+//! The operations are read from the descriptor set, and the routes from the router's own source: a new one without a
+//! case here fails the suite.
+
+mod ground;
+mod monitoring;
+mod partners;
+mod routes;
+mod tokens;
+
+use std::collections::BTreeSet;
+
+use compliance_api::FILE_DESCRIPTOR_SET;
+use futures::future::LocalBoxFuture;
+use prost_reflect::DescriptorPool;
+
+use crate::harness::{Service, tests};
+use ground::Ground;
+
+tests![every_operation_has_a_case, other_companies];
+
+/// A proof that an operation neither shows nor changes what another company has. That nothing was changed is looked at
+/// after each; what the answer must be is for the proof to say.
+struct Proof {
+    /// `AffiliateService/GetAffiliate`.
+    operation: &'static str,
+    prove: for<'a> fn(&'a mut Ground) -> LocalBoxFuture<'a, ()>,
+}
+
+/// Declares `proofs()`: an operation, and what a stranger is told.
+macro_rules! proofs {
+    ($($operation:literal => $prove:ident),* $(,)?) => {
+        pub(super) fn proofs() -> Vec<$crate::isolation::Proof> {
+            vec![$($crate::isolation::Proof { operation: $operation, prove: |ground| Box::pin($prove(ground)) }),*]
+        }
+    };
+}
+use proofs;
+
+/// `Service/Method` of every operation of the contract.
+fn operations() -> BTreeSet<String> {
+    let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
+    let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
+    let names = methods.map(|method| {
+        let service = method.parent_service().full_name();
+        let service = service.strip_prefix("compliance.v1.").unwrap_or_else(|| panic!("{service}: of whose package?"));
+        format!("{service}/{}", method.name())
+    });
+    names.collect()
+}
+
+fn all_proofs() -> Vec<Proof> {
+    [partners::proofs(), monitoring::proofs()].into_iter().flatten().collect()
+}
+
+async fn every_operation_has_a_case() {
+    let operations = operations();
+    assert!(operations.contains("AffiliateService/ListAffiliates"), "{operations:?}");
+    let proven: BTreeSet<String> = all_proofs().iter().map(|proof| proof.operation.to_owned()).collect();
+    assert_eq!(proven.len(), all_proofs().len(), "an operation has two proofs");
+    let unproven: Vec<_> = operations.difference(&proven).collect();
+    assert!(unproven.is_empty(), "no proof that another company's records are out of reach: {unproven:?}");
+    let unknown: Vec<_> = proven.difference(&operations).collect();
+    assert!(unknown.is_empty(), "no such operations: {unknown:?}");
+}
+
+async fn other_companies() {
+    let service = Service::start().await;
+    for proof in all_proofs() {
+        let mut ground = Ground::new(&service).await;
+        let before = ground.everything_of_the_owner().await;
+        (proof.prove)(&mut ground).await;
+        let after = ground.everything_of_the_owner().await;
+        assert_eq!(before, after, "{} changed what another company has", proof.operation);
+    }
+}
+
+pub(crate) fn all_tests() -> Vec<crate::harness::Test> {
+    [tests(), routes::tests(), tokens::tests()].into_iter().flatten().collect()
+}

@@ -1,0 +1,140 @@
+//! The routes of REST: each needs a token, and none shows or changes what another company has.
+
+use std::collections::BTreeSet;
+
+use compliance_api::token::{Claims, Secret, issue};
+use serde_json::json;
+
+use super::ground::{Ground, OWNED_NAME, OWNED_URL};
+use crate::harness::{Answer, Rest, Service, new_company, now, tests, token_of};
+
+tests![every_route_has_a_case, every_route_needs_a_token, other_companies];
+
+/// What a stranger is told.
+enum Told {
+    /// 404 with the code 1025.
+    Unknown,
+    /// 200 and no records.
+    Nothing,
+    /// 201: what the owner has is free for others.
+    Created,
+    /// 207, and every item is 1025.
+    UnknownItems,
+}
+use Told::{Created, Nothing, Unknown, UnknownItems};
+
+/// Method, path, body, and what a stranger is told. `<a>`, `<u>` and `<c>` are the owner's affiliate, URL and case; `<s>`
+/// is an affiliate of the stranger's own.
+const ROUTES: &[(&str, &str, &str, Told)] = &[
+    ("GET", "/affiliates", "", Nothing),
+    ("GET", "/affiliates/<a>", "", Unknown),
+    ("POST", "/affiliates", r#"{"client_affiliate_id":"OWN-1","affiliate_name":"Owned"}"#, Created),
+    ("POST", "/affiliates", r#"{"affiliates":[{"client_affiliate_id":"OWN-1","affiliate_name":"Owned"}]}"#, Created),
+    ("PUT", "/affiliates/<a>", r#"{"id":<a>,"city":"Elsewhere"}"#, Unknown),
+    ("PUT", "/affiliates/<a>", r#"{"affiliates":[{"id":<s>,"city":"Elsewhere"}]}"#, Unknown),
+    ("PUT", "/affiliates/<s>", r#"{"affiliates":[{"id":<a>,"city":"Elsewhere"}]}"#, UnknownItems),
+    ("GET", "/urls", "", Nothing),
+    ("GET", "/urls?distributor_id=<a>", "", Nothing),
+    ("GET", "/urls/<u>", "", Unknown),
+    ("POST", "/urls", r#"{"urls":[{"url":"https://owned.example/"}]}"#, Created),
+    ("GET", "/cases", "", Nothing),
+    ("GET", "/cases?distributor_id=<a>", "", Nothing),
+    ("GET", "/cases/<c>", "", Unknown),
+];
+
+/// The path of a route without what is particular to a case.
+fn route(path: &str) -> String {
+    let path = path.split('?').next().unwrap();
+    ["<a>", "<s>", "<u>", "<c>"].iter().fold(format!("/api{path}"), |path, id| path.replace(id, "{id}"))
+}
+
+/// The router's source names every route, as it is on one screen.
+async fn every_route_has_a_case() {
+    let source = include_str!("../../../rest-gateway/src/router.rs");
+    let mut served = BTreeSet::new();
+    for line in source.lines().filter_map(|line| line.trim().strip_prefix(".route(\"")) {
+        let (path, methods) = line.split_once('"').unwrap();
+        let methods: Vec<&str> = ["get", "post", "put", "patch", "delete", "any"]
+            .into_iter()
+            .filter(|method| methods.contains(&format!("{method}(")))
+            .collect();
+        assert!(!methods.is_empty(), "{line}");
+        // For whoever runs the service; nothing of any company is told there.
+        if matches!(path, "/livez" | "/readyz") {
+            continue;
+        }
+        served.extend(methods.iter().map(|method| format!("{} {path}", method.to_uppercase())));
+    }
+    let cases = ROUTES.iter().map(|(method, path, ..)| format!("{method} {}", route(path))).collect();
+    assert_eq!(served, cases);
+}
+
+async fn every_route_needs_a_token() {
+    let service = Service::start().await;
+    let company = new_company();
+    let forged = Secret::new([7; 32]).unwrap();
+    let good = Claims::new(company, now(), 3600);
+    let other_audience = serde_json::from_value(json!({"company_id": company, "exp": now() + 60, "aud": ["another"]}));
+    let presented = [
+        ("no token", None),
+        ("forged", Some(issue(&forged, &good).unwrap())),
+        ("expired", Some(token_of(&Claims::new(company, now() - 100, 99)))),
+        ("wrong audience", Some(token_of(&other_audience.unwrap()))),
+        ("company 0", Some(token_of(&Claims { company_id: 0, ..good }))),
+        ("nonsense", Some("a.b.c".to_owned())),
+    ];
+    for address in [service.rest, service.rest_remote] {
+        for (name, token) in &presented {
+            let rest = Rest::new(address, token.clone());
+            for (method, path, body, _) in ROUTES {
+                let path =
+                    ["<a>", "<s>", "<u>", "<c>"].iter().fold((*path).to_owned(), |path, id| path.replace(id, "1"));
+                let answer = Answer::of(rest.request(method, &path).body(*body)).await;
+                assert_eq!(answer.status, 401, "{method} {path} with {name}: {}", answer.text);
+                let challenge = if token.is_some() { r#"Bearer error="invalid_token""# } else { "Bearer" };
+                assert_eq!(answer.header("www-authenticate"), Some(challenge), "{method} {path} with {name}");
+                assert!(
+                    answer.text.starts_with(r#"{"code":"401","status":"error","detail":{"msg":""#),
+                    "{}",
+                    answer.text
+                );
+            }
+        }
+    }
+}
+
+async fn other_companies() {
+    let service = Service::start().await;
+    for remote in [0, 1] {
+        for (method, path, body, told) in ROUTES {
+            let ground = Ground::new(&service).await;
+            let rest = &ground.rest[remote];
+            let own = rest.post("/affiliates", r#"{"client_affiliate_id":"S","affiliate_name":"Stranger"}"#).await;
+            let own = own.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap();
+            let filled = |text: &str| {
+                let ids = [("<a>", ground.affiliate), ("<s>", own), ("<u>", ground.url), ("<c>", ground.case)];
+                ids.iter().fold(text.to_owned(), |text, (place, id)| text.replace(place, &id.to_string()))
+            };
+            let before = ground.everything_of_the_owner().await;
+            let answer = Answer::of(rest.request(method, &filled(path)).body(filled(body))).await;
+            assert_eq!(
+                ground.everything_of_the_owner().await,
+                before,
+                "{method} {path} changed what another company has"
+            );
+            match told {
+                Unknown => assert_eq!(answer.with_status(404)["code"], "1025", "{method} {path}"),
+                Nothing => {
+                    let records = answer.with_status(200)["data"].as_array().unwrap().clone();
+                    assert!(records.iter().all(|record| record["id"] == own), "{method} {path}: {records:?}");
+                    assert!(!answer.text.contains(OWNED_NAME) && !answer.text.contains(OWNED_URL), "{}", answer.text);
+                }
+                Created => drop(answer.with_status(201)),
+                UnknownItems => {
+                    let items = answer.with_status(207);
+                    assert!(items.as_array().unwrap().iter().all(|item| item["code"] == "1025"), "{items}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! A made world: companies with affiliates, URLs and cases; in the database, and as the records that are read.
+//!
+//! What a query looks at is made so that it collides: few days, fewer times of day and those at the edges of a day,
+//! many nulls, IDs with gaps over many buckets. And nothing is written once only: records are inserted as something
+//! else and changed, and others are inserted and deleted, so that counts that only ever grow would be wrong.
+
+use serde_json::{Value, json};
+use sqlx::PgPool;
+use time::{OffsetDateTime, macros::format_description};
+
+use super::{
+    Dice,
+    names::{
+        self, CASE_STATUS, COUNTRY, INCIDENT_STATUS, INCIDENT_TYPE, INFRACTION_NAME, INFRACTION_TYPE, NOTICE_STATUS,
+        RISK_LEVEL, SUB_STATUS, TRANSCRIPTION_STATUS,
+    },
+};
+use crate::{cases::records, harness::new_company};
+
+pub(super) const DAY: i64 = 86_400;
+
+pub(super) struct World {
+    pub(super) companies: Vec<Company>,
+}
+
+/// A company; its records are in the order of their IDs.
+pub(super) struct Company {
+    pub(super) number: i64,
+    pub(super) affiliates: Vec<i64>,
+    pub(super) urls: Vec<Url>,
+    pub(super) cases: Vec<Case>,
+}
+
+/// What queries look at, and the whole record as it is read.
+pub(super) struct Url {
+    pub(super) id: i64,
+    pub(super) affiliate: Option<i64>,
+    pub(super) status: usize,
+    pub(super) disabled: bool,
+    pub(super) discovery: i64,
+    pub(super) review: Option<i64>,
+    pub(super) seen: Option<i64>,
+    pub(super) json: String,
+}
+
+pub(super) struct Case {
+    pub(super) id: i64,
+    pub(super) affiliate: i64,
+    pub(super) status: usize,
+    pub(super) created: i64,
+    pub(super) json: String,
+}
+
+/// A moment as it is read.
+pub(super) fn moment(seconds: i64) -> String {
+    let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+    OffsetDateTime::from_unix_timestamp(seconds).unwrap().format(format).unwrap()
+}
+
+fn moment_json(seconds: Option<i64>) -> String {
+    seconds.map_or("null".to_owned(), |seconds| format!("\"{}\"", moment(seconds)))
+}
+
+fn sql_moment(seconds: Option<i64>) -> Value {
+    seconds.map_or(Value::Null, |seconds| json!(format!("{}Z", moment(seconds))))
+}
+
+/// 1 November 2023 and the days after it, rarely the ends of time, and the edges of the day more often than its middle.
+pub(super) fn random_moment(dice: &mut Dice) -> i64 {
+    const FIRST: i64 = 1_698_796_800;
+    let day = if dice.once_in(100) {
+        *dice.pick(&[-62_135_596_800, -DAY, 0, DAY, 4_102_444_800, 253_402_214_400])
+    } else {
+        FIRST + dice.below(140) as i64 * DAY
+    };
+    day + *dice.pick(&[0, 0, 1, 43_200, 86_398, 86_399, 86_399])
+}
+
+impl World {
+    pub(super) async fn random(dice: &mut Dice, pool: &PgPool) -> Self {
+        let mut companies = Vec::new();
+        for (affiliates, urls, cases) in [(25, 2500, 900), (6, 500, 200), (2, 25, 10), (1, 0, 0)] {
+            companies.push(Company::random(dice, pool, affiliates, urls, cases).await);
+        }
+        Self { companies }
+    }
+}
+
+impl Company {
+    async fn random(dice: &mut Dice, pool: &PgPool, affiliates: usize, urls: usize, cases: usize) -> Self {
+        let number = new_company();
+        let mut company = Self { number, affiliates: Vec::new(), urls: Vec::new(), cases: Vec::new() };
+        for place in 0..affiliates {
+            let id = sqlx::query_scalar(
+                "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, $2, $3) returning id",
+            );
+            let id = id.bind(number).bind(client_id(place)).bind(name(place)).fetch_one(pool).await.unwrap();
+            company.affiliates.push(id);
+        }
+        let (case_rows, case_records) = random_cases(dice, &company, cases);
+        write(dice, pool, "compliance_cases", number, &case_rows).await;
+        company.cases = case_records;
+        let (url_rows, url_records) = random_urls(dice, &company, urls);
+        write(dice, pool, "compliance_urls", number, &url_rows).await;
+        company.urls = url_records;
+        company.add_infractions(dice, pool).await;
+        company.add_incidents(dice, pool).await;
+        company
+    }
+
+    /// Puts infractions on one URL in three, and into its record.
+    async fn add_infractions(&mut self, dice: &mut Dice, pool: &PgPool) {
+        for url in &mut self.urls {
+            if !dice.once_in(3) {
+                continue;
+            }
+            let mut told = Vec::new();
+            for kind in 0..1 + dice.below(3) {
+                // Of one URL no two have the same type and name.
+                let kind = (kind > 0).then_some(kind);
+                let (name, date) = (dice.unless(2, |dice| 1 + dice.below(21)), random_moment(dice));
+                insert_infraction(pool, self.number, url.id, kind, name, date).await;
+                told.push(format!(
+                    r#"{{"infraction_type":{},"infraction_name":{},"created_date":"{}"}}"#,
+                    names::json(INFRACTION_TYPE, kind),
+                    names::json(INFRACTION_NAME, name),
+                    moment(date)
+                ));
+            }
+            let infractions = format!(r#""infractions":[{}]"#, told.join(","));
+            url.json = url.json.replace(r#""infractions":[]"#, &infractions);
+        }
+    }
+
+    /// Attaches content to most cases.
+    async fn add_incidents(&mut self, dice: &mut Dice, pool: &PgPool) {
+        for case in &mut self.cases {
+            if dice.once_in(3) {
+                continue;
+            }
+            let mut told = Vec::new();
+            for number in 0..dice.below(4) {
+                let (kind, reference) = (2 + dice.below(3), format!("ref {number}"));
+                let infraction = dice.unless(2, |dice| 1 + dice.below(8));
+                let id: i64 = sqlx::query_scalar(
+                    "insert into incidents (company_id, case_id, incident_type, reference, infraction_type_id)
+                    values ($1, $2, $3::int, $4, $5::int) returning id",
+                )
+                .bind(self.number)
+                .bind(case.id)
+                .bind(kind as i32)
+                .bind(reference)
+                .bind(infraction.map(|id| id as i32))
+                .fetch_one(pool)
+                .await
+                .unwrap();
+                told.push(format!(
+                    r#"{{"incident_id":{id},"incident_type":"{}","infraction_type":{},"infraction_name":null}}"#,
+                    INCIDENT_TYPE[kind - 1],
+                    names::json(INFRACTION_TYPE, infraction)
+                ));
+            }
+            case.json = case.json.replace(r#""incidents":[]"#, &format!(r#""incidents":[{}]"#, told.join(",")));
+        }
+    }
+}
+
+async fn insert_infraction(pool: &PgPool, company: i64, url: i64, kind: Option<usize>, name: Option<usize>, date: i64) {
+    sqlx::query(
+        "insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id, created_date)
+        values ($1, $2, $3::int, $4::int, $5::timestamptz)",
+    )
+    .bind(company)
+    .bind(url)
+    .bind(kind.map(|id| id as i32))
+    .bind(name.map(|id| id as i32))
+    .bind(OffsetDateTime::from_unix_timestamp(date).unwrap())
+    .execute(pool)
+    .await
+    .unwrap();
+}
+
+fn client_id(place: usize) -> String {
+    format!("C-{}", place + 1)
+}
+
+fn name(place: usize) -> String {
+    format!("Affiliate {}", place + 1)
+}
+
+/// The next ID: mostly near the last one, sometimes buckets away.
+fn next_id(dice: &mut Dice, last: i64) -> i64 {
+    last + if dice.once_in(150) { 30_000 } else { 1 + dice.below(40) as i64 }
+}
+
+fn random_urls(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>, Vec<Url>) {
+    let (mut rows, mut records) = (Vec::new(), Vec::new());
+    let mut id = company.number * 10_000_000;
+    for _ in 0..count {
+        id = next_id(dice, id);
+        let place = dice.unless(3, |dice| dice.below(company.affiliates.len()));
+        let affiliate = place.map(|place| company.affiliates[place]);
+        let (status, disabled, discovery) = (1 + dice.below(6), dice.once_in(4), random_moment(dice));
+        let (review, seen) = (dice.unless(3, random_moment), dice.unless(2, random_moment));
+        let (crawl, false_positive) = (dice.unless(2, random_moment), dice.unless(2, |dice| dice.once_in(2)));
+        let country = dice.unless(2, |dice| *dice.pick(COUNTRY));
+        let transcription = dice.unless(3, |dice| 1 + dice.below(4));
+        let case = dice.unless(2, |_| ()).filter(|()| !company.cases.is_empty());
+        let case = case.map(|()| dice.pick(&company.cases).id);
+        let url = format!("https://example.org/{id}");
+        rows.push(json!({
+            "company_id": company.number, "id": id, "url": url, "url_hash": format!("\\x{id:016x}"),
+            "domain": "example.org", "incident_status_id": status, "disabled": disabled,
+            "false_positive": false_positive, "country": country.map(|(number, _)| number),
+            "discovery_date": sql_moment(Some(discovery)), "last_review_date": sql_moment(review),
+            "last_crawl_date": sql_moment(crawl), "last_seen": sql_moment(seen), "affiliate_id": affiliate,
+            "case_id": case, "note": format!("note {id}"), "transcription_status_id": transcription,
+        }));
+        let text = |text: Option<String>| text.map_or("null".to_owned(), |text| json!(text).to_string());
+        let yes_no = |value: bool| if value { r#""yes""# } else { r#""no""# }.to_owned();
+        let json = records::url(&[
+            ("id", id.to_string()),
+            ("url", json!(url).to_string()),
+            ("domain", r#""example.org""#.to_owned()),
+            ("incident_status", names::json(INCIDENT_STATUS, Some(status))),
+            ("disabled", yes_no(disabled)),
+            ("false_positive", false_positive.map_or("null".to_owned(), yes_no)),
+            ("country", text(country.map(|(_, name)| name.to_owned()))),
+            ("discovery_date", moment_json(Some(discovery))),
+            ("last_review_date", moment_json(review)),
+            ("last_crawl_date", moment_json(crawl)),
+            ("last_seen", moment_json(seen)),
+            ("affiliate_name", text(place.map(name))),
+            ("affiliate_id", text(place.map(client_id))),
+            ("case_id", case.map_or("null".to_owned(), |case| case.to_string())),
+            ("note", format!("\"note {id}\"")),
+            ("transcription_status", names::json(TRANSCRIPTION_STATUS, transcription)),
+        ]);
+        records.push(Url { id, affiliate, status, disabled, discovery, review, seen, json });
+    }
+    (rows, records)
+}
+
+fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>, Vec<Case>) {
+    let (mut rows, mut records) = (Vec::new(), Vec::new());
+    let mut id = company.number * 10_000_000;
+    for _ in 0..count {
+        id = next_id(dice, id);
+        let place = dice.below(company.affiliates.len());
+        let (affiliate, status, created) = (company.affiliates[place], 1 + dice.below(9), random_moment(dice));
+        let sub_status = dice.unless(2, |dice| 1 + dice.below(9));
+        let (notice, risk) = (dice.unless(2, |dice| 1 + dice.below(8)), dice.unless(2, |dice| 1 + dice.below(4)));
+        let (closed, country) = (dice.unless(2, random_moment), dice.unless(2, |dice| *dice.pick(COUNTRY)));
+        let tags: Vec<String> = (0..dice.below(4)).map(|number| format!("tag {number}")).collect();
+        rows.push(json!({
+            "company_id": company.number, "id": id, "affiliate_id": affiliate, "tags": tags,
+            "case_status_id": status, "sub_status_id": sub_status, "notice_status_id": notice, "risk_level_id": risk,
+            "case_country": country.map(|(number, _)| number), "created_date": sql_moment(Some(created)),
+            "closed_date": sql_moment(closed),
+        }));
+        let json = records::case(&[
+            ("case_id", id.to_string()),
+            ("tags", json!(tags).to_string()),
+            ("case_status", names::json(CASE_STATUS, Some(status))),
+            ("sub_status", names::json(SUB_STATUS, sub_status)),
+            ("notice_status", names::json(NOTICE_STATUS, notice)),
+            ("risk_level", names::json(RISK_LEVEL, risk)),
+            ("case_country", country.map_or("null".to_owned(), |(_, name)| json!(name).to_string())),
+            ("created_date", moment_json(Some(created))),
+            ("closed_date", moment_json(closed)),
+            ("affiliate_name", json!(name(place)).to_string()),
+            ("affiliate_id", json!(client_id(place)).to_string()),
+        ]);
+        records.push(Case { id, affiliate, status, created, json });
+    }
+    (rows, records)
+}
+
+/// Writes rows in several statements: some as they are, some as something else that is changed afterwards; and others
+/// that are deleted again.
+async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: i64, rows: &[Value]) {
+    let changing = [
+        "incident_status_id",
+        "case_status_id",
+        "disabled",
+        "discovery_date",
+        "created_date",
+        "last_review_date",
+        "last_seen",
+    ];
+    for chunk in rows.chunks(200) {
+        let mut first: Vec<Value> = chunk.to_vec();
+        for row in &mut first {
+            if dice.once_in(3) {
+                let other = dice.pick(rows).clone();
+                for column in changing.iter().filter(|column| other.get(**column).is_some()) {
+                    row[*column] = other[*column].clone();
+                }
+            }
+        }
+        // Beyond all that stay, and far before them.
+        let mut gone: Vec<Value> = chunk.iter().step_by(7).cloned().collect();
+        for row in &mut gone {
+            let id = row["id"].as_i64().unwrap();
+            let other = if dice.once_in(2) { id + 5_000_000 } else { id - company * 10_000_000 };
+            row["id"] = json!(other);
+            if row.get("url_hash").is_some() {
+                row["url_hash"] = json!(format!("\\xff{other:016x}"));
+            }
+        }
+        insert(pool, table, &first).await;
+        insert(pool, table, &gone).await;
+        update(pool, table, chunk, &changing).await;
+        let ids: Vec<i64> = gone.iter().map(|row| row["id"].as_i64().unwrap()).collect();
+        let statement = format!("delete from {table} where company_id = $1 and id = any($2)");
+        sqlx::query(sqlx::AssertSqlSafe(statement)).bind(company).bind(ids).execute(pool).await.unwrap();
+    }
+}
+
+async fn insert(pool: &PgPool, table: &str, rows: &[Value]) {
+    let columns: Vec<&str> = rows[0].as_object().unwrap().keys().map(String::as_str).collect();
+    let columns = columns.join(", ");
+    let statement =
+        format!("insert into {table} ({columns}) select {columns} from jsonb_populate_recordset(null::{table}, $1)");
+    sqlx::query(sqlx::AssertSqlSafe(statement)).bind(json!(rows)).execute(pool).await.unwrap();
+}
+
+async fn update(pool: &PgPool, table: &str, rows: &[Value], changing: &[&str]) {
+    let set: Vec<String> = changing
+        .iter()
+        .filter(|column| rows[0].get(**column).is_some())
+        .map(|column| format!("{column} = n.{column}"))
+        .collect();
+    let statement = format!(
+        "update {table} t set {} from jsonb_populate_recordset(null::{table}, $1) n
+        where t.company_id = n.company_id and t.id = n.id",
+        set.join(", ")
+    );
+    sqlx::query(sqlx::AssertSqlSafe(statement)).bind(json!(rows)).execute(pool).await.unwrap();
+}

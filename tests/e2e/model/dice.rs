@@ -1,0 +1,37 @@
+//! Numbers that look random and are the same for the same seed, whatever library changes.
+
+/// `SplitMix64`.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to `bound`, which is left out.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    /// Once in `bound` times.
+    pub(crate) fn once_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// Something, or nothing once in `bound` times.
+    pub(crate) fn unless<T>(&mut self, bound: usize, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.once_in(bound) { None } else { Some(make(self)) }
+    }
+}

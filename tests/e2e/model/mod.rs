@@ -1,0 +1,82 @@
+//! The lists against a model: random records, random queries, and a page that is computed here as well.
+
+mod data;
+mod dice;
+mod names;
+mod query;
+
+use futures::StreamExt as _;
+
+use crate::{
+    cases::ask_over_grpc,
+    harness::{Layer, Service, tests},
+};
+use data::World;
+pub(crate) use dice::Dice;
+use query::Query;
+
+tests![random_queries];
+
+const QUERIES: usize = 10_800;
+const AT_ONCE: usize = 16;
+
+/// Any seed will do; the one of a failure is told with it.
+fn seed() -> u64 {
+    let given = std::env::var("COMPLIANCE_MODEL_SEED").ok();
+    given.map_or(20_240_229, |seed| seed.parse().unwrap())
+}
+
+async fn random_queries() {
+    let seed = seed();
+    let mut dice = Dice::new(seed);
+    let service = Service::start().await;
+    let world = World::random(&mut dice, &service.pool).await;
+    let mut clients = Vec::new();
+    for company in &world.companies {
+        clients.push((
+            service.rest(company.number),
+            service.rest_remote(company.number),
+            service.grpc(company.number).await,
+        ));
+    }
+
+    let queries: Vec<Query> = (0..QUERIES).map(|_| Query::random(&mut dice, &world)).collect();
+    // Most of them find something, or there would be nothing to compare.
+    let finding = queries.iter().filter(|query| query.expected(&world).contains(r#""id":"#)).count();
+    assert!(finding > QUERIES / 4, "only {finding} of {QUERIES} queries find a URL");
+    let differences: Vec<String> = futures::stream::iter(&queries)
+        .map(|query| {
+            let (world, (rest, remote, grpc)) = (&world, &clients[query.company]);
+            async move {
+                let got = match query.layer {
+                    Layer::Rest => rest.get(&query.path).await.text,
+                    Layer::RestRemote => remote.get(&query.path).await.text,
+                    Layer::Grpc => ask_over_grpc(grpc, "GET", &query.path, None)
+                        .await
+                        .unwrap_or_else(|status| format!("{status:?}")),
+                };
+                let expected = query.expected(world);
+                (got != expected).then(|| difference(query, &expected, &got))
+            }
+        })
+        .buffer_unordered(AT_ONCE)
+        .filter_map(futures::future::ready)
+        .collect()
+        .await;
+    assert!(
+        differences.is_empty(),
+        "{} of {QUERIES} answers differ with COMPLIANCE_MODEL_SEED={seed}; the first:\n{}",
+        differences.len(),
+        differences[..differences.len().min(5)].join("\n")
+    );
+}
+
+/// Where two documents begin to differ.
+fn difference(query: &Query, expected: &str, got: &str) -> String {
+    let at = expected.bytes().zip(got.bytes()).take_while(|(expected, got)| expected == got).count();
+    let part = |text: &str| {
+        let text: String = text.chars().skip(at.saturating_sub(80)).take(300).collect();
+        text
+    };
+    format!("{:?} {}\n  expected …{}\n       got …{}", query.layer, query.path, part(expected), part(got))
+}

@@ -1,0 +1,115 @@
+//! Addresses that nobody made up: all of them posted, and read back.
+//!
+//! The list is found by `COMPLIANCE_REAL_URLS`, or beside the workspace; where there is none the tests say so.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::harness::{Rest, Service, new_company, tests};
+
+tests![real_urls];
+
+const BATCH: usize = 1000;
+
+fn addresses() -> Option<Vec<String>> {
+    let given = std::env::var_os("COMPLIANCE_REAL_URLS").map(PathBuf::from);
+    let path = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/real-urls.txt"));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some(text.lines().map(str::to_owned).collect()),
+        Err(error) => {
+            println!("no real addresses: {} ({error}); skipped", path.display());
+            None
+        }
+    }
+}
+
+/// What the `url` crate makes of an address, if it is one to be monitored.
+fn normalised(address: &str) -> Option<String> {
+    let url = Url::parse(address).ok()?;
+    (matches!(url.scheme(), "http" | "https") && url.has_host()).then(|| url.to_string())
+}
+
+fn body(addresses: &[&String]) -> String {
+    json!({"urls": addresses.iter().map(|url| json!({"url": url})).collect::<Vec<_>>()}).to_string()
+}
+
+async fn real_urls() {
+    let Some(addresses) = addresses() else { return };
+    let service = Service::start().await;
+    let rest = service.rest(new_company());
+
+    refuses_what_is_not_http(&rest, &addresses).await;
+
+    let good: Vec<&String> = addresses.iter().filter(|address| normalised(address).is_some()).collect();
+    let mut seen = HashSet::new();
+    // Of those that are the same the first is kept, as it was written.
+    let kept: Vec<&String> = good.iter().filter(|address| seen.insert(normalised(address))).copied().collect();
+    println!("{} addresses: {} to be monitored, {} of them different", addresses.len(), good.len(), kept.len());
+    assert!(kept.len() < good.len());
+
+    // Twice: the second time all are there.
+    let mut ids = Vec::new();
+    let mut added = HashSet::new();
+    for round in 0..2 {
+        for batch in good.chunks(BATCH) {
+            let results = rest.post("/urls", body(batch)).await.with_status(201);
+            let results = results.as_array().unwrap();
+            assert_eq!(results.len(), batch.len());
+            for (address, result) in batch.iter().zip(results) {
+                let new = round == 0 && added.insert(normalised(address));
+                assert_eq!(result["code"], if new { "1020" } else { "1023" }, "{address}");
+                ids.extend(result["detail"]["url_id"].as_i64());
+            }
+        }
+    }
+    assert_eq!(ids.len(), kept.len());
+    lists_them(&rest, &kept, &ids).await;
+}
+
+/// One request with everything in it: each bad address has its own key, and nothing is saved.
+async fn refuses_what_is_not_http(rest: &Rest, addresses: &[String]) {
+    let bad: BTreeMap<String, Value> = addresses
+        .iter()
+        .enumerate()
+        .filter(|(_, address)| normalised(address).is_none())
+        .map(|(index, _)| {
+            let path = format!("urls.{index}.url");
+            let message = format!("The {path} field must be a valid URL.");
+            (path, json!([message]))
+        })
+        .collect();
+    assert!(!bad.is_empty(), "the list is said to hold some that are not http");
+    let answer = rest.post("/urls", body(&addresses.iter().collect::<Vec<_>>())).await.with_status(422);
+    assert_eq!(answer["errors"], json!(bad));
+    let summary = answer["message"].as_str().unwrap();
+    assert!(summary.ends_with(&format!(" (and {} more errors)", bad.len() - 1)), "{summary}");
+    assert_eq!(rest.get("/urls").await.with_status(200)["meta"]["total"], 0);
+}
+
+/// Page by page: complete, once each, as they were written, in the order of their IDs.
+async fn lists_them(rest: &Rest, kept: &[&String], ids: &[i64]) {
+    let pages = kept.len().div_ceil(200);
+    let mut listed = Vec::new();
+    for page in 1..=pages {
+        let answer = rest.get(&format!("/urls?sort_dir=asc&per_page=200&page={page}")).await.with_status(200);
+        let meta = json!({"total": kept.len(), "per_page": 200, "current_page": page, "last_page": pages});
+        assert_eq!(answer["meta"], meta);
+        for url in answer["data"].as_array().unwrap() {
+            let text = url["url"].as_str().unwrap().to_owned();
+            let host = Url::parse(&text).unwrap().host_str().map(str::to_owned);
+            assert_eq!(url["domain"].as_str(), host.as_deref());
+            assert_eq!((&url["incident_status"], &url["disabled"]), (&json!("New"), &json!("no")));
+            listed.push((url["id"].as_i64().unwrap(), text));
+        }
+    }
+    assert!(listed.is_sorted_by(|one, next| one.0 < next.0));
+    let mut expected: Vec<(i64, String)> = ids.iter().copied().zip(kept.iter().map(|kept| (*kept).clone())).collect();
+    expected.sort_unstable();
+    assert!(listed == expected, "what is listed is not what was added");
+    assert_eq!(rest.get(&format!("/urls?per_page=200&page={}", pages + 1)).await.with_status(200)["data"], json!([]));
+}

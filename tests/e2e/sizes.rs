@@ -1,0 +1,127 @@
+//! Ten thousand items in one request, and a list of three hundred thousand.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Rest, ServerProcess, Service, fresh_database, new_company, tests};
+
+tests![ten_thousand_affiliates, ten_thousand_urls, a_list_of_300_000];
+
+const ITEMS: usize = 10_000;
+
+async fn ten_thousand_affiliates() {
+    let service = Service::start().await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        // One in a hundred has the name of the one before.
+        let name = |number: usize| format!("Affiliate {}", if number % 100 == 99 { number - 1 } else { number });
+        let items: Vec<Value> = (0..ITEMS)
+            .map(|number| json!({"client_affiliate_id": number.to_string(), "affiliate_name": name(number), "country": "DE"}))
+            .collect();
+        let results = rest.post("/affiliates", json!({"affiliates": items}).to_string()).await.with_status(207);
+        let results = results.as_array().unwrap();
+        assert_eq!(results.len(), ITEMS);
+        let mut ids = Vec::new();
+        for (number, result) in results.iter().enumerate() {
+            assert_eq!(result["code"], if number % 100 == 99 { "1023" } else { "1020" });
+            assert_eq!(result["detail"]["client_affiliate_id"], number.to_string());
+            ids.extend(result["detail"]["affiliate_id"].as_i64());
+        }
+        assert_eq!(ids.len(), ITEMS - ITEMS / 100);
+
+        // Every one of them again, and the first often enough to make ten thousand: renamed and changed.
+        let changes = |ids: &[i64]| -> Vec<Value> {
+            let all = ids.iter().chain(std::iter::repeat_n(&ids[0], ITEMS - ids.len()));
+            all.map(|id| json!({"id": id, "affiliate_name": format!("Renamed {id}"), "city": "Bonn"})).collect()
+        };
+        let path = format!("/affiliates/{}", ids[0]);
+        let results = rest.put(&path, json!({"affiliates": changes(&ids)}).to_string()).await.with_status(200);
+        assert_eq!(results.as_array().unwrap().len(), ITEMS);
+        let list = rest.get("/affiliates").await.with_status(200);
+        let list = list["data"].as_array().unwrap();
+        assert_eq!(list.len(), ids.len());
+        for (record, id) in list.iter().zip(&ids) {
+            assert_eq!((&record["id"], &record["city"]), (&json!(id), &json!("Bonn")));
+            assert_eq!(record["distributor_name"], format!("Renamed {id}"));
+        }
+    }
+}
+
+async fn ten_thousand_urls() {
+    let service = Service::start().await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        let urls: Vec<Value> =
+            (0..ITEMS).map(|number| json!({"url": format!("https://host{}.example/{number}", number % 777)})).collect();
+        let body = json!({"urls": urls}).to_string();
+        for code in ["1020", "1023"] {
+            let results = rest.post("/urls", body.clone()).await.with_status(201);
+            let results = results.as_array().unwrap();
+            assert_eq!(results.len(), ITEMS);
+            assert!(results.iter().all(|result| result["code"] == code), "not all are {code}");
+        }
+        assert_eq!(rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"], ITEMS);
+    }
+}
+
+const AFFILIATES: usize = 300_000;
+/// How much the process may grow while it sends the list.
+const MOST_KIB: u64 = 64 * 1024;
+
+/// Whole, in order, and without the process growing with it: the list is streamed from end to end.
+async fn a_list_of_300_000() {
+    let (options, url) = fresh_database().await;
+    let (company, pool) = (new_company(), core_server::database::connect(options, 2).await.unwrap());
+    sqlx::query(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name, email_one, notes, country)
+        select $1, 'C-' || n, 'Affiliate ' || n, 'a' || n || '@example.org', repeat('note ', 40), 276
+        from generate_series(1, $2) n",
+    )
+    .bind(company)
+    .bind(AFFILIATES as i64)
+    .execute(&pool)
+    .await
+    .unwrap();
+    let server = ServerProcess::start(&url);
+    for rest in server.clients(company) {
+        // What any request costs is there before it is measured.
+        assert_eq!(rest.get("/urls").await.status, 200);
+        server.forget_peak();
+        let before = server.peak_memory();
+        let bytes = read_list(&rest).await;
+        let grown = server.peak_memory() - before;
+        println!("a list of {AFFILIATES}: {} MiB, the process grew by {} MiB", bytes >> 20, grown >> 10);
+        assert!(grown < MOST_KIB, "the process grew by {grown} KiB for a list of {bytes} bytes");
+    }
+}
+
+/// Reads the list as it comes, without keeping it; tells its size.
+async fn read_list(rest: &Rest) -> usize {
+    let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let (mut seen, mut last, mut bytes) = (0, 0, 0);
+    // The part of the document that is not yet looked at.
+    let mut text = String::new();
+    let head = r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":["#;
+    while let Some(chunk) = response.chunk().await.unwrap() {
+        bytes += chunk.len();
+        text.push_str(std::str::from_utf8(&chunk).unwrap());
+        if seen == 0 {
+            if text.len() < head.len() {
+                continue;
+            }
+            text = text.strip_prefix(head).unwrap_or_else(|| panic!("{}", &text[..200])).to_owned();
+        }
+        // A record ends where the next begins: none of these holds a brace of its own.
+        while let Some(end) = text.find('}') {
+            if text.starts_with(']') {
+                break;
+            }
+            let record: Value = serde_json::from_str(text[..=end].trim_start_matches(',')).unwrap();
+            let id = record["id"].as_i64().unwrap();
+            assert!(id > last, "{id} after {last}");
+            assert_eq!(record["distributor_name"], format!("Affiliate {}", seen + 1));
+            (seen, last) = (seen + 1, id);
+            text.drain(..=end);
+        }
+    }
+    assert_eq!((seen, text.as_str()), (AFFILIATES, "]}"));
+    bytes
+}
