@@ -1,6 +1,8 @@
 //! The subcommands. Each has a file of its own with its flags and what it does.
 
 mod demo_data;
+mod export;
+mod import;
 mod migrate;
 mod serve;
 mod token;
@@ -30,6 +32,8 @@ enum Command {
     Token(token::TokenArgs),
     Migrate(migrate::MigrateArgs),
     DemoData(demo_data::DemoDataArgs),
+    Import(import::ImportArgs),
+    Export(export::ExportArgs),
 }
 
 /// Does what the command line says; tells the exit status.
@@ -41,6 +45,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Token(args)) => token::run(&args),
         Some(Command::Migrate(args)) => migrate::run(&args),
         Some(Command::DemoData(args)) => demo_data::run(&args),
+        Some(Command::Import(args)) => import::run(&args),
+        Some(Command::Export(args)) => export::run(&args),
     }
 }
 
@@ -50,7 +56,7 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// The seconds since 1970.
-fn now() -> anyhow::Result<i64> {
+pub(crate) fn now() -> anyhow::Result<i64> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Ok(since.context("the clock shows a time before 1970")?.as_secs() as i64)
 }

@@ -5,10 +5,13 @@ mod data_dir;
 mod database;
 mod demo;
 mod demo_data;
+mod export;
 mod failure;
+mod import;
 mod logging;
 mod progress;
 mod secret;
+mod service;
 mod signals;
 
 use std::process::ExitCode;

@@ -22,6 +22,7 @@ pub(crate) struct Progress {
 struct Phase {
     bar: ProgressBar,
     name: &'static str,
+    records: u64,
     since: Instant,
     told: Instant,
 }
@@ -29,34 +30,57 @@ struct Phase {
 impl Progress {
     pub(crate) fn new() -> Self {
         let now = Instant::now();
-        let phase = Phase { bar: ProgressBar::hidden(), name: "", since: now, told: now };
+        let phase = Phase { bar: ProgressBar::hidden(), name: "", records: 0, since: now, told: now };
         Self { terminal: stderr().is_terminal(), phase: Arc::new(Mutex::new(phase)) }
     }
 
-    /// Begins a phase of `total` steps; the one before it is over. Of 0 steps nobody knows how many there will be.
+    /// Begins a phase of `total` records; the one before it is over.
     pub(crate) fn start(&self, name: &'static str, total: u64) {
+        self.begin(name, total, "{msg:>22} {wide_bar} {human_pos} of {human_len}, {per_sec}, {eta} left");
+    }
+
+    /// Begins a phase that reads a file of `total` bytes.
+    pub(crate) fn start_bytes(&self, name: &'static str, total: u64) {
+        self.begin(name, total, "{msg:>22} {wide_bar} {bytes} of {total_bytes}, {prefix} rows, {eta} left");
+    }
+
+    /// Begins a phase of which nobody knows how long it will be.
+    pub(crate) fn start_open(&self, name: &'static str) {
+        self.begin(name, 0, "{msg:>22} {spinner} {human_pos}, {per_sec}");
+    }
+
+    fn begin(&self, name: &'static str, total: u64, template: &str) {
         self.end();
         let bar = if self.terminal { ProgressBar::new(total) } else { ProgressBar::hidden() };
         bar.set_length(total);
-        let style = if total == 0 {
-            ProgressStyle::with_template("{msg:>22} {spinner} {human_pos}, {per_sec}")
-        } else {
-            ProgressStyle::with_template("{msg:>22} {wide_bar} {human_pos} of {human_len}, {per_sec}, {eta} left")
-        };
         // The templates are constants.
-        if let Ok(style) = style {
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.set_message(name);
         bar.enable_steady_tick(Duration::from_millis(200));
         let now = Instant::now();
-        *self.phase() = Phase { bar, name, since: now, told: now };
+        *self.phase() = Phase { bar, name, records: 0, since: now, told: now };
     }
 
     /// Some more steps are done.
     pub(crate) fn add(&self, steps: u64) {
         let mut phase = self.phase();
         phase.bar.inc(steps);
+        phase.records += steps;
+        self.tell_now_and_then(&mut phase);
+    }
+
+    /// So many bytes of a file have been read, and so many records are done.
+    pub(crate) fn reach(&self, bytes: u64, records: u64) {
+        let mut phase = self.phase();
+        phase.bar.set_position(bytes);
+        phase.bar.set_prefix(records.to_string());
+        phase.records = records;
+        self.tell_now_and_then(&mut phase);
+    }
+
+    fn tell_now_and_then(&self, phase: &mut Phase) {
         if !self.terminal && phase.told.elapsed() >= BETWEEN_LINES {
             phase.told = Instant::now();
             phase.tell();
@@ -85,9 +109,10 @@ impl Progress {
 
 impl Phase {
     fn tell(&self) {
-        let (done, total, seconds) = (self.bar.position(), self.bar.length(), self.since.elapsed().as_secs_f64());
-        let of = total.filter(|total| *total > 0).map(|total| format!(" of {total}")).unwrap_or_default();
+        let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let share = (done * 100).checked_div(total).map(|share| format!(" ({share} %)")).unwrap_or_default();
+        let seconds = self.since.elapsed().as_secs_f64();
         // Nobody may be left to read it.
-        let _ = writeln!(stderr(), "{}: {done}{of} after {seconds:.1} s", self.name);
+        let _ = writeln!(stderr(), "{}: {}{share} after {seconds:.1} s", self.name, self.records);
     }
 }

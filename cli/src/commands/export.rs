@@ -1,0 +1,76 @@
+//! `compliance export`: records to files.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, ValueEnum};
+use compliance_api::{MAX_ID, token::SCOPE_MONITOR};
+
+use crate::{
+    export::{self, Format, Kind},
+    service::{Service, ServiceArgs},
+    signals::Signals,
+};
+
+/// Write a company's records to a file or to standard output, by ID ascending. As NDJSON they can be imported into
+/// another company, and read the same there; so can affiliates as CSV.
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// Which records.
+    what: What,
+    /// Company whose records are exported.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    company: i64,
+    /// How the records are written [default: what the name of the file says, else ndjson].
+    // The log has a format, too, and IDs are unique.
+    #[arg(id = "record_format", long = "format", value_enum)]
+    format: Option<Format>,
+    /// File to write; standard output without one. It is there under its name once it is complete.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Service")]
+    service: ServiceArgs,
+}
+
+/// Kinds of records.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// Affiliates, with the names of the interface's written side.
+    Affiliates,
+    /// URLs with their infractions.
+    Urls,
+    /// Cases with their incidents.
+    Cases,
+}
+
+impl ExportArgs {
+    fn format(&self) -> Format {
+        let ending = self.output.as_deref().and_then(|path| path.extension());
+        let named = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        self.format.unwrap_or(if named { Format::Csv } else { Format::Ndjson })
+    }
+}
+
+pub(super) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
+    super::runtime()?.block_on(Box::pin(async {
+        let mut signals = Signals::take()?;
+        let scope = if matches!(args.what, What::Affiliates) { None } else { Some(SCOPE_MONITOR) };
+        let service = Service::open(&args.service, args.company, scope).await?;
+        let exported = tokio::select! {
+            exported = Box::pin(records(args, &service)) => exported,
+            signal = signals.next() => Err(anyhow::anyhow!("stopped by {signal}; the export is not complete")),
+        };
+        let closed = service.close().await;
+        tracing::info!(records = exported?, "exported");
+        closed?;
+        Ok(ExitCode::SUCCESS)
+    }))
+}
+
+async fn records(args: &ExportArgs, service: &Service) -> anyhow::Result<u64> {
+    let (format, path) = (args.format(), args.output.as_deref());
+    match args.what {
+        What::Affiliates => export::affiliates(service, format, path).await,
+        What::Urls => export::records(service, Kind::Urls, format, path).await,
+        What::Cases => export::records(service, Kind::Cases, format, path).await,
+    }
+}

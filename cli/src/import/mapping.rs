@@ -1,0 +1,167 @@
+//! Which field a column or key is.
+
+use std::collections::HashMap;
+
+use anyhow::bail;
+use compliance_api::{text_record::TextRecord as _, v1::AffiliateInput};
+
+/// What becomes of a column or key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// It is the field at this position of [`AffiliateInput::FIELDS`].
+    Field(usize),
+    /// It is left out.
+    Nothing,
+}
+
+/// One `--map HEADER=field`.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    header: String,
+    field: String,
+}
+
+impl std::str::FromStr for Pair {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        match text.rsplit_once('=') {
+            Some((header, field)) if !header.is_empty() => {
+                Ok(Self { header: header.trim().to_owned(), field: field.trim().to_owned() })
+            }
+            _ => bail!("expected HEADER=field, or HEADER= to leave a column out"),
+        }
+    }
+}
+
+/// Names of the read form that differ from those of the written form.
+const READ_NAMES: [(&str, &str); 3] = [
+    ("client_distributor_id", "client_affiliate_id"),
+    ("distributor_name", "affiliate_name"),
+    ("distributor_status", "status"),
+];
+/// Keys of the read form that the service assigns.
+const ASSIGNED: [&str; 2] = ["id", "client_id"];
+
+/// Fields by the names that a file gives them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mapping {
+    given: HashMap<String, Target>,
+}
+
+impl Mapping {
+    pub(super) fn new(pairs: &[Pair]) -> anyhow::Result<Self> {
+        let mut given = HashMap::new();
+        for Pair { header, field } in pairs {
+            let target = match known(field) {
+                Some(target) => target,
+                None if field.is_empty() => Target::Nothing,
+                None => bail!("--map {header}={field}: there is no field {field}; the fields are {}", fields()),
+            };
+            if given.insert(header.clone(), target).is_some() {
+                bail!("--map names the column {header} twice");
+            }
+        }
+        Ok(Self { given })
+    }
+
+    /// What a column or key is; `None` when nobody knows.
+    pub(super) fn target(&self, name: &str) -> Option<Target> {
+        let name = name.trim();
+        self.given.get(name).copied().or_else(|| known(name))
+    }
+
+    /// What the columns of a header row are.
+    pub(super) fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<Target>> {
+        let header: Vec<&str> = header.collect();
+        for name in self.given.keys() {
+            if !header.iter().any(|column| column.trim() == name) {
+                bail!("--map names the column {name}, and the file has none; its columns are: {}", header.join(", "));
+            }
+        }
+        let mut columns = Vec::with_capacity(header.len());
+        for name in &header {
+            let Some(target) = self.target(name) else {
+                bail!(
+                    "there is no field for the column {name:?}: name one with --map \"{name}=field\", or leave the \
+                     column out with --map \"{name}=\"; the fields are {}",
+                    fields()
+                );
+            };
+            if target != Target::Nothing && columns.contains(&target) {
+                bail!("the column {name:?} is the second one for the same field; leave one out with --map \"{name}=\"");
+            }
+            columns.push(target);
+        }
+        for required in ["client_affiliate_id", "affiliate_name"] {
+            let field = AffiliateInput::position(required).map(Target::Field);
+            if !columns.iter().any(|column| Some(*column) == field) {
+                bail!(
+                    "no column is the field {required}, which every affiliate has; name it with --map \
+                     \"COLUMN={required}\"; the columns are: {}",
+                    header.join(", ")
+                );
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// A name of the written or the read form, however its words are separated.
+fn known(name: &str) -> Option<Target> {
+    let name = name.trim().to_lowercase().replace([' ', '-'], "_");
+    let name = READ_NAMES.iter().find(|(read, _)| *read == name).map_or(name.as_str(), |(_, written)| written);
+    if ASSIGNED.contains(&name) {
+        return Some(Target::Nothing);
+    }
+    AffiliateInput::position(name).map(Target::Field)
+}
+
+fn fields() -> String {
+    AffiliateInput::FIELDS.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::{text_record::TextRecord as _, v1::AffiliateInput};
+
+    use super::{Mapping, Pair, Target};
+
+    fn field(name: &str) -> Target {
+        Target::Field(AffiliateInput::position(name).unwrap())
+    }
+
+    #[test]
+    fn columns_are_found_by_either_name_or_by_what_is_given() {
+        let pairs: Vec<Pair> = ["Nr.=client_affiliate_id", "Kommentar="].map(|pair| pair.parse().unwrap()).into();
+        let mapping = Mapping::new(&pairs).unwrap();
+        let header = ["Nr.", "Distributor Name", "id", "E-mail One", "Kommentar", "zip"];
+        let error = mapping.columns(header.into_iter()).unwrap_err().to_string();
+        assert!(error.contains("\"E-mail One\"") && error.contains("--map"), "{error}");
+        let header = ["Nr.", "Distributor Name", "id", "Email-One", "Kommentar", "zip"];
+        let columns = mapping.columns(header.into_iter()).unwrap();
+        assert_eq!(
+            columns,
+            [
+                field("client_affiliate_id"),
+                field("affiliate_name"),
+                Target::Nothing,
+                field("email_one"),
+                Target::Nothing,
+                field("zip")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_right_is_refused() {
+        let columns = |header: &[&str]| Mapping::default().columns(header.iter().copied());
+        assert!(columns(&["affiliate_name"]).unwrap_err().to_string().contains("client_affiliate_id"));
+        let twice = columns(&["client_affiliate_id", "affiliate_name", "distributor_name"]);
+        assert!(twice.unwrap_err().to_string().contains("second"));
+        assert!(Mapping::new(&["a=b".parse().unwrap()]).unwrap_err().to_string().contains("no field b"));
+        let absent = Mapping::new(&["a=city".parse().unwrap()]).unwrap();
+        assert!(absent.columns(["affiliate_name", "client_affiliate_id"].into_iter()).is_err());
+        assert!("city".parse::<Pair>().is_err());
+    }
+}

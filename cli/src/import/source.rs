@@ -1,0 +1,205 @@
+//! The file: found out to be text, and of which encoding, before anything is sent.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+use encoding_rs_io::DecodeReaderBytesBuilder;
+
+/// The longest that one row may be. A quote that is never closed makes the rest of the file one row.
+pub(super) const LONGEST_ROW: u64 = 16 << 20;
+
+/// What the text is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Encoding {
+    /// UTF-8, or UTF-16 when the file says so itself.
+    #[value(name = "utf-8")]
+    Utf8,
+    /// Windows-1252, as spreadsheets of western systems save it.
+    #[value(name = "windows-1252")]
+    Windows1252,
+}
+
+/// How the rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Columns, separated by commas, semicolons, tabs or bars, below a row of names.
+    Csv,
+    /// One JSON object a line.
+    Ndjson,
+}
+
+/// A file that can be read as UTF-8.
+#[derive(Debug)]
+pub(super) struct Source {
+    file: File,
+    encoding: Encoding,
+    pub(super) size: u64,
+    pub(super) meter: Meter,
+}
+
+/// How much of a file has been read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Meter {
+    total: Arc<AtomicU64>,
+    row: Arc<AtomicU64>,
+}
+
+impl Meter {
+    /// Bytes read so far.
+    pub(super) fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// A row is complete.
+    pub(super) fn row_ends(&self) {
+        self.row.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Source {
+    /// Opens a file and looks through it once: a file of another encoding is refused rather than spoilt.
+    pub(super) fn open(path: &Path, encoding: Option<Encoding>) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let mut file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
+        let meta = file.metadata().with_context(|| format!("cannot look at {shown}"))?;
+        if !meta.is_file() {
+            bail!("{shown} is no file; it is read twice, so a pipe will not do");
+        }
+        if encoding != Some(Encoding::Windows1252) {
+            if let Some(line) = first_bad_line(&file).with_context(|| format!("cannot read {shown}"))? {
+                bail!(
+                    "{shown} is not UTF-8 (line {line} holds other bytes): if a spreadsheet saved it on a western \
+                     Windows, import it with --encoding windows-1252; otherwise save it as UTF-8"
+                );
+            }
+            file.seek(SeekFrom::Start(0)).with_context(|| format!("cannot read {shown}"))?;
+        }
+        let encoding = encoding.unwrap_or(Encoding::Utf8);
+        Ok(Self { file, encoding, size: meta.len(), meter: Meter::default() })
+    }
+
+    /// The text, without a byte order mark.
+    pub(super) fn text(&self) -> io::Result<Box<dyn BufRead + Send>> {
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        let mut builder = DecodeReaderBytesBuilder::new();
+        // Without an encoding only a mark at the beginning counts, which says UTF-16 or UTF-8.
+        builder.encoding((self.encoding == Encoding::Windows1252).then_some(encoding_rs::WINDOWS_1252));
+        builder.strip_bom(true).bom_override(true);
+        let metered = Metered { inner: file, meter: self.meter.clone() };
+        Ok(Box::new(BufReader::with_capacity(64 << 10, builder.build(metered))))
+    }
+
+    /// The beginning of the text.
+    pub(super) fn head(&self) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.text()?.take(64 << 10).read_to_end(&mut head)?;
+        // It is read again.
+        self.meter.total.store(0, Ordering::Relaxed);
+        self.meter.row_ends();
+        Ok(head)
+    }
+
+    /// How the rows are written, told by the name of the file or else by its first character.
+    pub(super) fn form(&self, path: &Path) -> anyhow::Result<Form> {
+        match path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
+            Some("csv" | "tsv" | "txt") => return Ok(Form::Csv),
+            Some("ndjson" | "jsonl") => return Ok(Form::Ndjson),
+            _ => {}
+        }
+        let head = self.head()?;
+        let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+        match first {
+            Some(b'[') => bail!("the file holds a JSON array; write one object a line (jq -c '.[]')"),
+            Some(b'{') => Ok(Form::Ndjson),
+            _ => Ok(Form::Csv),
+        }
+    }
+}
+
+/// The number of the first line that is not UTF-8; `None` when all are, or when a mark says UTF-16.
+fn first_bad_line(mut file: &File) -> io::Result<Option<u64>> {
+    let (mut buffer, mut kept, mut lines, mut first) = (vec![0; 64 << 10], 0, 1, true);
+    loop {
+        let read = match file.read(&mut buffer[kept..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        let bytes = &buffer[..kept + read];
+        if std::mem::take(&mut first) && (bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")) {
+            return Ok(None);
+        }
+        let count = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').skip(1).count() as u64;
+        let good = match std::str::from_utf8(bytes) {
+            Ok(text) => text.len(),
+            // A character may go on in the next piece, but not behind the end of the file.
+            Err(error) if error.error_len().is_none() && read > 0 => error.valid_up_to(),
+            Err(error) => return Ok(Some(lines + count(&bytes[..error.valid_up_to()]))),
+        };
+        if read == 0 {
+            return Ok(None);
+        }
+        lines += count(&bytes[..good]);
+        let end = bytes.len();
+        buffer.copy_within(good..end, 0);
+        kept = end - good;
+    }
+}
+
+/// Counts what is read, and stops where one row takes too much.
+struct Metered {
+    inner: File,
+    meter: Meter,
+}
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.meter.total.fetch_add(read as u64, Ordering::Relaxed);
+        if self.meter.row.fetch_add(read as u64, Ordering::Relaxed) > LONGEST_ROW {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("a row is longer than {} MiB (in CSV: is a quote opened and never closed?)", LONGEST_ROW >> 20),
+            ));
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, io::Write as _};
+
+    use super::first_bad_line;
+
+    fn bad_line(bytes: &[u8]) -> Option<u64> {
+        let path = std::env::temp_dir().join(format!("compliance-source-{:016x}", rand::random::<u64>()));
+        File::create(&path).unwrap().write_all(bytes).unwrap();
+        let line = first_bad_line(&File::open(&path).unwrap()).unwrap();
+        std::fs::remove_file(path).unwrap();
+        line
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_found_wherever_it_is() {
+        assert_eq!(bad_line("name\nJürgen\n".as_bytes()), None);
+        assert_eq!(bad_line(b"name\nJ\xfcrgen\n"), Some(2));
+        assert_eq!(bad_line(b"name\ncut \xc3"), Some(2));
+        assert_eq!(bad_line(b"\xff\xfen\0"), None);
+        // A character across the border of two pieces.
+        let mut long = vec![b'x'; (64 << 10) - 1];
+        long.extend("ü\n".repeat(50_000).into_bytes());
+        assert_eq!(bad_line(&long), None);
+        long.push(0xfc);
+        assert_eq!(bad_line(&long), Some(50_001));
+    }
+}

@@ -1,0 +1,96 @@
+//! CSV: columns below a row of names.
+
+use std::io::BufRead;
+
+use anyhow::Context as _;
+
+use super::{
+    affiliate_rows::Row,
+    mapping::{Mapping, Target},
+    report::{Fault, Place},
+    source::{Meter, Source},
+};
+
+/// The rows of a table.
+pub(super) struct Table {
+    reader: csv::Reader<Box<dyn BufRead + Send>>,
+    columns: Vec<Target>,
+    meter: Meter,
+    record: csv::StringRecord,
+    row: u64,
+}
+
+impl Table {
+    pub(super) fn of(source: &Source, mapping: &Mapping) -> anyhow::Result<Self> {
+        let separator = separator(&source.head().context("the file cannot be read")?);
+        let text = source.text().context("the file cannot be read")?;
+        // A row with too many or too few columns is that row's fault, not the file's.
+        let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(text);
+        let header = reader.headers().context("the row of column names cannot be read")?;
+        if header.is_empty() {
+            anyhow::bail!("the file is empty; its first row has to name the columns");
+        }
+        let columns = mapping.columns(header.iter())?;
+        Ok(Self { reader, columns, meter: source.meter.clone(), record: csv::StringRecord::new(), row: 0 })
+    }
+
+    /// The next row. An empty cell is a field that is not given.
+    pub(super) fn next(&mut self) -> anyhow::Result<Option<Row>> {
+        let more = self.reader.read_record(&mut self.record);
+        if !more.with_context(|| format!("row {} cannot be read", self.row + 1))? {
+            return Ok(None);
+        }
+        self.meter.row_ends();
+        self.row += 1;
+        let line = self.record.position().map_or(0, csv::Position::line);
+        let mut row = Row::at(Place { row: self.row, line });
+        if self.record.len() != self.columns.len() {
+            let reason = format!(
+                "The row has {} columns, and the row of names has {}; is a separator or a quote missing?",
+                self.record.len(),
+                self.columns.len()
+            );
+            return Ok(Some(row.with(Fault::of_row(reason))));
+        }
+        for (target, cell) in self.columns.iter().zip(&self.record) {
+            if let Target::Field(position) = target
+                && !cell.is_empty()
+            {
+                row.set(*position, Some(cell.to_owned()));
+            }
+        }
+        Ok(Some(row))
+    }
+}
+
+/// What separates the columns: whichever of the usual characters the first line has most of, outside quotes.
+fn separator(head: &[u8]) -> u8 {
+    let mut quoted = false;
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    for byte in head {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' | b'\r' if !quoted => break,
+            byte if !quoted => {
+                counts.iter_mut().filter(|(separator, _)| separator == byte).for_each(|(_, count)| *count += 1);
+            }
+            _ => {}
+        }
+    }
+    // Of equals the last would be taken, and the first is the most usual.
+    counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(separator, _)| *separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::separator;
+
+    #[test]
+    fn the_separator_is_what_there_is_most_of() {
+        assert_eq!(separator(b"a,b,c\n"), b',');
+        assert_eq!(separator(b"a;\"x,y,z\";c\r\n1,2;3,4;5\n"), b';');
+        assert_eq!(separator(b"a\tb\n"), b'\t');
+        assert_eq!(separator(b"a|b"), b'|');
+        assert_eq!(separator(b"alone\n"), b',');
+    }
+}

@@ -1,0 +1,214 @@
+//! The service as a client of it sees it: one that runs elsewhere, or one of our own, in this process, on the database.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context as _, anyhow};
+use clap::{Args, Parser};
+use compliance_api::{
+    error::{Error, Reason},
+    token::{Claims, KeySource, Secret, Verifier, issue},
+    v1::{affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient},
+};
+use core_server::{Core, access::RateLimit, config::CoreArgs};
+use rand::{TryRng as _, rngs::SysRng};
+use tonic::{Request, Status, metadata::MetadataValue, service::interceptor::InterceptedService};
+
+use crate::{
+    commands::now,
+    data_dir::DataDirArgs,
+    database::{Database, DatabaseArgs},
+    secret,
+};
+
+/// The tokens that are made outlive any command.
+const TOKEN_SECONDS: i64 = 7 * 86_400;
+/// Connections of a core in this process: a command does one thing at a time.
+const CONNECTIONS: u32 = 4;
+/// How often a call is made that the service cannot answer for a while, and the longest wait between two.
+const TRIES: u32 = 8;
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// How the service is reached.
+#[derive(Args)]
+pub(crate) struct ServiceArgs {
+    /// Address of a running gRPC service: `http://host:port`. Without one, the service is run in this process, on the
+    /// database; another service on the same database does not mind.
+    #[arg(long, env = "COMPLIANCE_CORE_URL", value_name = "URL")]
+    core_url: Option<String>,
+    /// Bearer token for the service at --core-url. Without one, a token is made with the secret.
+    #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Secret to sign tokens for the service at --core-url with; by default the one in the data folder.
+    #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
+    secret: Option<String>,
+    /// Issuer to name in these tokens.
+    #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
+    issuer: Option<String>,
+    #[command(flatten)]
+    database: DatabaseArgs,
+    #[command(flatten)]
+    data_dir: DataDirArgs,
+}
+
+impl std::fmt::Debug for ServiceArgs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServiceArgs").field("core_url", &self.core_url).finish_non_exhaustive()
+    }
+}
+
+/// The service, with a token for it.
+pub(crate) struct Service {
+    core: rest_gateway::Core,
+    bearer: Bearer,
+    /// What runs in this process.
+    own: Option<(Core, Database)>,
+}
+
+/// A client's calls, each with the token.
+type Authorised = InterceptedService<rest_gateway::Core, Bearer>;
+
+/// Presents the token.
+#[derive(Clone)]
+pub(crate) struct Bearer(MetadataValue<tonic::metadata::Ascii>);
+
+impl tonic::service::Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        request.metadata_mut().insert("authorization", self.0.clone());
+        Ok(request)
+    }
+}
+
+impl Service {
+    /// Finds or starts the service, for a company and with a scope if one is needed.
+    pub(crate) async fn open(args: &ServiceArgs, company: i64, scope: Option<&str>) -> anyhow::Result<Self> {
+        let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now()?, TOKEN_SECONDS) };
+        match filled(args.core_url.as_deref()) {
+            Some(url) => {
+                let core = rest_gateway::remote(url, &rest_gateway::Settings::default())?;
+                Ok(Self { core, bearer: Bearer::new(&args.token_for(claims)?)?, own: None })
+            }
+            None => Self::start(args, &claims).await,
+        }
+    }
+
+    /// Starts the core in this process. Who may use the database may use all of it, so there is nothing to prove: the
+    /// token is signed with a secret that nobody else ever sees.
+    async fn start(args: &ServiceArgs, claims: &Claims) -> anyhow::Result<Self> {
+        let mut bytes = [0; 32];
+        SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
+        let secret = Secret::new(bytes)?;
+        let bearer = Bearer::new(&issue(&secret, claims)?)?;
+        let keys = KeySource { secret: Some(secret), ..KeySource::default() };
+        let verifier = Arc::new(Verifier::new(keys, None).await?);
+        let database = Database::open_for_service(&args.database, &args.data_dir, CONNECTIONS).await?;
+        let core = Core::new(database.pool(), verifier, &core_args()?).context("the service cannot be set up");
+        match core {
+            Ok(core) => Ok(Self { core: core.service(), bearer, own: Some((core, database)) }),
+            Err(error) => {
+                database.close().await?;
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn affiliates(&self) -> AffiliateServiceClient<Authorised> {
+        let client = AffiliateServiceClient::with_interceptor(self.core.clone(), self.bearer.clone());
+        client.max_decoding_message_size(usize::MAX)
+    }
+
+    pub(crate) fn monitoring(&self) -> MonitoringServiceClient<Authorised> {
+        let client = MonitoringServiceClient::with_interceptor(self.core.clone(), self.bearer.clone());
+        client.max_decoding_message_size(usize::MAX)
+    }
+
+    /// Stops what was started for it.
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        let Some((core, database)) = self.own else { return Ok(()) };
+        drop((self.core, core));
+        database.close().await
+    }
+}
+
+impl ServiceArgs {
+    fn token_for(&self, claims: Claims) -> anyhow::Result<String> {
+        if let Some(token) = filled(self.token.as_deref()) {
+            return Ok(token.to_owned());
+        }
+        let secret = match filled(self.secret.as_deref()) {
+            Some(secret) => Secret::new(secret)?,
+            None => secret::kept_in(&self.data_dir.choose()?)?.secret,
+        };
+        let claims = Claims { iss: filled(self.issuer.as_deref()).map(str::to_owned), ..claims };
+        issue(&secret, &claims).context("the token cannot be signed")
+    }
+}
+
+impl Bearer {
+    fn new(token: &str) -> anyhow::Result<Self> {
+        let mut value: MetadataValue<_> =
+            format!("Bearer {}", token.trim()).parse().context("the token holds characters that no token has")?;
+        value.set_sensitive(true);
+        Ok(Self(value))
+    }
+}
+
+/// The settings of a core that works for one command: no limit but the database's.
+fn core_args() -> anyhow::Result<CoreArgs> {
+    #[derive(Parser)]
+    struct Defaults {
+        #[command(flatten)]
+        core: CoreArgs,
+    }
+    let mut core = Defaults::try_parse_from(["compliance"]).context("the service cannot be set up")?.core;
+    core.rate_limit = RateLimit::Off;
+    core.call_timeout = 3600;
+    core.list_timeout = 86_400;
+    Ok(core)
+}
+
+/// An empty value is none.
+fn filled(value: Option<&str>) -> Option<&str> {
+    value.filter(|value| !value.is_empty())
+}
+
+/// Makes a call that may be repeated, again when the service cannot answer for a while or asks to wait.
+pub(crate) async fn patiently<T, F>(mut call: impl FnMut() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<tonic::Response<T>, Status>>,
+{
+    let mut wait = Duration::from_millis(200);
+    for tries in 1.. {
+        match call().await {
+            Ok(answer) => return Ok(answer.into_inner()),
+            Err(status) => {
+                let error = Error::from(&status);
+                if tries >= TRIES || !is_passing(&error) {
+                    return Err(error);
+                }
+                tracing::debug!(%status, "the call is made again");
+                tokio::time::sleep(error.retry_after.unwrap_or(wait).min(LONGEST_WAIT)).await;
+                wait = (wait * 2).min(LONGEST_WAIT);
+            }
+        }
+    }
+    Err(Error::internal())
+}
+
+/// Whether it helps to try again later.
+pub(crate) fn is_passing(error: &Error) -> bool {
+    matches!(
+        error.reason,
+        Reason::RateLimited | Reason::DatabaseUnavailable | Reason::Overloaded | Reason::CoreUnavailable
+    )
+}
+
+/// What the service says, for people.
+pub(crate) fn refused(error: &Error) -> anyhow::Error {
+    match error.reason {
+        Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => anyhow!(
+            "the service does not accept the token ({}): give its secret with --jwt-secret, or a token with --token",
+            error.message
+        ),
+        _ => anyhow!("the service answers: {}", error.message),
+    }
+}

@@ -1,0 +1,337 @@
+//! Made programmes, imports and exports, by the command itself on real databases.
+
+mod common;
+
+use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitStatus};
+
+use common::{DataDir, Service, compliance, output, token};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+/// Runs a command that is to print one line of JSON; its exit status, the line and the log.
+fn json_of(data: &DataDir, arguments: &[&str]) -> (ExitStatus, Value, String) {
+    let (status, stdout, log) = output(compliance(data).args(arguments).arg("--json"));
+    (status, serde_json::from_str(&stdout).unwrap_or_default(), log)
+}
+
+/// A made programme for a company.
+fn demo_data(data: &DataDir, company: &str, sizes: [&str; 3], seed: &str) -> Value {
+    let [affiliates, urls, cases] = sizes;
+    let arguments = ["demo-data", "--company", company, "--affiliates", affiliates, "--urls", urls, "--cases", cases];
+    let (status, made, log) = json_of(data, &[&arguments[..], &["--seed", seed, "--until", "2026-11-20"]].concat());
+    assert!(status.success(), "{log}");
+    made
+}
+
+/// What a company's records are as NDJSON.
+fn exported(data: &DataDir, company: &str, what: &str) -> Vec<Value> {
+    let (status, stdout, log) = output(compliance(data).args(["export", what, "--company", company]));
+    assert!(status.success(), "{log}");
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A file beside the database.
+fn file(data: &DataDir, name: &str, content: &[u8]) -> String {
+    fs::create_dir_all(&data.0).unwrap();
+    let path = data.0.join(name);
+    fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The faults of a report.
+fn report(path: &str) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Every record of a list as a partner reads it, by ID ascending.
+fn read(service: &Service, token: &str, list: &str) -> Vec<Value> {
+    let mut records = Vec::new();
+    for page in 1.. {
+        let path = if list == "affiliates" {
+            "/api/affiliates".to_owned()
+        } else {
+            format!("/api/{list}?sort_by=id&sort_dir=asc&per_page=200&page={page}")
+        };
+        let (status, body) = service.request("GET", &path, token, "");
+        assert_eq!(status, 200, "{body}");
+        records.extend(body["data"].as_array().unwrap().clone());
+        if body["meta"]["last_page"].as_i64().is_none_or(|last| last == page) {
+            break;
+        }
+    }
+    records
+}
+
+/// Records without what the service assigns: the ID of a case becomes its place in the list. URLs that are written
+/// together get their IDs in any order, so they are put in the order of their texts.
+fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -> Vec<Value> {
+    urls.sort_by(|one, other| one["url"].as_str().cmp(&other["url"].as_str()));
+    let places: BTreeMap<i64, usize> =
+        cases.iter().enumerate().map(|(place, case)| (case["case_id"].as_i64().unwrap(), place)).collect();
+    let mut records = [affiliates, urls, cases].concat();
+    for record in &mut records {
+        let record = record.as_object_mut().unwrap();
+        record.remove("id");
+        record.remove("client_id");
+        if let Some(place) = record.get("case_id").and_then(Value::as_i64).map(|id| places[&id]) {
+            record.insert("case_id".to_owned(), place.into());
+        }
+        for incident in record.get_mut("incidents").and_then(Value::as_array_mut).into_iter().flatten() {
+            incident.as_object_mut().unwrap().remove("incident_id");
+        }
+    }
+    records
+}
+
+#[test]
+fn a_seed_makes_the_same_programme_and_no_company_gets_two() {
+    let data = DataDir::new();
+    let service = Service::start(&data, &["serve"]);
+    let sizes = ["150", "1200", "120"];
+    let made = demo_data(&data, "1", sizes, "7");
+    assert_eq!((&made["affiliates"], &made["urls"], &made["cases"]), (&json!(150), &json!(1200), &json!(120)));
+    let with_infractions = exported(&data, "1", "urls").iter().filter(|url| url["infractions"].is_array()).count();
+    assert!((250..500).contains(&with_infractions), "{with_infractions}");
+    demo_data(&data, "2", sizes, "7");
+    demo_data(&data, "3", sizes, "8");
+    for what in ["affiliates", "urls"] {
+        let first = exported(&data, "1", what);
+        assert_eq!(first, exported(&data, "2", what), "{what}");
+        assert_ne!(first, exported(&data, "3", what), "{what}");
+    }
+    let read = |company| {
+        let token = token(&data, company);
+        comparable(vec![], read(&service, &token, "urls"), read(&service, &token, "cases"))
+    };
+    assert_eq!(read(1), read(2));
+    let arguments = ["demo-data", "--company", "1", "--affiliates", "1", "--urls", "1", "--cases", "1"];
+    let (status, _, log) = json_of(&data, &arguments);
+    assert!(status.code() == Some(1) && log.contains("company 1 has records already"), "{log}");
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+}
+
+#[test]
+fn what_is_made_fits_together() {
+    let data = DataDir::new();
+    // Without a service: the database is started for it, and stopped.
+    let made = demo_data(&data, "9", ["300", "4000", "400"], "3");
+    assert!(!data.0.join("postgres/postmaster.pid").exists());
+    let service = Service::start(&data, &["serve"]);
+    let token = token(&data, 9);
+    let (urls, cases) = (read(&service, &token, "urls"), read(&service, &token, "cases"));
+    assert_eq!((urls.len(), cases.len()), (4000, 400));
+    let count = |records: &[Value], list: &str| -> usize {
+        records.iter().map(|record| record[list].as_array().unwrap().len()).sum()
+    };
+    assert_eq!(made["infractions"], json!(count(&urls, "infractions")));
+    assert_eq!(made["incidents"], json!(count(&cases, "incidents")));
+    let mut of_case: BTreeMap<i64, Vec<&Value>> = BTreeMap::new();
+    for url in &urls {
+        let date = |name: &str| url[name].as_str();
+        let discovered = date("discovery_date").unwrap();
+        for later in ["last_review_date", "last_crawl_date", "last_seen"] {
+            assert!(date(later).is_none_or(|later| (discovered..="2026-11-19 23:59:59").contains(&later)), "{url}");
+        }
+        let added = json!([{"url": url["url"]}]);
+        if let Some(case) = url["case_id"].as_i64() {
+            of_case.entry(case).or_default().push(url);
+            let (_, again) = service.request("POST", "/api/urls", &token, &json!({ "urls": added }).to_string());
+            assert_eq!(again[0]["code"], "1023", "the service knows the URL by its normalised form");
+        }
+    }
+    assert!(of_case.len() > 100, "{}", of_case.len());
+    for case in &cases {
+        let of_urls = of_case.get(&case["case_id"].as_i64().unwrap()).map_or(&[][..], Vec::as_slice);
+        let incidents = case["incidents"].as_array().unwrap();
+        assert!(!incidents.is_empty());
+        assert_eq!(incidents.iter().filter(|incident| incident["incident_type"] == "url").count(), of_urls.len());
+        for url in of_urls {
+            assert_eq!(url["affiliate_id"], case["affiliate_id"]);
+            assert!(!url["infractions"].as_array().unwrap().is_empty());
+            assert!(url["discovery_date"].as_str() <= case["created_date"].as_str());
+        }
+        let dates = ["created_date", "first_action_date", "reviewed_date", "resolved_date", "closed_date"];
+        let given: Vec<&str> = dates.iter().filter_map(|date| case[date].as_str()).collect();
+        assert!(given.is_sorted(), "{case}");
+        assert!(case["upline"].is_null() || case["upline_name"].is_string());
+    }
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+}
+
+/// A table of affiliates in which every hundredth row is bad, in one of four ways.
+fn table(rows: usize) -> String {
+    let mut table = String::from("City,Affiliate Name,client_affiliate_id,email_one,country,start_date,id\n");
+    for row in 1..=rows {
+        let (mut name, mut email, mut country) = (format!("Ann, {row}"), format!("a{row}@example.org"), "us");
+        let mut city = "Ulm".to_owned();
+        match (row % 100 == 0).then_some(row / 100 % 4) {
+            Some(0) => name.clear(),
+            Some(1) => email = "nobody".to_owned(),
+            Some(2) => country = "QQ",
+            Some(_) => city = "x".repeat(65),
+            None => {}
+        }
+        table.push_str(&format!("{city},\"{name}\",A-{row},{email},{country},01/31/2024,{row}\n"));
+    }
+    table
+}
+
+#[test]
+fn one_bad_row_in_a_hundred_is_named_and_the_rest_is_imported() {
+    let data = DataDir::new();
+    let path = file(&data, "affiliates.csv", table(2500).as_bytes());
+    let service = Service::start(&data, &["serve"]);
+    let import = |more: &[&str]| json_of(&data, &[&["import", "affiliates", &path, "--company", "4"], more].concat());
+
+    let (status, tally, log) = import(&["--dry-run"]);
+    assert_eq!((status.code(), &tally["bad"], &tally["created"]), (Some(2), &json!(25), &json!(2475)), "{log}");
+    assert!(exported(&data, "4", "affiliates").is_empty());
+
+    let (status, tally, log) = import(&[]);
+    assert_eq!((status.code(), &tally["bad"], &tally["created"]), (Some(2), &json!(25), &json!(2475)), "{log}");
+    let faults = report(&format!("{path}.report.ndjson"));
+    let rows: Vec<u64> = faults.iter().map(|fault| fault["row"].as_u64().unwrap()).collect();
+    assert_eq!(rows, (1..=25).map(|place| place * 100).collect::<Vec<_>>());
+    let expected = json!({
+        "row": 100, "line": 101, "field": "email_one", "value": "nobody",
+        "reason": "The email one field must be a valid email address."
+    });
+    assert_eq!(faults[0], expected);
+    let affiliates = exported(&data, "4", "affiliates");
+    assert_eq!(affiliates.len(), 2475);
+    let first = json!({
+        "client_affiliate_id": "A-1", "affiliate_name": "Ann, 1", "email_one": "a1@example.org", "country": "US",
+        "city": "Ulm", "start_date": "2024-01-31"
+    });
+    assert_eq!(affiliates[0], first);
+
+    // Again: nothing happens twice.
+    let (_, tally, _) = import(&[]);
+    assert_eq!((&tally["created"], &tally["skipped"], &tally["bad"]), (&json!(0), &json!(2475), &json!(25)));
+    let (status, tally, _) = import(&["--on-duplicate", "fail"]);
+    assert_eq!((status.code(), &tally["bad"]), (Some(2), &json!(2500)));
+    let changes =
+        file(&data, "changes.csv", b"name;client_affiliate_id;city;zip\nAnn, 7;A-7;K\xc3\xb6ln;\nNew;N-1;;\n");
+    let arguments = [
+        "import",
+        "affiliates",
+        &changes,
+        "--company",
+        "4",
+        "--on-duplicate",
+        "update",
+        "--map",
+        "name=affiliate_name",
+    ];
+    let (status, tally, log) = json_of(&data, &arguments);
+    assert!(status.success(), "{log}");
+    assert_eq!((&tally["created"], &tally["updated"]), (&json!(1), &json!(1)));
+    let affiliates = exported(&data, "4", "affiliates");
+    assert_eq!((&affiliates[6]["city"], &affiliates[6]["email_one"]), (&json!("Köln"), &json!("a7@example.org")));
+    assert_eq!(affiliates.len(), 2476);
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+}
+
+#[test]
+fn files_are_taken_as_spreadsheets_save_them_or_refused_clearly() {
+    let data = DataDir::new();
+    let dry = |path: &str, more: &[&str]| {
+        let arguments = [&["import", "affiliates", path, "--company", "4", "--dry-run"], more].concat();
+        let (status, tally, log) = json_of(&data, &arguments);
+        (status.code(), tally["created"].clone(), log)
+    };
+    let header = "client_affiliate_id;affiliate_name\r\n";
+    let marked = file(&data, "marked.csv", format!("\u{feff}{header}1;Jürgen\r\n").as_bytes());
+    assert_eq!(dry(&marked, &[]).1, json!(1));
+    let western = file(&data, "western.csv", &[header.as_bytes(), b"1;J\xfcrgen \x80\r\n"].concat());
+    let (code, _, log) = dry(&western, &[]);
+    assert!(code == Some(1) && log.contains("line 2") && log.contains("--encoding windows-1252"), "{log}");
+    assert_eq!(dry(&western, &["--encoding", "windows-1252"]).1, json!(1));
+    let utf16: Vec<u8> = format!("\u{feff}{header}1;Jürgen\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(dry(&file(&data, "utf16.csv", &utf16), &[]).1, json!(1));
+    let unknown = file(&data, "unknown.csv", b"client_affiliate_id,affiliate_name,shoe size\n1,A,44\n");
+    let (code, _, log) = dry(&unknown, &[]);
+    assert!(code == Some(1) && log.contains("\"shoe size\"") && log.contains("--map \"shoe size=\""), "{log}");
+    assert_eq!(dry(&unknown, &["--map", "shoe size="]).1, json!(1));
+    let ragged = file(&data, "ragged.csv", b"client_affiliate_id,affiliate_name\n1,A\n2\n3,C,x\n4,A\n\"5\nx\",E\n");
+    assert_eq!((dry(&ragged, &[]).0, dry(&ragged, &[]).1), (Some(2), json!(2)));
+    let reasons: Vec<String> = report(&format!("{ragged}.report.ndjson"))
+        .iter()
+        .map(|fault| format!("{} {}", fault["line"], fault["reason"].as_str().unwrap()))
+        .collect();
+    assert!(reasons[0].starts_with("3 The row has 1 columns"), "{reasons:?}");
+    assert!(reasons[1].starts_with("4 The row has 3 columns"), "{reasons:?}");
+    assert_eq!(reasons[2..], ["5 Row 1 has the same name."]);
+    let lines = concat!(
+        "{\"client_distributor_id\": \"1\", \"distributor_name\": \"A\", \"country\": 840, \"id\": 3}\n\n",
+        "{\"client_affiliate_id\": 2, \"affiliate_name\": \"B\", \"town\": \"x\"}\nno\n"
+    );
+    let lines = file(&data, "lines.ndjson", lines.as_bytes());
+    let (code, created, _) = dry(&lines, &[]);
+    assert_eq!((code, created), (Some(2), json!(1)));
+    let fields: Vec<Value> =
+        report(&format!("{lines}.report.ndjson")).iter().map(|fault| fault["field"].clone()).collect();
+    assert_eq!(fields, ["client_affiliate_id", "town", ""]);
+    // Nothing of this needed a database.
+    assert!(!PathBuf::from(&data.0).join("postgres").exists());
+}
+
+#[test]
+fn an_export_imported_into_another_company_reads_the_same() {
+    let data = DataDir::new();
+    let service = Service::start(&data, &["serve"]);
+    demo_data(&data, "1", ["120", "1500", "160"], "5");
+    let core = format!("http://{}", service.grpc);
+    for (what, ending) in [("affiliates", "csv"), ("urls", "ndjson"), ("cases", "ndjson")] {
+        let path = data.0.join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
+        let (status, _, log) = output(compliance(&data).args(["export", what, "--company", "1", "--output", &path]));
+        assert!(status.success(), "{log}");
+        // To one company through a core in the command's own process, to another through the running one.
+        for arguments in [&["--company", "2"][..], &["--company", "3", "--core-url", &core]] {
+            let (status, tally, log) = json_of(&data, &[&["import", what, &path], arguments].concat());
+            assert!(status.success(), "{log}");
+            assert_eq!((&tally["created"], &tally["bad"]), (&tally["rows"], &json!(0)), "{log}");
+        }
+        let (status, tally, log) = json_of(&data, &["import", what, &path, "--company", "2"]);
+        assert!(status.success(), "{log}");
+        assert_eq!(tally["created"], json!(0), "imported again, nothing is made twice");
+    }
+    let everything = |company| {
+        let token = token(&data, company);
+        let [affiliates, urls, cases] = ["affiliates", "urls", "cases"].map(|list| read(&service, &token, list));
+        comparable(affiliates, urls, cases)
+    };
+    let original = everything(1);
+    assert_eq!(original.len(), 120 + 1500 + 160);
+    for company in [2, 3] {
+        for (copy, original) in everything(company).iter().zip(&original) {
+            assert_eq!(copy, original);
+        }
+    }
+    // Bad lines are named, and do not stop the rest.
+    let lines = concat!(
+        "{\"url\": \"ftp://example.org/\"}\n{\"url\": \"https://new.example/\", \"incident_status\": \"Nonsense\"}\n",
+        "{\"url\": \"https://new.example/\", \"uri\": 1}\n{\"url\": \"https://new.example/\"}\n"
+    );
+    let lines = file(&data, "bad.ndjson", lines.as_bytes());
+    let (status, tally, log) = json_of(&data, &["import", "urls", &lines, "--company", "2"]);
+    assert_eq!((status.code(), &tally["created"], &tally["bad"]), (Some(2), &json!(1), &json!(3)), "{log}");
+    let faults = report(&format!("{lines}.report.ndjson"));
+    let mut told: Vec<(u64, &str)> =
+        faults.iter().map(|fault| (fault["row"].as_u64().unwrap(), fault["field"].as_str().unwrap())).collect();
+    told.sort_unstable();
+    assert_eq!(told, [(1, "url"), (2, "incident_status"), (3, "")]);
+    for what in ["urls", "cases"] {
+        let (status, stdout, log) =
+            output(compliance(&data).args(["export", what, "--company", "1", "--format", "csv"]));
+        assert!(status.success(), "{log}");
+        assert!(
+            stdout.lines().count() > 160 && stdout.starts_with(if what == "urls" { "url," } else { "request_id," })
+        );
+    }
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+}
