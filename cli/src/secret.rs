@@ -107,7 +107,8 @@ fn create_folder(dir: &Path) -> io::Result<()> {
 fn random_hex<const BYTES: usize>() -> anyhow::Result<String> {
     let mut bytes = [0; BYTES];
     SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    Ok(digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect())
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ fn a_secret_that_is_given_is_not_kept() {
 #[test]
 fn what_is_wrong_is_said_in_a_line() {
     let data = DataDir::new();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
+    let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = occupied.local_addr().unwrap().to_string();
     let token: &[&str] = &["token", "--company", "7"];
     for (arguments, variable, value, exit, says) in [
         (token, "COMPLIANCE_JWT_SECRET", "short", 1, "at least 32"),

@@ -21,7 +21,7 @@ use nix::{
 use serde_json::Value;
 
 /// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A data folder that the database's user can get to. At its end the database in it is ended and it is removed.
 pub struct DataDir(pub PathBuf);
@@ -94,21 +94,20 @@ impl Service {
 
     pub fn start_as(command: &mut Command) -> Self {
         let begin = Instant::now();
-        let mut child =
-            command.env("COMPLIANCE_LOG_FORMAT", "json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let output = lines(child.stdout.take().unwrap());
-        let log = lines(child.stderr.take().unwrap());
+        command.env("COMPLIANCE_LOG_FORMAT", "json").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (output, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+        // From here on whatever happens, dropping it ends the process.
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut service = Self { child, rest: unknown, grpc: unknown, took: Duration::ZERO, output };
         let mut seen = Vec::new();
         loop {
-            let Ok(line) = log.recv_timeout(PATIENCE) else {
-                let _ = child.kill();
-                panic!("the service does not get ready: {seen:#?}");
-            };
+            let Ok(line) = log.recv_timeout(PATIENCE) else { panic!("the service does not get ready: {seen:#?}") };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
             if entry["message"] == "ready" {
                 let address = |name: &str| entry[name].as_str().unwrap().parse().unwrap();
-                let (rest, grpc) = (address("rest"), address("grpc"));
-                return Self { child, rest, grpc, took: begin.elapsed(), output };
+                (service.rest, service.grpc, service.took) = (address("rest"), address("grpc"), begin.elapsed());
+                return service;
             }
             seen.push(line);
         }

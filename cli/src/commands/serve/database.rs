@@ -18,7 +18,7 @@ const OTHER_CONNECTIONS: u32 = 50;
 #[derive(Debug)]
 pub(super) enum Database {
     /// A server that somebody else runs.
-    Given(PgConnectOptions),
+    Given(Box<PgConnectOptions>),
     /// A server of our own.
     Own(Cluster),
 }
@@ -27,7 +27,7 @@ impl Database {
     /// Finds or starts the server.
     pub(super) async fn start(args: &ServeArgs, data_dir: &Path) -> anyhow::Result<Self> {
         if let Some(url) = args.database_url.as_deref().filter(|url| !url.is_empty()) {
-            return Ok(Self::Given(database::options(url)?));
+            return Ok(Self::Given(Box::new(database::options(url)?)));
         }
         let settings = Settings {
             max_connections: args.core.database_connections.saturating_add(OTHER_CONNECTIONS).max(100),
@@ -40,7 +40,7 @@ impl Database {
     /// Connects, with the schema brought up to date.
     pub(super) async fn open(&self, connections: u32) -> anyhow::Result<PgPool> {
         let options = match self {
-            Self::Given(options) => options.clone(),
+            Self::Given(options) => options.as_ref().clone(),
             Self::Own(cluster) => {
                 cluster.create_database(NAME).await?;
                 cluster.connect_options(NAME)

@@ -20,8 +20,8 @@ pub(super) async fn run(args: &ServeArgs, shutdown: &CancellationToken) -> anyho
     let ports = Ports::take(args)?;
     let given_keys = keys::given(&args.tokens)?;
     let data_dir = args.data_dir.choose()?;
-    let Some(database) = unless(shutdown, Database::start(args, &data_dir)).await? else { return Ok(()) };
-    let served = over(&database, args, ports, given_keys, &data_dir, shutdown).await;
+    let Some(database) = unless(shutdown, Box::pin(Database::start(args, &data_dir))).await? else { return Ok(()) };
+    let served = Box::pin(over(&database, args, ports, given_keys, &data_dir, shutdown)).await;
     let stopped = database.stop().await;
     served.and(stopped)
 }
@@ -35,7 +35,8 @@ async fn over(
     data_dir: &Path,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let Some(pool) = unless(shutdown, database.open(args.core.database_connections)).await? else { return Ok(()) };
+    let opened = unless(shutdown, Box::pin(database.open(args.core.database_connections))).await?;
+    let Some(pool) = opened else { return Ok(()) };
     let keys = given_keys.map_or_else(|| keys::own(data_dir), Ok)?;
     let secret = keys.secret.clone();
     let issuer = args.tokens.issuer.clone().filter(|issuer| !issuer.is_empty());
