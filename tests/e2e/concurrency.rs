@@ -156,16 +156,19 @@ async fn same_urls() {
     assert_eq!(clients[0].get("/urls?per_page=1").await.with_status(200)["meta"]["total"], urls.len());
 }
 
-/// Single creates, single renames and batches over the same names.
+/// Single creates, single renames, and batches of both, over the same few names.
 async fn singles_and_batches() {
     let service = Service::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 20).await;
-    let work = (0..120_usize).map(|number| {
+    let work = (0..160_usize).map(|number| {
         let (client, id) = (clients[number % 2].clone(), ids[number % ids.len()]);
+        let names = (0..7).map(move |name| format!("X{}", (name + number / 4) % 7));
+        let renames: Vec<Value> =
+            ids.iter().rev().zip(names.clone()).map(|(id, name)| json!({"id": id, "affiliate_name": name})).collect();
+        let name = format!("X{}", number % 7);
         async move {
-            let name = format!("X{}", number % 7);
-            match number % 3 {
+            match number % 4 {
                 0 => {
                     let body = json!({"client_affiliate_id": "S", "affiliate_name": name}).to_string();
                     (client.post("/affiliates", body).await, [201, 409])
@@ -174,10 +177,11 @@ async fn singles_and_batches() {
                     let body = json!({"id": id, "affiliate_name": name}).to_string();
                     (client.put(&format!("/affiliates/{id}"), body).await, [200, 422])
                 }
-                _ => (
-                    client.post("/affiliates", affiliates((0..7).map(|number| format!("X{number}")))).await,
-                    [201, 207],
-                ),
+                2 => (client.post("/affiliates", affiliates(names)).await, [201, 207]),
+                _ => {
+                    let body = json!({"affiliates": renames}).to_string();
+                    (client.put(&format!("/affiliates/{id}"), body).await, [200, 207])
+                }
             }
         }
     });

@@ -6,11 +6,13 @@
 mod cases;
 mod concurrency;
 mod counts;
+mod grpc_only;
 mod harness;
 mod hostile;
 mod http;
 mod isolation;
 mod model;
+mod outage;
 mod plans;
 mod real_input;
 mod sizes;
@@ -22,10 +24,12 @@ fn main() -> ExitCode {
         cases::tests(),
         concurrency::tests(),
         counts::tests(),
+        grpc_only::tests(),
         hostile::tests(),
         http::tests(),
         isolation::all_tests(),
         model::tests(),
+        outage::tests(),
         plans::tests(),
         real_input::tests(),
         sizes::tests(),

@@ -1,0 +1,231 @@
+//! What was acknowledged lasts, and what was accepted is answered, whatever is killed while writers are at work.
+
+mod common;
+
+use std::{
+    collections::HashSet,
+    fs,
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use common::{DataDir, Service, token, wait_until};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+const COMPANY: i64 = 7;
+const WRITERS: usize = 6;
+/// Writes that are acknowledged before anything is killed, and again after it came back.
+const ENOUGH: usize = 150;
+/// A service that ends keeps connections without a request for longer than this.
+const IDLE: Duration = Duration::from_millis(300);
+
+/// One connection that is kept, as clients under load keep theirs.
+struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+struct Answer {
+    status: u16,
+    body: String,
+    /// The service will not take another request on this connection.
+    closes: bool,
+}
+
+impl Connection {
+    fn new(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        Ok(Self { stream: BufReader::new(stream) })
+    }
+
+    fn post(&mut self, path: &str, token: &str, body: &str) -> io::Result<Answer> {
+        let length = body.len();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        let (mut status, mut length, mut closes) = (0, 0, false);
+        for number in 0.. {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let line = line.trim_end().to_ascii_lowercase();
+            match line.split_once(": ") {
+                _ if line.is_empty() => break,
+                _ if number == 0 => status = line.split(' ').nth(1).unwrap().parse().unwrap(),
+                Some(("content-length", value)) => length = value.parse().unwrap(),
+                Some(("connection", "close")) => closes = true,
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        Ok(Answer { status, body: String::from_utf8(body).unwrap(), closes })
+    }
+}
+
+/// Writers at work, and what they were told.
+#[derive(Default)]
+struct Load {
+    over: AtomicBool,
+    /// Names and URLs whose creation was acknowledged.
+    acknowledged: Mutex<HashSet<String>>,
+    count: AtomicUsize,
+    /// Answers that are neither a success nor 503.
+    wrong: Mutex<Vec<String>>,
+    /// Requests that were sent and not answered.
+    unanswered: AtomicUsize,
+}
+
+impl Load {
+    /// One writer: creates affiliates and adds URLs, each of its own name, until the load is over or its connection is.
+    fn write(&self, writer: usize, address: SocketAddr, token: &str, round: usize) {
+        let Ok(mut connection) = Connection::new(address) else { return };
+        let mut answered = Instant::now();
+        for number in 0.. {
+            if self.over.load(Ordering::Relaxed) {
+                return;
+            }
+            let name = format!("https://example.org/{round}-{writer}-{number}");
+            let (path, body) = if number % 2 == 0 {
+                ("/api/affiliates", format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#))
+            } else {
+                ("/api/urls", format!(r#"{{"urls":[{{"url":"{name}"}}]}}"#))
+            };
+            let idle = answered.elapsed();
+            let answer = connection.post(path, token, &body);
+            answered = Instant::now();
+            match answer {
+                Ok(Answer { status: 201, closes, .. }) => {
+                    self.acknowledged.lock().unwrap().insert(name);
+                    self.count.fetch_add(1, Ordering::Relaxed);
+                    if closes {
+                        return;
+                    }
+                }
+                Ok(Answer { status: 503, .. }) => {}
+                Ok(Answer { status, body, .. }) => {
+                    self.wrong.lock().unwrap().push(format!("{status}: {body}"));
+                    return;
+                }
+                // This writer was kept from its work for so long that its connection was closed for want of requests.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && idle > IDLE => return,
+                Err(_) => {
+                    self.unanswered.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Runs writers while `during` does what it does to them.
+    fn around(&self, service: &Service, token: &str, round: usize, during: impl FnOnce()) {
+        let address = service.rest;
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                scope.spawn(move || self.write(writer, address, token, round));
+            }
+            during();
+        });
+    }
+
+    fn wait_for_more(&self) {
+        let before = self.count.load(Ordering::Relaxed);
+        wait_until("enough is acknowledged", || self.count.load(Ordering::Relaxed) >= before + ENOUGH);
+    }
+
+    /// Everything that was acknowledged is there.
+    fn check(&self, service: &Service, token: &str) {
+        assert_eq!(*self.wrong.lock().unwrap(), [""; 0]);
+        let mut there = HashSet::new();
+        let affiliates = service.get("/api/affiliates", token);
+        there.extend(texts(&affiliates["data"], "distributor_name"));
+        for page in 1.. {
+            let urls = service.get(&format!("/api/urls?per_page=200&page={page}"), token);
+            there.extend(texts(&urls["data"], "url"));
+            if urls["meta"]["last_page"].as_u64().unwrap() <= page {
+                break;
+            }
+        }
+        let acknowledged = self.acknowledged.lock().unwrap();
+        let lost: Vec<_> = acknowledged.difference(&there).collect();
+        assert!(lost.is_empty(), "{} of {} acknowledged writes are lost: {lost:?}", lost.len(), acknowledged.len());
+    }
+}
+
+fn texts(records: &serde_json::Value, field: &str) -> Vec<String> {
+    records.as_array().unwrap().iter().map(|record| record[field].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_killed_service_keeps_what_it_acknowledged() {
+    let (data, load) = (DataDir::new(), Load::default());
+    let token = token(&data, COMPANY);
+    for round in 0..3 {
+        let service = Service::start(&data, &["serve", "--rate-limit", "off"]);
+        load.check(&service, &token);
+        load.around(&service, &token, round, || {
+            load.wait_for_more();
+            service.signal(Signal::SIGKILL);
+        });
+        assert!(!service.end().success());
+    }
+    let service = Service::start(&data, &["serve"]);
+    load.check(&service, &token);
+}
+
+/// Every request that a connection of the service has taken is answered, the last one with word that it was the last.
+#[test]
+fn a_service_that_is_told_to_end_fails_nothing() {
+    let (data, load) = (DataDir::new(), Load::default());
+    let token = token(&data, COMPANY);
+    for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
+        let service = Service::start(&data, &["serve", "--rate-limit", "off"]);
+        load.around(&service, &token, round, || {
+            load.wait_for_more();
+            service.signal(signal);
+        });
+        assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "requests went unanswered");
+        assert_eq!(service.end().code(), Some(0));
+    }
+    let service = Service::start(&data, &["serve"]);
+    load.check(&service, &token);
+}
+
+/// While the database is away clients are told so, and never that anything is wrong with the service.
+#[test]
+fn a_killed_database_comes_back_with_what_was_acknowledged() {
+    let (data, load) = (DataDir::new(), Load::default());
+    let token = token(&data, COMPANY);
+    let service = Service::start(&data, &["serve", "--rate-limit", "off"]);
+    load.around(&service, &token, 0, || {
+        for _ in 0..2 {
+            load.wait_for_more();
+            let killed = postmaster(&data);
+            kill(killed, Signal::SIGKILL).unwrap();
+            wait_until("the database is another", || postmaster(&data) != killed);
+            load.wait_for_more();
+        }
+        load.over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "requests went unanswered");
+    load.check(&service, &token);
+    service.signal(Signal::SIGTERM);
+    assert_eq!(service.end().code(), Some(0));
+}
+
+/// The database's process; 0 while there is none.
+fn postmaster(data: &DataDir) -> Pid {
+    let file = fs::read_to_string(data.0.join("postgres/postmaster.pid")).unwrap_or_default();
+    Pid::from_raw(file.lines().next().and_then(|line| line.parse().ok()).unwrap_or_default())
+}

@@ -1,0 +1,143 @@
+//! What only callers of gRPC can say: masks, unknown values of enums, many IDs at once; and what only they are told.
+
+use compliance_api::v1::{
+    Affiliate, AffiliateInput, AffiliateUpdate, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
+    BatchGetComplianceUrlsRequest, CreateAffiliateRequest, GetAffiliateRequest, ListComplianceCasesRequest,
+    ListComplianceUrlsRequest, UpdateAffiliateRequest,
+};
+use prost_types::FieldMask;
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+
+use crate::harness::{Grpc, Service, new_company, reason_of, tests};
+
+tests![masks, absent_messages, unknown_enum_values, many_ids, details_of_errors];
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+async fn created(grpc: &mut Grpc, name: &str) -> i64 {
+    let affiliate = AffiliateInput {
+        client_affiliate_id: text("C"),
+        affiliate_name: text(name),
+        city: text("Bonn"),
+        zip: text("1"),
+        ..AffiliateInput::default()
+    };
+    let request = CreateAffiliateRequest { affiliate: Some(affiliate) };
+    grpc.affiliates.create_affiliate(request).await.unwrap().into_inner().affiliate_id
+}
+
+async fn update(grpc: &mut Grpc, id: i64, input: AffiliateInput, mask: Option<&[&str]>) -> Result<Affiliate, Status> {
+    let update_mask = mask.map(|paths| FieldMask { paths: paths.iter().map(ToString::to_string).collect() });
+    let update = Some(AffiliateUpdate { id: Some(id), affiliate: Some(input), update_mask });
+    grpc.affiliates.update_affiliate(UpdateAffiliateRequest { update }).await?;
+    Ok(grpc.affiliates.get_affiliate(GetAffiliateRequest { id }).await?.into_inner())
+}
+
+/// Path and message of each fault.
+fn faults(status: &Status) -> Vec<(String, String)> {
+    assert_eq!((status.code(), reason_of(status).as_str()), (Code::InvalidArgument, "INVALID_FIELDS"));
+    let details = status.get_error_details();
+    let faults = details.bad_request().unwrap().field_violations.iter();
+    faults.map(|fault| (fault.field.clone(), fault.description.clone())).collect()
+}
+
+fn one(path: &str, message: &str) -> Vec<(String, String)> {
+    vec![(path.to_owned(), message.to_owned())]
+}
+
+async fn masks() {
+    let service = Service::start().await;
+    let grpc = &mut service.grpc(new_company()).await;
+    let id = created(grpc, "N").await;
+    let state = AffiliateInput { state: text("NRW"), zip: text("2"), ..AffiliateInput::default() };
+
+    // Named and set changes, named and absent clears, not named stays.
+    let read = update(grpc, id, state.clone(), Some(&["state", "city"])).await.unwrap();
+    assert_eq!((read.state.as_deref(), read.city, read.zip.as_deref()), (Some("NRW"), None, Some("1")));
+    // Without a mask what is set changes.
+    let read = update(grpc, id, AffiliateInput { zip: text("3"), ..AffiliateInput::default() }, None).await.unwrap();
+    assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
+    // An empty mask names nothing.
+    let read = update(grpc, id, state.clone(), Some(&[])).await.unwrap();
+    assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
+
+    let refused = update(grpc, id, state.clone(), Some(&["city", "town"])).await.unwrap_err();
+    assert_eq!(faults(&refused), one("update_mask", "The update mask field names no field: town."));
+    let refused = update(grpc, id, state.clone(), Some(&["id"])).await.unwrap_err();
+    assert_eq!(faults(&refused)[0].0, "update_mask");
+    let refused = update(grpc, id, state, Some(&["affiliate_name"])).await.unwrap_err();
+    assert_eq!(faults(&refused), one("affiliate_name", "The affiliate name field is required."));
+    // What the mask does not name is not looked at, and what nobody sent is not missing.
+    let bad = AffiliateInput { email_one: text("x"), city: text("Köln"), ..AffiliateInput::default() };
+    assert_eq!(update(grpc, id, bad.clone(), Some(&["city"])).await.unwrap().city.as_deref(), Some("Köln"));
+    let refused = update(grpc, id, bad, None).await.unwrap_err();
+    assert_eq!(faults(&refused), one("email_one", "The email one field must be a valid email address."));
+}
+
+async fn absent_messages() {
+    let service = Service::start().await;
+    let grpc = &mut service.grpc(new_company()).await;
+    let refused = grpc.affiliates.create_affiliate(CreateAffiliateRequest { affiliate: None }).await.unwrap_err();
+    let required = |path: &str, label: &str| (path.to_owned(), format!("The {label} field is required."));
+    let both = [required("client_affiliate_id", "client affiliate id"), required("affiliate_name", "affiliate name")];
+    assert_eq!(faults(&refused), both);
+    let refused = grpc.affiliates.update_affiliate(UpdateAffiliateRequest { update: None }).await.unwrap_err();
+    assert_eq!(faults(&refused), [required("id", "id")]);
+}
+
+async fn unknown_enum_values() {
+    let service = Service::start().await;
+    let grpc = &mut service.grpc(new_company()).await;
+    let request = ListComplianceUrlsRequest { sort_by: 99, sort_dir: -1, ..Default::default() };
+    let refused = grpc.urls.list_compliance_urls(request).await.unwrap_err();
+    let expected = [("sort_by", "The selected sort by is invalid."), ("sort_dir", "The selected sort dir is invalid.")];
+    assert_eq!(faults(&refused), expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
+    let request = ListComplianceCasesRequest { sort_by: 3, ..Default::default() };
+    let refused = grpc.cases.list_compliance_cases(request).await.unwrap_err();
+    assert_eq!(faults(&refused), one("sort_by", "The selected sort by is invalid."));
+}
+
+async fn many_ids() {
+    let service = Service::start().await;
+    let company = new_company();
+    let grpc = &mut service.grpc(company).await;
+    let (first, second) = (created(grpc, "One").await, created(grpc, "Two").await);
+    let ids = vec![second, 0, first, -1, i64::MAX, second];
+    let found = grpc.affiliates.batch_get_affiliates(BatchGetAffiliatesRequest { ids }).await.unwrap().into_inner();
+    assert_eq!(found.affiliates.iter().map(|one| one.id).collect::<Vec<_>>(), [first, second]);
+
+    for (count, is_good) in [(0, true), (1000, true), (1001, false)] {
+        let ids: Vec<i64> = (0..count).collect();
+        let message = "The ids field must not have more than 1000 items.";
+        let answers = [
+            grpc.affiliates.batch_get_affiliates(BatchGetAffiliatesRequest { ids: ids.clone() }).await.map(drop),
+            grpc.urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids: ids.clone() }).await.map(drop),
+            grpc.cases.batch_get_compliance_cases(BatchGetComplianceCasesRequest { ids }).await.map(drop),
+        ];
+        for answer in answers {
+            match answer {
+                Ok(()) => assert!(is_good, "{count} IDs were taken"),
+                Err(status) => assert_eq!((is_good, faults(&status)), (false, one("ids", message))),
+            }
+        }
+    }
+}
+
+/// Facts for programs stand in the metadata of `ErrorInfo`.
+async fn details_of_errors() {
+    let service = Service::start().await;
+    let grpc = &mut service.grpc(new_company()).await;
+    created(grpc, "N").await;
+    let status = grpc.affiliates.get_affiliate(GetAffiliateRequest { id: 77 }).await.unwrap_err();
+    let details = status.get_error_details();
+    assert_eq!(details.error_info().unwrap().metadata["affiliate_id"], "77");
+    let affiliate =
+        AffiliateInput { client_affiliate_id: text("X"), affiliate_name: text("N"), ..AffiliateInput::default() };
+    let request = CreateAffiliateRequest { affiliate: Some(affiliate) };
+    let status = grpc.affiliates.create_affiliate(request).await.unwrap_err();
+    assert_eq!((status.code(), reason_of(&status).as_str()), (Code::AlreadyExists, "AFFILIATE_NAME_EXISTS"));
+    assert_eq!(status.get_error_details().error_info().unwrap().metadata["client_affiliate_id"], "X");
+}
