@@ -1,5 +1,9 @@
 //! Connections to PostgreSQL, and the schema.
 
+mod connections;
+
+pub(crate) use connections::Connections;
+
 use std::{collections::HashSet, str::FromStr as _, time::Duration};
 
 use sqlx::{

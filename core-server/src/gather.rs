@@ -4,7 +4,9 @@ use std::{collections::HashMap, time::Duration};
 
 use compliance_api::error::Error;
 use gather::{Fetch, Limits, Refused};
-use sqlx::{PgPool, Row as _, postgres::PgRow};
+use sqlx::{Row as _, postgres::PgRow};
+
+use crate::database::Connections;
 
 use crate::{database, error::from_database};
 
@@ -22,7 +24,7 @@ pub(crate) type Gather<T> = gather::Gather<Records<T>>;
 
 /// A statement that reads records of one kind by key.
 pub(crate) struct Records<T> {
-    pool: PgPool,
+    pool: Connections,
     sql: &'static str,
     decode: fn(&PgRow) -> Result<T, sqlx::Error>,
 }
@@ -30,7 +32,7 @@ pub(crate) struct Records<T> {
 /// A reader of records. `sql` takes the companies and the IDs as two arrays and answers with the company and the ID of
 /// each record in the first two columns; `decode` reads a row.
 pub(crate) fn records<T: Clone + Send + Sync + 'static>(
-    pool: &PgPool,
+    pool: &Connections,
     sql: &'static str,
     decode: fn(&PgRow) -> Result<T, sqlx::Error>,
 ) -> Gather<T> {

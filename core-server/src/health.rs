@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqlx::PgPool;
+use crate::database::Connections;
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 /// How often the database is asked.
@@ -11,7 +11,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Keeps the health of the service as a whole (the empty name) up to date until the task is dropped.
-pub(crate) async fn watch(pool: PgPool, reporter: HealthReporter) {
+pub(crate) async fn watch(pool: Connections, reporter: HealthReporter) {
     let mut serving = None;
     loop {
         let answer = tokio::time::timeout(TIMEOUT, sqlx::query("select 1").execute(&pool)).await;

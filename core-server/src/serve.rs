@@ -26,6 +26,7 @@ use crate::{
     affiliates::Affiliates,
     cases::ComplianceCases,
     config::CoreArgs,
+    database::Connections,
     health,
     monitoring::Monitoring,
     urls::ComplianceUrls,
@@ -57,24 +58,26 @@ impl Core {
         verifier: Arc<Verifier>,
         args: &CoreArgs,
     ) -> Result<Self, tonic_reflection::server::Error> {
+        let connections = &Connections::of(pool);
         let (reporter, health_service) = tonic_health::server::health_reporter();
         let limiter = Limiter::new(args.rate_limit).map(Arc::new);
-        let mut tasks = vec![tokio::spawn(health::watch(pool.clone(), reporter)).abort_handle()];
+        let mut tasks = vec![tokio::spawn(health::watch(connections.clone(), reporter)).abort_handle()];
         if let Some(limiter) = limiter.clone() {
             tasks.push(tokio::spawn(sweep(limiter)).abort_handle());
         }
         if verifier.can_refresh() {
             tasks.push(tokio::spawn(refresh(Arc::clone(&verifier))).abort_handle());
         }
-        let routes = Routes::new(sized!(args, AffiliateServiceServer, Affiliates::new(pool, args.list_timeout())))
-            .add_service(sized!(args, ComplianceUrlServiceServer, ComplianceUrls::new(pool)))
-            .add_service(sized!(args, ComplianceCaseServiceServer, ComplianceCases::new(pool)))
-            .add_service(sized!(args, MonitoringServiceServer, Monitoring::new(pool, args.list_timeout())))
-            .add_service(sized!(args, AccessServiceServer, Access))
-            .add_service(health_service)
-            .add_service(reflection().build_v1()?)
-            .add_service(reflection().build_v1alpha()?)
-            .prepare();
+        let routes =
+            Routes::new(sized!(args, AffiliateServiceServer, Affiliates::new(connections, args.list_timeout())))
+                .add_service(sized!(args, ComplianceUrlServiceServer, ComplianceUrls::new(connections)))
+                .add_service(sized!(args, ComplianceCaseServiceServer, ComplianceCases::new(connections)))
+                .add_service(sized!(args, MonitoringServiceServer, Monitoring::new(connections, args.list_timeout())))
+                .add_service(sized!(args, AccessServiceServer, Access))
+                .add_service(health_service)
+                .add_service(reflection().build_v1()?)
+                .add_service(reflection().build_v1alpha()?)
+                .prepare();
         let service = ServiceBuilder::new()
             .layer(stack::PanicLayer)
             .layer(stack::OverloadLayer::new(args.max_in_flight))

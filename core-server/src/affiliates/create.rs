@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
+use crate::database::Connections;
 use compliance_api::{
     error::{Error, NAME_EXISTS},
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
-use sqlx::PgPool;
 
 use super::columns;
 use crate::error::{from_database, is_contention};
@@ -38,7 +38,7 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// Creates affiliates whose fields were checked; one result each, in their order.
 pub(super) async fn create(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     mut affiliates: Vec<AffiliateInput>,
 ) -> Result<Vec<AffiliateResult>, Error> {
@@ -70,7 +70,11 @@ pub(super) async fn create(
     Ok(results)
 }
 
-async fn insert(pool: &PgPool, company_id: i64, good: &[(usize, &AffiliateInput)]) -> Result<Vec<(i64, i64)>, Error> {
+async fn insert(
+    pool: &Connections,
+    company_id: i64,
+    good: &[(usize, &AffiliateInput)],
+) -> Result<Vec<(i64, i64)>, Error> {
     let mut tries = 0;
     loop {
         tries += 1;

@@ -2,12 +2,12 @@
 
 use std::{sync::LazyLock, time::Duration};
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     v1::{Affiliate, ListAffiliatesResponse},
 };
 use futures::{Stream, StreamExt as _};
-use sqlx::PgPool;
 use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
@@ -43,12 +43,12 @@ static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
 });
 
 /// Starts the reader of single affiliates.
-pub(super) fn single(pool: &PgPool) -> Gather<Affiliate> {
+pub(super) fn single(pool: &Connections) -> Gather<Affiliate> {
     gather::records(pool, *BY_KEYS, columns::read)
 }
 
 /// The affiliates of the company among `ids`, by ID.
-pub(super) async fn by_ids(pool: &PgPool, company_id: i64, ids: &[i64]) -> Result<Vec<Affiliate>, Error> {
+pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<Affiliate>, Error> {
     let rows = database::read(|| sqlx::query(*BY_IDS).bind(company_id).bind(ids).fetch_all(pool)).await;
     let affiliates = rows.and_then(|rows| rows.iter().map(columns::read).collect());
     affiliates.map_err(|error| from_database(&error))
@@ -58,7 +58,7 @@ pub(super) async fn by_ids(pool: &PgPool, company_id: i64, ids: &[i64]) -> Resul
 /// room for it: no connection and no snapshot is held while a slow reader thinks, and memory does not grow. The next
 /// page is read while the one before is being sent.
 pub(super) fn all(
-    pool: PgPool,
+    pool: Connections,
     company_id: i64,
     limit: Duration,
 ) -> impl Stream<Item = Result<ListAffiliatesResponse, Status>> {

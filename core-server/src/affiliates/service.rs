@@ -2,6 +2,7 @@
 
 use std::{pin::Pin, time::Duration};
 
+use crate::database::Connections;
 use compliance_api::{
     MAX_ID,
     error::Error,
@@ -15,7 +16,6 @@ use compliance_api::{
     },
 };
 use futures::Stream;
-use sqlx::PgPool;
 use tonic::{Request, Response, Status};
 
 use super::{create, read, update};
@@ -27,13 +27,13 @@ use crate::{
 
 /// The service.
 pub(crate) struct Affiliates {
-    pool: PgPool,
+    pool: Connections,
     single: Gather<Affiliate>,
     list_timeout: Duration,
 }
 
 impl Affiliates {
-    pub(crate) fn new(pool: &PgPool, list_timeout: Duration) -> Self {
+    pub(crate) fn new(pool: &Connections, list_timeout: Duration) -> Self {
         Self { pool: pool.clone(), single: read::single(pool), list_timeout }
     }
 }

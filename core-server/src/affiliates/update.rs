@@ -10,7 +10,9 @@ use compliance_api::{
     text_record::TextRecord as _,
     v1::{AffiliateInput, AffiliateResult, AffiliateUpdate, ResultCode},
 };
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection as _, PgConnection};
+
+use crate::database::Connections;
 
 use super::columns;
 use crate::error::{from_database, is_contention};
@@ -78,7 +80,7 @@ struct Outcome {
 /// Applies changes whose fields were checked; one result each, in their order. `None` when the company does not have
 /// the anchor: then nothing is changed.
 pub(super) async fn update(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     anchor: Option<i64>,
     updates: Vec<AffiliateUpdate>,
@@ -103,11 +105,18 @@ pub(super) async fn update(
 }
 
 /// The whole batch as one statement.
-async fn alone(pool: &PgPool, company_id: i64, anchor: Option<i64>, changes: &[Change]) -> Result<Vec<Outcome>, Error> {
+async fn alone(
+    pool: &Connections,
+    company_id: i64,
+    anchor: Option<i64>,
+    changes: &[Change],
+) -> Result<Vec<Outcome>, Error> {
     let all: Vec<usize> = (0..changes.len()).collect();
     for tries in 1.. {
-        let mut connection = pool.acquire().await.map_err(|error| from_database(&error))?;
-        match run(&mut connection, company_id, anchor, changes, &all).await {
+        let mut connection = pool.lease().await.map_err(|error| from_database(&error))?;
+        let result = run(&mut connection, company_id, anchor, changes, &all).await;
+        connection.done(&result);
+        match result {
             Err(error) if tries < TRIES && is_contention(&error) => {
                 tracing::debug!("a batch is tried again: {error}");
             }
@@ -119,7 +128,7 @@ async fn alone(pool: &PgPool, company_id: i64, anchor: Option<i64>, changes: &[C
 
 /// The batch as waves of changes in one transaction.
 async fn together(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     anchor: Option<i64>,
     changes: &[Change],
@@ -137,13 +146,15 @@ async fn together(
 }
 
 async fn transaction(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     anchor: Option<i64>,
     changes: &[Change],
     waves: &[Vec<usize>],
 ) -> Result<Vec<Outcome>, sqlx::Error> {
-    let mut transaction = pool.begin().await?;
+    // The connection goes back to its pool afterwards, which rolls back what was not committed.
+    let mut connection = pool.lease().await?;
+    let mut transaction = connection.begin().await?;
     sqlx::query(TAKE_TURNS).bind(company_id).execute(&mut *transaction).await?;
     let mut outcomes = vec![Outcome { anchored: true, found: false, holder: None }; changes.len()];
     for wave in waves {

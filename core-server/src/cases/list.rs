@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     v1::{CaseSort, ComplianceCase, ListComplianceCasesRequest},
 };
-use sqlx::PgPool;
 
 use super::record;
 use crate::{
@@ -50,18 +50,18 @@ pub(crate) fn statements() -> &'static [&'static str] {
 }
 
 /// The reader of single cases.
-pub(super) fn single(pool: &PgPool) -> Gather<ComplianceCase> {
+pub(super) fn single(pool: &Connections) -> Gather<ComplianceCase> {
     gather::records(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
 }
 
 /// The cases of the company among `ids`, by ID.
-pub(super) async fn by_ids(pool: &PgPool, company_id: i64, ids: &[i64]) -> Result<Vec<ComplianceCase>, Error> {
+pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<ComplianceCase>, Error> {
     STATEMENTS.read_by_ids(pool, company_id, ids, record::read).await
 }
 
 /// One page of the company's cases.
 pub(super) async fn page(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     request: &ListComplianceCasesRequest,
     query: PageQuery,

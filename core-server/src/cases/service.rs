@@ -1,5 +1,6 @@
 //! `ComplianceCaseService`: who asks, and whether the request holds what it must.
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     v1::{
@@ -7,7 +8,6 @@ use compliance_api::{
         ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
     },
 };
-use sqlx::PgPool;
 use tonic::{Request, Response, Status};
 
 use super::list;
@@ -20,12 +20,12 @@ use crate::{
 
 /// The service.
 pub(crate) struct ComplianceCases {
-    pool: PgPool,
+    pool: Connections,
     single: Gather<ComplianceCase>,
 }
 
 impl ComplianceCases {
-    pub(crate) fn new(pool: &PgPool) -> Self {
+    pub(crate) fn new(pool: &Connections) -> Self {
         Self { pool: pool.clone(), single: list::single(pool) }
     }
 }

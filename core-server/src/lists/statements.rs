@@ -1,7 +1,9 @@
 //! The statements of one list, built once, and how their rows are read.
 
 use compliance_api::error::Error;
-use sqlx::{PgPool, Row as _, postgres::PgRow};
+use sqlx::{Row as _, postgres::PgRow};
+
+use crate::database::Connections;
 
 use super::{Axis, List};
 use crate::{database, error::from_database};
@@ -68,7 +70,7 @@ impl Statements {
     /// The records of the company among `ids`, by ID.
     pub(crate) async fn read_by_ids<T>(
         &self,
-        pool: &PgPool,
+        pool: &Connections,
         company_id: i64,
         ids: &[i64],
         read: Read<T>,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::database::Connections;
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
@@ -12,7 +13,6 @@ use compliance_api::{
         VocabularyNames,
     },
 };
-use sqlx::PgPool;
 
 use super::{
     faults::{Refused, fault},
@@ -153,7 +153,7 @@ impl Item {
 
 /// Adds names; one result each, in their order.
 pub(super) async fn add(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     entries: Vec<VocabularyEntryInput>,
 ) -> Result<Vec<VocabularyEntryResult>, Error> {
@@ -200,7 +200,7 @@ pub(super) async fn add(
     results.collect()
 }
 
-async fn run(pool: &PgPool, company_id: i64, items: &[&Item]) -> Result<Vec<Told>, Error> {
+async fn run(pool: &Connections, company_id: i64, items: &[&Item]) -> Result<Vec<Told>, Error> {
     let vocabularies: Vec<i16> = items.iter().map(|item| item.vocabulary as i16).collect();
     let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
     let type_ids: Vec<Option<i32>> = items.iter().map(|item| item.type_id).collect();

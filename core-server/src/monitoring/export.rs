@@ -10,7 +10,9 @@ use compliance_api::{
         InfractionInput, OpenCaseRequest, UrlObservation,
     },
 };
-use sqlx::{PgPool, Row as _, postgres::PgRow};
+use sqlx::{Row as _, postgres::PgRow};
+
+use crate::database::Connections;
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout_at},
@@ -68,7 +70,7 @@ pub(super) type Pages<T> = ReceiverStream<Result<T, Status>>;
 
 /// Every record of the company with a higher ID than `after`. A page is read while the one before is being sent; no
 /// connection and no snapshot is held while a slow reader thinks.
-pub(super) fn all<T: Export>(pool: PgPool, company_id: i64, mut after: i64, limit: Duration) -> Pages<T> {
+pub(super) fn all<T: Export>(pool: Connections, company_id: i64, mut after: i64, limit: Duration) -> Pages<T> {
     let deadline = Instant::now() + limit;
     let (pages, told) = mpsc::channel(1);
     tokio::spawn(async move {

@@ -5,12 +5,12 @@ use std::{
     sync::LazyLock,
 };
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     rules::{Violations, check},
     v1::{InfractionResult, ResultCode, UrlInfraction},
 };
-use sqlx::PgPool;
 use time::OffsetDateTime;
 
 use super::{
@@ -100,7 +100,7 @@ struct Item {
 
 /// Records infractions or takes them back; one result each, in their order.
 pub(super) async fn apply(
-    pool: &PgPool,
+    pool: &Connections,
     names: &Names,
     company_id: i64,
     deed: Deed,
@@ -171,7 +171,7 @@ impl Item {
 }
 
 async fn run(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     deed: Deed,
     items: &[&Item],

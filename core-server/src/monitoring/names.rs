@@ -5,6 +5,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use crate::database::Connections;
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
@@ -12,7 +13,6 @@ use compliance_api::{
     v1::{InfractionInput, VocabularyKind},
 };
 use quick_cache::sync::Cache;
-use sqlx::PgPool;
 
 use super::faults::fault;
 use crate::{database, error::from_database};
@@ -160,13 +160,13 @@ pub(super) struct Remembered {
 
 /// Looks names up.
 pub(super) struct Names {
-    pool: PgPool,
+    pool: Connections,
     known: Cache<i64, Arc<Known>>,
     defaults: Arc<Known>,
 }
 
 impl Names {
-    pub(super) fn new(pool: &PgPool) -> Self {
+    pub(super) fn new(pool: &Connections) -> Self {
         Self { pool: pool.clone(), known: Cache::new(MOST_COMPANIES), defaults: Arc::default() }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::database::Connections;
 use compliance_api::{
     error::{Error, Reason},
     rules::Violations,
@@ -15,7 +16,6 @@ use compliance_api::{
         monitoring_service_server::MonitoringService,
     },
 };
-use sqlx::PgPool;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
@@ -34,7 +34,7 @@ use crate::{
 
 /// The service.
 pub(crate) struct Monitoring {
-    pool: PgPool,
+    pool: Connections,
     names: Arc<Names>,
     store: Arc<Store>,
     streams: Streams,
@@ -42,7 +42,7 @@ pub(crate) struct Monitoring {
 }
 
 impl Monitoring {
-    pub(crate) fn new(pool: &PgPool, list_timeout: Duration) -> Self {
+    pub(crate) fn new(pool: &Connections, list_timeout: Duration) -> Self {
         let (names, store) = (Arc::new(Names::new(pool)), Arc::new(Store::new(pool)));
         let streams = Streams::new(Arc::clone(&names), Arc::clone(&store));
         Self { pool: pool.clone(), names, store, streams, list_timeout }

@@ -1,12 +1,12 @@
 //! Adding URLs: one statement for a whole request.
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     rules::normalised_url,
     v1::{ResultCode, UrlInput, UrlResult},
 };
 use sha2::{Digest as _, Sha256};
-use sqlx::PgPool;
 
 use crate::error::{from_database, is_contention};
 
@@ -34,7 +34,7 @@ pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {
 }
 
 /// Adds URLs that were checked; one result each, in their order.
-pub(super) async fn add(pool: &PgPool, company_id: i64, urls: Vec<UrlInput>) -> Result<Vec<UrlResult>, Error> {
+pub(super) async fn add(pool: &Connections, company_id: i64, urls: Vec<UrlInput>) -> Result<Vec<UrlResult>, Error> {
     let (mut texts, mut hashes, mut domains) = (Vec::new(), Vec::new(), Vec::new());
     for url in urls.into_iter().filter_map(|input| input.url) {
         let (hash, domain) = identity(&url).ok_or_else(Error::internal)?;
@@ -58,16 +58,18 @@ pub(super) async fn add(pool: &PgPool, company_id: i64, urls: Vec<UrlInput>) -> 
 }
 
 async fn insert(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     texts: &[String],
     hashes: &[[u8; 32]],
     domains: &[Option<String>],
 ) -> Result<Vec<(i64, i64)>, Error> {
+    // As slices: for arrays the driver would ask the database for the type, at every call.
+    let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
     let mut tries = 0;
     loop {
         tries += 1;
-        let query = sqlx::query_as(ADD).bind(company_id).bind(texts).bind(hashes).bind(domains);
+        let query = sqlx::query_as(ADD).bind(company_id).bind(texts).bind(&hashes).bind(domains);
         match query.fetch_all(pool).await {
             Ok(added) => return Ok(added),
             Err(error) if tries < TRIES && is_contention(&error) => tracing::debug!("URLs are added again: {error}"),

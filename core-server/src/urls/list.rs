@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, ListComplianceUrlsRequest, UrlSort},
 };
-use sqlx::PgPool;
 
 use super::record;
 use crate::{
@@ -57,18 +57,18 @@ pub(crate) fn statements() -> &'static [&'static str] {
 }
 
 /// The reader of single URLs.
-pub(super) fn single(pool: &PgPool) -> Gather<ComplianceUrl> {
+pub(super) fn single(pool: &Connections) -> Gather<ComplianceUrl> {
     gather::records(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
 }
 
 /// The URLs of the company among `ids`, by ID.
-pub(super) async fn by_ids(pool: &PgPool, company_id: i64, ids: &[i64]) -> Result<Vec<ComplianceUrl>, Error> {
+pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<ComplianceUrl>, Error> {
     STATEMENTS.read_by_ids(pool, company_id, ids, record::read).await
 }
 
 /// One page of the company's URLs.
 pub(super) async fn page(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     request: &ListComplianceUrlsRequest,
     query: PageQuery,

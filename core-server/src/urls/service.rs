@@ -1,5 +1,6 @@
 //! `ComplianceUrlService`: who asks, and whether the request holds what it must.
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     v1::{
@@ -8,7 +9,6 @@ use compliance_api::{
         ListComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
     },
 };
-use sqlx::PgPool;
 use tonic::{Request, Response, Status};
 
 use super::{add, list};
@@ -21,12 +21,12 @@ use crate::{
 
 /// The service.
 pub(crate) struct ComplianceUrls {
-    pool: PgPool,
+    pool: Connections,
     single: Gather<ComplianceUrl>,
 }
 
 impl ComplianceUrls {
-    pub(crate) fn new(pool: &PgPool) -> Self {
+    pub(crate) fn new(pool: &Connections) -> Self {
         Self { pool: pool.clone(), single: list::single(pool) }
     }
 }

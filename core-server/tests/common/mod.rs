@@ -7,6 +7,7 @@
 
 use std::{
     panic,
+    path::PathBuf,
     process::ExitCode,
     sync::{
         Arc, OnceLock,
@@ -27,7 +28,7 @@ use core_server::{Core, CoreService, config::CoreArgs, database};
 use embedded_postgres::{Cluster, ClusterOptions, Endpoint};
 use futures::future::LocalBoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
-use sqlx::PgPool;
+use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::runtime::{Builder, Runtime};
 use tonic::{
     Request, Status,
@@ -118,11 +119,21 @@ pub(crate) struct Service {
 impl Service {
     /// Without a rate limit.
     pub(crate) async fn start() -> Self {
+        Self::over(Self::database().await.0, 16).await
+    }
+
+    /// A database of its own, and the socket of its server.
+    pub(crate) async fn database() -> (PgConnectOptions, PathBuf) {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let endpoint = ENDPOINT.get().unwrap();
         let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
         endpoint.create_database_from(&name, TEMPLATE).await.unwrap();
-        let pool = database::connect(endpoint.connect_options(&name), 16).await.unwrap();
+        (endpoint.connect_options(&name), endpoint.socket_dir().join(".s.PGSQL.5432"))
+    }
+
+    /// The core over a database, with so many connections to it.
+    pub(crate) async fn over(database: PgConnectOptions, connections: u32) -> Self {
+        let pool = database::connect(database, connections).await.unwrap();
         let source = KeySource { secret: Some(secret()), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(source, None).await.unwrap());
         let args = Args::parse_from(["core", "--rate-limit", "off"]);

@@ -6,12 +6,12 @@ use std::{
     sync::LazyLock,
 };
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     rules::{Violations, check},
     v1::{CaseResult, OpenCaseRequest, ResultCode},
 };
-use sqlx::PgPool;
 
 use super::{
     MOST_INCIDENTS,
@@ -174,7 +174,7 @@ type Told = (String, Option<i64>, bool, bool, Option<Vec<i64>>);
 
 /// Opens cases; one result each, in their order.
 pub(in crate::monitoring) async fn open(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     cases: Vec<Result<Opening, Refused>>,
 ) -> Result<Vec<CaseResult>, Error> {
@@ -241,7 +241,7 @@ fn not_opened(refused: Refused) -> CaseResult {
     CaseResult { code: code.into(), case_id: None, created: false, violations, msg }
 }
 
-async fn run(pool: &PgPool, company_id: i64, openings: &[&Opening]) -> Result<Vec<Told>, Error> {
+async fn run(pool: &Connections, company_id: i64, openings: &[&Opening]) -> Result<Vec<Told>, Error> {
     let all = || openings.iter().map(|opening| &opening.fields);
     let ids: Vec<&str> = openings.iter().map(|opening| opening.request_id.as_str()).collect();
     let masks: Vec<i32> = all().map(|fields| fields.mask).collect();

@@ -2,13 +2,13 @@
 
 use std::{fmt::Write as _, sync::LazyLock};
 
+use crate::database::Connections;
 use compliance_api::{
     catalogue::Vocabulary,
     error::{Error, Reason},
     rules::Violations,
     v1::{CloseCaseRequest, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest, UpdateCaseResponse},
 };
-use sqlx::PgPool;
 
 use super::{
     CLOSED, OPEN, RESOLVED, dates,
@@ -72,7 +72,7 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// Changes the fields that are named.
 pub(in crate::monitoring) async fn update(
-    pool: &PgPool,
+    pool: &Connections,
     names: &Names,
     company_id: i64,
     request: UpdateCaseRequest,
@@ -104,7 +104,7 @@ struct Condition {
 
 /// Resolves, closes or reopens a case.
 pub(in crate::monitoring) async fn with_verb(
-    pool: &PgPool,
+    pool: &Connections,
     names: &Names,
     company_id: i64,
     verb: Verb,
@@ -151,7 +151,7 @@ pub(in crate::monitoring) async fn with_verb(
 }
 
 async fn run(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     case_id: i64,
     fields: &Fields,

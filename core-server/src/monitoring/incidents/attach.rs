@@ -5,12 +5,12 @@ use std::{
     sync::LazyLock,
 };
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     rules::{Violations, check},
     v1::{AttachIncidentsRequest, IncidentResult, IncidentType},
 };
-use sqlx::PgPool;
 
 use super::{Content, Parameters, content, done, in_order, not_done, wanted};
 use crate::monitoring::{
@@ -96,7 +96,7 @@ type Key = (i16, Option<i64>, Option<String>);
 
 /// Attaches incidents; one result each, in their order. `None` when the company has no such case.
 pub(in crate::monitoring) async fn attach(
-    pool: &PgPool,
+    pool: &Connections,
     names: &Names,
     company_id: i64,
     request: AttachIncidentsRequest,
@@ -167,7 +167,7 @@ impl Outcome {
     }
 }
 
-async fn run(pool: &PgPool, company_id: i64, case_id: i64, contents: &[&Content]) -> Result<Vec<Told>, Error> {
+async fn run(pool: &Connections, company_id: i64, case_id: i64, contents: &[&Content]) -> Result<Vec<Told>, Error> {
     let parameters = Parameters::of(contents.iter().copied());
     let types: Vec<Option<i32>> = contents.iter().map(|content| content.infraction.0).collect();
     let names: Vec<Option<i32>> = contents.iter().map(|content| content.infraction.1).collect();

@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
+use crate::database::Connections;
 use compliance_api::{
     error::Error,
     rules::check,
     v1::{DetachIncidentsRequest, IncidentKey, IncidentResult},
 };
-use sqlx::PgPool;
 
 use super::{Content, Parameters, done, in_order};
 use crate::monitoring::{
@@ -70,7 +70,7 @@ static DETACH: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// Detaches incidents; one result each, in their order.
 pub(in crate::monitoring) async fn detach(
-    pool: &PgPool,
+    pool: &Connections,
     company_id: i64,
     request: DetachIncidentsRequest,
 ) -> Result<Option<Vec<IncidentResult>>, Error> {

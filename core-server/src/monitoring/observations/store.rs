@@ -6,8 +6,8 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
+use crate::database::Connections;
 use compliance_api::error::Error;
-use sqlx::PgPool;
 use tokio::sync::Semaphore;
 
 use super::row::{AFFILIATE, COLUMNS, Row, TEXT_COUNT};
@@ -100,14 +100,14 @@ static SAVE: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// Saves chunks: a few at a time, so that reads find connections as well.
 pub(in crate::monitoring) struct Store {
-    pool: PgPool,
+    pool: Connections,
     writers: Arc<Semaphore>,
 }
 
 impl Store {
-    pub(in crate::monitoring) fn new(pool: &PgPool) -> Self {
+    pub(in crate::monitoring) fn new(pool: &Connections) -> Self {
         // The writers of one company take turns at its counts; more than a few would only hold connections.
-        let most = pool.options().get_max_connections() / 4;
+        let most = pool.most() / 4;
         Self { pool: pool.clone(), writers: Arc::new(Semaphore::new(most.clamp(1, 8) as usize)) }
     }
 

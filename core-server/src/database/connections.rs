@@ -1,0 +1,210 @@
+//! Connections that are lent for one statement at a time.
+//!
+//! A pool of sqlx asks the server for a sign of life whenever a connection comes back, which is a round trip for every
+//! statement. Here a connection whose statement came to its end is simply lent again; only one that was let go half
+//! way, because its caller went away, goes back to the pool, which sees to it.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures::{TryStreamExt as _, future::BoxFuture, stream::BoxStream};
+use sqlx::{
+    Describe, Either, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr,
+    pool::PoolConnection,
+    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::ACQUIRE_TIMEOUT;
+use crate::error::is_disconnected;
+
+/// How long a connection is lent again and again before the pool may look after it.
+const LIFETIME: Duration = Duration::from_mins(5);
+/// Connections of the pool that are left to whoever else uses it.
+const RESERVE: usize = 2;
+
+/// The connections of a pool. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct Connections(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    pool: PgPool,
+    /// One for each connection that may be lent at the same time.
+    permits: Arc<Semaphore>,
+    /// Connections that are not lent, the last used last.
+    idle: Mutex<Vec<Idle>>,
+}
+
+#[derive(Debug)]
+struct Idle {
+    connection: PoolConnection<Postgres>,
+    taken: Instant,
+}
+
+/// A connection that is lent. It is lent again only if the borrower says that it is [`done`](Self::done).
+pub(crate) struct Lease {
+    lender: Arc<Inner>,
+    /// `None` only while it is being dropped.
+    idle: Option<Idle>,
+    done: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Connections {
+    pub(crate) fn of(pool: &PgPool) -> Self {
+        let most = pool.options().get_max_connections() as usize;
+        let lent = if most > 2 * RESERVE { most - RESERVE } else { most };
+        let (pool, permits) = (pool.clone(), Arc::new(Semaphore::new(lent)));
+        Self(Arc::new(Inner { pool, permits, idle: Mutex::new(Vec::new()) }))
+    }
+
+    /// Connections that there may be.
+    pub(crate) fn most(&self) -> u32 {
+        self.0.pool.options().get_max_connections()
+    }
+
+    /// Borrows a connection; waits a bounded time for one to become free.
+    pub(crate) async fn lease(&self) -> Result<Lease, sqlx::Error> {
+        let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, Arc::clone(&self.0.permits).acquire_owned()).await;
+        let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
+        let idle = self.0.idle().pop();
+        let idle = match idle {
+            Some(idle) => idle,
+            None => Idle { connection: self.0.pool.acquire().await?, taken: Instant::now() },
+        };
+        Ok(Lease { lender: Arc::clone(&self.0), idle: Some(idle), done: false, _permit: permit })
+    }
+}
+
+impl Inner {
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lease {
+    /// Says how a statement ended. A connection that was lost takes those with it that were not in use: a server that
+    /// went away has closed them all.
+    pub(crate) fn done<T>(&mut self, result: &Result<T, sqlx::Error>) {
+        match result {
+            Err(error) if is_disconnected(error) => {
+                let lost = std::mem::take(&mut *self.lender.idle());
+                drop(lost);
+            }
+            _ => self.done = true,
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(idle) = self.idle.take()
+            && self.done
+            && idle.taken.elapsed() < LIFETIME
+            && !self.lender.pool.is_closed()
+        {
+            self.lender.idle().push(idle);
+        }
+    }
+}
+
+impl Deref for Lease {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        match &self.idle {
+            Some(idle) => &idle.connection,
+            None => unreachable!("a lease has its connection until it is dropped"),
+        }
+    }
+}
+
+impl DerefMut for Lease {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        match &mut self.idle {
+            Some(idle) => &mut idle.connection,
+            None => unreachable!("a lease has its connection until it is dropped"),
+        }
+    }
+}
+
+impl<'p> Executor<'p> for &'_ Connections {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
+    where
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let connections = self.clone();
+        Box::pin(async_stream::stream! {
+            let mut lease = match connections.lease().await {
+                Ok(lease) => lease,
+                Err(error) => {
+                    yield Err(error);
+                    return;
+                }
+            };
+            let mut rows = (*lease).fetch_many(query);
+            let end = loop {
+                match rows.try_next().await {
+                    Ok(Some(row)) => yield Ok(row),
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+            };
+            drop(rows);
+            lease.done(&end);
+            drop(lease);
+            if let Err(error) = end {
+                yield Err(error);
+            }
+        })
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
+    where
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let connections = self.clone();
+        Box::pin(async move {
+            let mut lease = connections.lease().await?;
+            let row = (*lease).fetch_optional(query).await;
+            lease.done(&row);
+            row
+        })
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: SqlStr,
+        parameters: &'e [PgTypeInfo],
+    ) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
+    where
+        'p: 'e,
+    {
+        let connections = self.clone();
+        Box::pin(async move {
+            let mut lease = connections.lease().await?;
+            let statement = (*lease).prepare_with(sql, parameters).await;
+            lease.done(&statement);
+            statement
+        })
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
+    where
+        'p: 'e,
+    {
+        let connections = self.clone();
+        Box::pin(async move {
+            let mut lease = connections.lease().await?;
+            let description = (*lease).describe(sql).await;
+            lease.done(&description);
+            description
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! Each partner operation, and how often it asks the database.
+
+use std::{collections::BTreeMap, sync::atomic::AtomicI64};
+
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest,
+    BatchGetComplianceCasesRequest, BatchGetComplianceUrlsRequest, BatchUpdateAffiliatesRequest,
+    CreateAffiliateRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
+    ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput, UrlSort,
+};
+use futures::future::{LocalBoxFuture, join_all};
+
+use crate::{
+    common::{Clients, Service, tests},
+    proxy::Proxy,
+};
+
+tests![every_operation_is_one_round_trip, gathered_reads_are_fewer_round_trips_than_reads];
+
+/// Something new at each call.
+fn next() -> i64 {
+    static NEXT: AtomicI64 = AtomicI64::new(1);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
+}
+
+fn input() -> AffiliateInput {
+    let next = next();
+    AffiliateInput {
+        client_affiliate_id: Some(format!("A-{next}")),
+        affiliate_name: Some(format!("Affiliate {next}")),
+        country: Some("DE".to_owned()),
+        ..AffiliateInput::default()
+    }
+}
+
+fn update(id: i64) -> AffiliateUpdate {
+    let affiliate = AffiliateInput { city: Some(format!("City {}", next())), ..AffiliateInput::default() };
+    AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
+}
+
+type Call = fn(Clients) -> LocalBoxFuture<'static, ()>;
+
+/// The operations of the partners, by name.
+fn operations() -> BTreeMap<&'static str, Call> {
+    let mut calls: BTreeMap<&'static str, Call> = BTreeMap::new();
+    macro_rules! operation {
+        ($client:ident . $method:ident ( $request:expr )) => {
+            calls.insert(stringify!($method), |mut clients| {
+                Box::pin(async move {
+                    clients.$client.$method($request).await.unwrap();
+                })
+            });
+        };
+    }
+    operation!(affiliates.get_affiliate(GetAffiliateRequest { id: 1 }));
+    operation!(affiliates.batch_get_affiliates(BatchGetAffiliatesRequest { ids: vec![1, 2] }));
+    operation!(affiliates.create_affiliate(CreateAffiliateRequest { affiliate: Some(input()) }));
+    operation!(
+        affiliates
+            .batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates: (0..50).map(|_| input()).collect() })
+    );
+    operation!(affiliates.update_affiliate(UpdateAffiliateRequest { update: Some(update(1)) }));
+    operation!(affiliates.batch_update_affiliates(BatchUpdateAffiliatesRequest {
+        anchor_id: Some(1),
+        affiliates: vec![update(1), update(2), update(3)],
+    }));
+    operation!(urls.add_compliance_urls(AddComplianceUrlsRequest {
+        urls: (0..50).map(|_| UrlInput { url: Some(format!("https://example.org/{}", next())) }).collect(),
+    }));
+    operation!(urls.list_compliance_urls(ListComplianceUrlsRequest::default()));
+    operation!(urls.list_compliance_urls(ListComplianceUrlsRequest {
+        sort_by: UrlSort::LastSeen.into(),
+        discovery_after: Some("2020-01-01".to_owned()),
+        incident_status_id: Some(1),
+        page: Some(2),
+        ..ListComplianceUrlsRequest::default()
+    }));
+    operation!(urls.get_compliance_url(GetComplianceUrlRequest { id: 1 }));
+    operation!(urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids: vec![1, 2] }));
+    operation!(cases.list_compliance_cases(ListComplianceCasesRequest::default()));
+    operation!(cases.get_compliance_case(GetComplianceCaseRequest { case_id: 1 }));
+    operation!(cases.batch_get_compliance_cases(BatchGetComplianceCasesRequest { ids: vec![1, 2] }));
+    calls
+}
+
+async fn service() -> (Proxy, Service) {
+    let (database, server) = Service::database().await;
+    let proxy = Proxy::start(server);
+    let service = Service::over(database.socket(proxy.folder()), 4).await;
+    let sql = "
+        insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
+            select 7, id, 'A' || id, 'Made ' || id from generate_series(1, 5) id;
+        insert into compliance_cases (company_id, id, affiliate_id) values (7, 1, 1);
+        insert into compliance_urls (company_id, id, url, url_hash)
+            values (7, 1, 'https://example.com/', sha256('https://example.com/'));
+        select setval('affiliates_id_seq', 100), setval('compliance_urls_id_seq', 100);";
+    sqlx::raw_sql(sql).execute(&service.pool).await.unwrap();
+    (proxy, service)
+}
+
+async fn every_operation_is_one_round_trip() {
+    let (proxy, service) = service().await;
+    for (name, call) in operations() {
+        // A statement is prepared at its first use, and the health of the database is asked for every second; of
+        // several calls, one has the wire to itself.
+        let mut fewest = usize::MAX;
+        for _ in 0..5 {
+            let before = proxy.round_trips();
+            call(service.company(7)).await;
+            fewest = fewest.min(proxy.round_trips() - before);
+        }
+        assert_eq!(fewest, 1, "{name}");
+    }
+}
+
+async fn gathered_reads_are_fewer_round_trips_than_reads() {
+    let (proxy, service) = service().await;
+    let before = proxy.round_trips();
+    let reads = (0..200).map(|_| {
+        let mut clients = service.company(7);
+        async move { clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap().into_inner() }
+    });
+    for read in join_all(reads).await {
+        assert_eq!(read.distributor_name(), "Made 1");
+    }
+    let round_trips = proxy.round_trips() - before;
+    assert!((1..100).contains(&round_trips), "{round_trips}");
+}
