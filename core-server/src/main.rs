@@ -1,6 +1,10 @@
 //! `core-server`: the gRPC service alone, for deployments whose REST gateway runs elsewhere.
 
-use std::{io::IsTerminal as _, sync::Arc};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use anyhow::Context as _;
 use clap::Parser;
@@ -38,12 +42,23 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
     let args = Args::parse();
+    match run(&args).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody may be left to read it.
+            let _ = writeln!(std::io::stderr(), "core-server: {}", describe(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: &Args) -> anyhow::Result<()> {
     log()?;
     let shutdown = shutdown_on_signal()?;
     // Until everything is ready, who connects is refused; a port that is taken is told once it is.
-    let started = shutdown.run_until_cancelled(start(&args)).await;
+    let started = shutdown.run_until_cancelled(Box::pin(start(args))).await;
     let Some((core, pool, listener)) = started.transpose()? else { return Ok(()) };
     tracing::info!(grpc = %listener.local_addr()?, "ready");
     core.serve(listener, shutdown).await?;
@@ -68,6 +83,14 @@ async fn start(args: &Args) -> anyhow::Result<(Core, sqlx::PgPool, TcpListener)>
         format!("cannot listen at {address} (choose another address with --grpc-addr or COMPLIANCE_GRPC_ADDR)")
     })?;
     Ok((core, pool, listener))
+}
+
+/// An error and its causes in one line. Many errors repeat their cause in their own words; it is not said twice.
+fn describe(error: &anyhow::Error) -> String {
+    error.chain().skip(1).fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
 }
 
 /// Logs to standard error: `COMPLIANCE_LOG` says what, `COMPLIANCE_LOG_FORMAT=json` how.
