@@ -1,5 +1,7 @@
 //! What was acknowledged lasts, and what was accepted is answered, whatever is killed while writers are at work.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use std::{
@@ -43,7 +45,7 @@ struct Answer {
 impl Connection {
     fn new(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         Ok(Self { stream: BufReader::new(stream) })
     }
 

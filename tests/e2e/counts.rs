@@ -32,7 +32,7 @@ async fn run(pool: &PgPool, statement: &str, company: i64, pick: i32) {
 
 /// Several writers at once, each with statements of its own choice.
 async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
-    let writers = (0..WRITERS).map(|seed| async move {
+    let all = (0..WRITERS).map(|seed| async move {
         let mut dice = Dice::new(seed);
         for _ in 0..STATEMENTS {
             let (company, pick) = (*dice.pick(companies), dice.below(1000) as i32);
@@ -43,7 +43,7 @@ async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
             }
         }
     });
-    join_all(writers).await;
+    join_all(all).await;
 }
 
 async fn urls() {

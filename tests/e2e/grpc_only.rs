@@ -13,6 +13,7 @@ use crate::harness::{Grpc, Service, new_company, reason_of, tests};
 
 tests![masks, absent_messages, unknown_enum_values, many_ids, details_of_errors];
 
+#[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }

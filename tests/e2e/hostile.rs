@@ -222,7 +222,7 @@ async fn broken_connections() {
         let _ = stream.write_all(&bytes).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
-        let read = tokio::time::timeout(Duration::from_secs(60), stream.read_to_end(&mut answer)).await;
+        let read = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await;
         assert!(read.is_ok(), "{:?} is never ended", start(&String::from_utf8_lossy(&bytes)));
         let answer = String::from_utf8_lossy(&answer);
         assert!(!answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 5"), "{answer}");

@@ -2,6 +2,7 @@
 //!
 //! `docs/testing.md` tells what is where, and how to add a case.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables are as long and as wide as what they list")]
 
 mod cases;
 mod concurrency;
@@ -14,6 +15,7 @@ mod isolation;
 mod model;
 mod outage;
 mod plans;
+mod rate_limit;
 mod real_input;
 mod sizes;
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         model::tests(),
         outage::tests(),
         plans::tests(),
+        rate_limit::tests(),
         real_input::tests(),
         sizes::tests(),
     ]);

@@ -90,7 +90,7 @@ async fn every_operation_says_so() {
         assert_eq!(rest.get("/affiliates/abc").await.status, 404);
     }
     let ready = async { while Answer::of(clients[0].request_to("GET", "/readyz")).await.status != 503 {} };
-    tokio::time::timeout(std::time::Duration::from_secs(60), ready).await.unwrap();
+    tokio::time::timeout(std::time::Duration::from_mins(1), ready).await.unwrap();
 }
 
 /// A client must not take the part that it got for the whole.

@@ -252,7 +252,7 @@ async fn absence() {
                 let name = format!("{}: white space {value:?}", field.0);
                 cases.extend(refused_everywhere(&name, field, &json!(value), false, &required));
             }
-            let mut without = self::body("city", &json!("X"));
+            let mut without = body("city", &json!("X"));
             without.as_object_mut().unwrap().remove(field.0);
             let batch = json!({"affiliates": [without]});
             let path = format!("affiliates.0.{}", field.0);

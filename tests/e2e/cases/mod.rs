@@ -7,12 +7,15 @@ mod affiliates;
 mod expect;
 mod fields;
 mod lists;
+mod order;
 mod over_grpc;
+mod parameters;
 mod paths;
 mod pattern;
 mod reads;
 pub(crate) mod records;
 mod run;
+mod updates;
 mod urls;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,8 +114,16 @@ impl Case {
 }
 
 pub(crate) fn tests() -> Vec<crate::harness::Test> {
-    [affiliates::tests(), fields::tests(), urls::tests(), lists::tests(), reads::tests(), paths::tests()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let tables = [
+        affiliates::tests(),
+        updates::tests(),
+        order::tests(),
+        fields::tests(),
+        urls::tests(),
+        lists::tests(),
+        parameters::tests(),
+        reads::tests(),
+        paths::tests(),
+    ];
+    tables.into_iter().flatten().collect()
 }

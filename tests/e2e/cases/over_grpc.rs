@@ -125,8 +125,8 @@ fn urls_query(query: &str) -> ListComplianceUrlsRequest {
     let mut request = ListComplianceUrlsRequest::default();
     for (name, value) in parameters(query) {
         match name {
-            "incident_status_id" => request.incident_status_id = number(value),
-            "distributor_id" => request.distributor_id = number(value),
+            "incident_status_id" => request.incident_status_id = Some(number(value)),
+            "distributor_id" => request.distributor_id = Some(number(value)),
             "disabled" => request.disabled = Some(value == "yes"),
             "discovery_after" => request.discovery_after = Some(value.to_owned()),
             "discovery_before" => request.discovery_before = Some(value.to_owned()),
@@ -140,8 +140,8 @@ fn urls_query(query: &str) -> ListComplianceUrlsRequest {
                 });
             }
             "sort_dir" => request.set_sort_dir(direction(value)),
-            "per_page" => request.per_page = number(value),
-            "page" => request.page = number(value),
+            "per_page" => request.per_page = Some(number(value)),
+            "page" => request.page = Some(number(value)),
             _ => panic!("gRPC has no parameter {name}"),
         }
     }
@@ -152,8 +152,8 @@ fn cases_query(query: &str) -> ListComplianceCasesRequest {
     let mut request = ListComplianceCasesRequest::default();
     for (name, value) in parameters(query) {
         match name {
-            "case_status_id" => request.case_status_id = number(value),
-            "distributor_id" => request.distributor_id = number(value),
+            "case_status_id" => request.case_status_id = Some(number(value)),
+            "distributor_id" => request.distributor_id = Some(number(value)),
             "created_after" => request.created_after = Some(value.to_owned()),
             "created_before" => request.created_before = Some(value.to_owned()),
             "sort_by" => {
@@ -164,8 +164,8 @@ fn cases_query(query: &str) -> ListComplianceCasesRequest {
                 });
             }
             "sort_dir" => request.set_sort_dir(direction(value)),
-            "per_page" => request.per_page = number(value),
-            "page" => request.page = number(value),
+            "per_page" => request.per_page = Some(number(value)),
+            "page" => request.page = Some(number(value)),
             _ => panic!("gRPC has no parameter {name}"),
         }
     }
@@ -176,8 +176,8 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap())
 }
 
-fn number(text: &str) -> Option<i64> {
-    Some(text.parse().unwrap_or_else(|_| panic!("gRPC cannot say the number {text}")))
+fn number(text: &str) -> i64 {
+    text.parse().unwrap_or_else(|_| panic!("gRPC cannot say the number {text}"))
 }
 
 fn direction(text: &str) -> SortDirection {

@@ -1,5 +1,7 @@
 //! Affiliates as they are documented: fields, limits, and the form in which they are read.
 
+use std::fmt::Write as _;
+
 use super::expect::text;
 
 /// What the text of a field must be the written form of.
@@ -123,7 +125,7 @@ pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     let mut record = format!(r#"{{"id":{id},"client_id":<company>"#);
     for field in FIELDS {
         let value = values.iter().find(|(name, _)| *name == field.0).map_or("null", |(_, value)| value);
-        record.push_str(&format!(r#","{}":{value}"#, field.read_name()));
+        let _ = write!(record, r#","{}":{value}"#, field.read_name());
     }
     record.push('}');
     record

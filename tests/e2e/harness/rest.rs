@@ -6,7 +6,7 @@ use reqwest::{Client, Method, RequestBuilder, header::HeaderMap, redirect::Polic
 use serde_json::Value;
 
 /// No answer takes longer, on however busy a machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A client with a token, or without one.
 #[derive(Clone)]
@@ -28,11 +28,6 @@ impl Rest {
     pub(crate) fn new(address: SocketAddr, token: Option<String>) -> Self {
         let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(PATIENCE).build().unwrap();
         Self { base: format!("http://{address}"), client, token }
-    }
-
-    /// The same client with another token.
-    pub(crate) fn with_token(&self, token: Option<String>) -> Self {
-        Self { token, ..self.clone() }
     }
 
     /// A request to a path under `/api`, to be added to and sent by the caller.

@@ -1,5 +1,7 @@
 //! Two companies: one that has something of everything, and one that has nothing.
 
+use std::fmt::Write as _;
+
 use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest};
 use sqlx::{PgPool, Row as _};
 
@@ -100,7 +102,7 @@ impl Ground {
             let rows =
                 sqlx::query(sqlx::AssertSqlSafe(statement)).bind(self.owner).fetch_all(&self.pool).await.unwrap();
             for row in rows {
-                everything.push_str(&format!("{table} {}\n", row.get::<&str, _>(0)));
+                let _ = writeln!(everything, "{table} {}", row.get::<&str, _>(0));
             }
         }
         everything

@@ -38,6 +38,7 @@ const SAVED: i32 = 1020;
 const NOT_SAVED: i32 = 1021;
 const NOT_FOUND: i32 = 1025;
 
+#[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }

@@ -1,8 +1,7 @@
 //! A made world: companies with affiliates, URLs and cases; in the database, and as the records that are read.
 //!
 //! What a query looks at is made so that it collides: few days, fewer times of day and those at the edges of a day,
-//! many nulls, IDs with gaps over many buckets. And nothing is written once only: records are inserted as something
-//! else and changed, and others are inserted and deleted, so that counts that only ever grow would be wrong.
+//! many nulls, IDs with gaps over many buckets.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -14,6 +13,7 @@ use super::{
         self, CASE_STATUS, COUNTRY, INCIDENT_STATUS, INCIDENT_TYPE, INFRACTION_NAME, INFRACTION_TYPE, NOTICE_STATUS,
         RISK_LEVEL, SUB_STATUS, TRANSCRIPTION_STATUS,
     },
+    write,
 };
 use crate::{cases::records, harness::new_company};
 
@@ -98,10 +98,10 @@ impl Company {
             company.affiliates.push(id);
         }
         let (case_rows, case_records) = random_cases(dice, &company, cases);
-        write(dice, pool, "compliance_cases", number, &case_rows).await;
+        write::write(dice, pool, "compliance_cases", number, &case_rows).await;
         company.cases = case_records;
         let (url_rows, url_records) = random_urls(dice, &company, urls);
-        write(dice, pool, "compliance_urls", number, &url_rows).await;
+        write::write(dice, pool, "compliance_urls", number, &url_rows).await;
         company.urls = url_records;
         company.add_infractions(dice, pool).await;
         company.add_incidents(dice, pool).await;
@@ -115,7 +115,7 @@ impl Company {
                 continue;
             }
             let mut told = Vec::new();
-            for kind in 0..1 + dice.below(3) {
+            for kind in 0..=dice.below(3) {
                 // Of one URL no two have the same type and name.
                 let kind = (kind > 0).then_some(kind);
                 let (name, date) = (dice.unless(2, |dice| 1 + dice.below(21)), random_moment(dice));
@@ -274,67 +274,4 @@ fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>
         records.push(Case { id, affiliate, status, created, json });
     }
     (rows, records)
-}
-
-/// Writes rows in several statements: some as they are, some as something else that is changed afterwards; and others
-/// that are deleted again.
-async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: i64, rows: &[Value]) {
-    let changing = [
-        "incident_status_id",
-        "case_status_id",
-        "disabled",
-        "discovery_date",
-        "created_date",
-        "last_review_date",
-        "last_seen",
-    ];
-    for chunk in rows.chunks(200) {
-        let mut first: Vec<Value> = chunk.to_vec();
-        for row in &mut first {
-            if dice.once_in(3) {
-                let other = dice.pick(rows).clone();
-                for column in changing.iter().filter(|column| other.get(**column).is_some()) {
-                    row[*column] = other[*column].clone();
-                }
-            }
-        }
-        // Beyond all that stay, and far before them.
-        let mut gone: Vec<Value> = chunk.iter().step_by(7).cloned().collect();
-        for row in &mut gone {
-            let id = row["id"].as_i64().unwrap();
-            let other = if dice.once_in(2) { id + 5_000_000 } else { id - company * 10_000_000 };
-            row["id"] = json!(other);
-            if row.get("url_hash").is_some() {
-                row["url_hash"] = json!(format!("\\xff{other:016x}"));
-            }
-        }
-        insert(pool, table, &first).await;
-        insert(pool, table, &gone).await;
-        update(pool, table, chunk, &changing).await;
-        let ids: Vec<i64> = gone.iter().map(|row| row["id"].as_i64().unwrap()).collect();
-        let statement = format!("delete from {table} where company_id = $1 and id = any($2)");
-        sqlx::query(sqlx::AssertSqlSafe(statement)).bind(company).bind(ids).execute(pool).await.unwrap();
-    }
-}
-
-async fn insert(pool: &PgPool, table: &str, rows: &[Value]) {
-    let columns: Vec<&str> = rows[0].as_object().unwrap().keys().map(String::as_str).collect();
-    let columns = columns.join(", ");
-    let statement =
-        format!("insert into {table} ({columns}) select {columns} from jsonb_populate_recordset(null::{table}, $1)");
-    sqlx::query(sqlx::AssertSqlSafe(statement)).bind(json!(rows)).execute(pool).await.unwrap();
-}
-
-async fn update(pool: &PgPool, table: &str, rows: &[Value], changing: &[&str]) {
-    let set: Vec<String> = changing
-        .iter()
-        .filter(|column| rows[0].get(**column).is_some())
-        .map(|column| format!("{column} = n.{column}"))
-        .collect();
-    let statement = format!(
-        "update {table} t set {} from jsonb_populate_recordset(null::{table}, $1) n
-        where t.company_id = n.company_id and t.id = n.id",
-        set.join(", ")
-    );
-    sqlx::query(sqlx::AssertSqlSafe(statement)).bind(json!(rows)).execute(pool).await.unwrap();
 }

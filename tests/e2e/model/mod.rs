@@ -4,6 +4,7 @@ mod data;
 mod dice;
 mod names;
 mod query;
+mod write;
 
 use futures::StreamExt as _;
 

@@ -1,0 +1,69 @@
+//! What comes first of several things that are wrong, and bodies that are no JSON.
+
+use super::{
+    Case,
+    expect::{affiliate_unknown, invalid_one},
+    run_table,
+};
+use crate::harness::tests;
+
+tests![order_of_checks, bodies];
+
+/// 422 before 404 before 409. What comes before those is in `access.rs`.
+async fn order_of_checks() {
+    let bad = r#"{"id":9007199254740991,"affiliate_name":"N","email_one":"x"}"#;
+    let fault = || invalid_one("email_one", "The email one field must be a valid email address.");
+    run_table(vec![
+        Case::new("a fault comes before an unknown affiliate").put("/affiliates/9007199254740991", bad, fault()),
+        Case::new("a fault comes before a path that is no ID")
+            .put("/affiliates/abc", r#"{"id":5,"email_one":"x"}"#, fault())
+            .only_rest(),
+        Case::new("a missing body ID comes before a path that is no ID")
+            .put("/affiliates/abc", r#"{"city":"X"}"#, invalid_one("id", "The id field is required."))
+            .only_rest(),
+        Case::new("a path that is no ID, and a good body")
+            .put("/affiliates/abc", r#"{"id":5}"#, affiliate_unknown("abc"))
+            .only_rest(),
+        Case::new("a fault comes before an unknown affiliate, in a batch").given_affiliate("C", "N").put(
+            "/affiliates/9007199254740991",
+            r#"{"affiliates":[{"id":<1>,"email_one":"x"}]}"#,
+            invalid_one("affiliates.0.email_one", "The affiliates.0.email_one field must be a valid email address."),
+        ),
+        Case::new("a fault comes before a name that exists").given_affiliate("C", "N").post(
+            "/affiliates",
+            r#"{"client_affiliate_id":"D","affiliate_name":"N","email_one":"x"}"#,
+            fault(),
+        ),
+        Case::new("an unknown affiliate comes before a taken name").given_affiliate("C", "N").put(
+            "/affiliates/9007199254740991",
+            r#"{"id":9007199254740991,"affiliate_name":"N"}"#,
+            affiliate_unknown("9007199254740991"),
+        ),
+    ])
+    .await;
+}
+
+/// Bodies that are no JSON, or no object.
+async fn bodies() {
+    let mut cases = Vec::new();
+    for (body, message) in [
+        ("", "The body must be valid JSON."),
+        ("{", "The body must be valid JSON."),
+        ("{} {}", "The body must be valid JSON."),
+        ("{'a':1}", "The body must be valid JSON."),
+        (r#"{"a":1,}"#, "The body must be valid JSON."),
+        ("affiliate_name=N", "The body must be valid JSON."),
+        ("[]", "The body must be a JSON object."),
+        (r#"[{"client_affiliate_id":"C","affiliate_name":"N"}]"#, "The body must be a JSON object."),
+        ("null", "The body must be a JSON object."),
+        ("5", "The body must be a JSON object."),
+        (r#""x""#, "The body must be a JSON object."),
+        ("true", "The body must be a JSON object."),
+    ] {
+        for (method, path) in [("POST", "/affiliates"), ("PUT", "/affiliates/<1>"), ("POST", "/urls")] {
+            let case = Case::new(format!("{method} {path} with {body}")).given_affiliate("C", "N");
+            cases.push(case.call(method, path, Some(body.to_owned()), invalid_one("body", message)).only_rest());
+        }
+    }
+    run_table(cases).await;
+}

@@ -1,0 +1,93 @@
+//! Parameters of `GET /urls` and `GET /cases` that are wrong.
+
+use super::{
+    Case,
+    expect::{Expect, invalid, invalid_one},
+    run_table,
+};
+use crate::harness::tests;
+
+tests![wrong_parameters];
+
+async fn wrong_parameters() {
+    let per_page = "The per page field must be between 1 and 200.";
+    let mut cases = Vec::new();
+    let mut add = |path: &str, query: &str, expected: Expect, only_rest: bool| {
+        let case = Case::new(format!("{path}?{query}")).get(&format!("{path}?{query}"), expected);
+        cases.push(if only_rest { case.only_rest() } else { case });
+    };
+    let integers = |path| match path {
+        "/urls" => ["incident_status_id", "distributor_id", "page"],
+        _ => ["case_status_id", "distributor_id", "page"],
+    };
+    for (path, dates, sorts) in [
+        ("/urls", ["discovery_after", "discovery_before"], ["created_dt", "url", "ID", "discovery_date"]),
+        ("/cases", ["created_after", "created_before"], ["discovery_dt", "case_id", "ID", "created_date"]),
+    ] {
+        for value in ["0", "-1", "201", "9007199254740992", "-9223372036854775808"] {
+            add(path, &format!("per_page={value}"), invalid_one("per_page", per_page), false);
+        }
+        add(path, "per_page=99999999999999999999", invalid_one("per_page", per_page), true);
+        for name in integers(path) {
+            let label = name.replace('_', " ");
+            let between = format!("The {label} field must be between 1 and 9007199254740991.");
+            for value in ["0", "-1", "9007199254740992", "9223372036854775807"] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &between), false);
+            }
+            add(path, &format!("{name}=99999999999999999999"), invalid_one(name, &between), true);
+        }
+        for name in integers(path).into_iter().chain(["per_page"]) {
+            let message = format!("The {} field must be an integer.", name.replace('_', " "));
+            for value in ["abc", "5.0", "5e0", "0x5", "%2B5", "%205", "5%20", "%00", "%FF", "true", "%D9%A5"] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &message), true);
+            }
+        }
+        for name in dates {
+            let message = format!("The {} field must match the format YYYY-MM-DD.", name.replace('_', " "));
+            for value in [
+                "2024-02-30",
+                "2023-02-29",
+                "02/29/2024",
+                "2024-2-9",
+                "yesterday",
+                "2024-02-29T00:00:00",
+                "20240229",
+                "0000-01-01",
+            ] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &message), false);
+            }
+        }
+        for value in sorts {
+            add(path, &format!("sort_by={value}"), invalid_one("sort_by", "The selected sort by is invalid."), true);
+        }
+        for value in ["up", "ASC", "Desc"] {
+            add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", "The selected sort dir is invalid."), true);
+        }
+    }
+    for value in ["maybe", "Yes", "true", "1"] {
+        add("/urls", &format!("disabled={value}"), invalid_one("disabled", "The selected disabled is invalid."), true);
+    }
+    add(
+        "/urls",
+        "page=0&per_page=201&discovery_before=x&distributor_id=0",
+        invalid(&[
+            ("distributor_id", "The distributor id field must be between 1 and 9007199254740991."),
+            ("discovery_before", "The discovery before field must match the format YYYY-MM-DD."),
+            ("per_page", per_page),
+            ("page", "The page field must be between 1 and 9007199254740991."),
+        ]),
+        false,
+    );
+    add(
+        "/cases",
+        "page=x&per_page=0&created_after=x&sort_dir=x",
+        invalid(&[
+            ("created_after", "The created after field must match the format YYYY-MM-DD."),
+            ("sort_dir", "The selected sort dir is invalid."),
+            ("per_page", per_page),
+            ("page", "The page field must be an integer."),
+        ]),
+        true,
+    );
+    run_table(cases).await;
+}

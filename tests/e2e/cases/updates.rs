@@ -1,0 +1,223 @@
+//! Affiliates that are changed, one or many.
+
+use serde_json::json;
+
+use super::{
+    Case,
+    affiliates::{list, named, record},
+    expect::{
+        affiliate_unknown, bad_country_update, batch_updated, created_one, invalid, invalid_one, mixed, name_taken,
+        taken_item, unknown_item, updated_item, updated_one,
+    },
+    records::affiliate,
+    run_table,
+};
+use crate::harness::tests;
+
+tests![update, batch_update];
+
+async fn update() {
+    run_table(vec![
+        Case::new("only what is sent changes")
+            .post(
+                "/affiliates",
+                json!({"client_affiliate_id": "C", "affiliate_name": "N", "city": "Bonn", "zip": "1"}),
+                created_one("C"),
+            )
+            .put("/affiliates/<1>", r#"{"id":<1>,"zip":"2","state":"NRW"}"#, updated_one("<1>"))
+            .get(
+                "/affiliates/<1>",
+                record(&affiliate(
+                    "<1>",
+                    &[
+                        ("client_affiliate_id", r#""C""#.to_owned()),
+                        ("affiliate_name", r#""N""#.to_owned()),
+                        ("city", r#""Bonn""#.to_owned()),
+                        ("zip", r#""2""#.to_owned()),
+                        ("state", r#""NRW""#.to_owned()),
+                    ],
+                )),
+            ),
+        Case::new("only the ID changes nothing")
+            .given_affiliate("C", "N")
+            .put("/affiliates/<1>", r#"{"id":<1>}"#, updated_one("<1>"))
+            .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
+        Case::new("unknown keys and read names change nothing")
+            .given_affiliate("C", "N")
+            .put("/affiliates/<1>", r#"{"id":<1>,"distributor_name":"X","client_id":5,"x":[1]}"#, updated_one("<1>"))
+            .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
+        Case::new("a new name is free")
+            .given_affiliate("C", "N")
+            .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"M","client_affiliate_id":"D"}"#, updated_one("<1>"))
+            .get("/affiliates/<1>", record(&named("<1>", "D", "M"))),
+        Case::new("an affiliate's own name is its own").given_affiliate("C", "N").put(
+            "/affiliates/<1>",
+            r#"{"id":<1>,"affiliate_name":"N"}"#,
+            updated_one("<1>"),
+        ),
+        Case::new("another's name is taken")
+            .given_affiliate("C", "N")
+            .given_affiliate("D", "M")
+            .put("/affiliates/<2>", r#"{"id":<2>,"affiliate_name":"N","city":"X"}"#, name_taken())
+            .get("/affiliates/<2>", record(&named("<2>", "D", "M"))),
+        Case::new("the old name is free again")
+            .given_affiliate("C", "N")
+            .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"M"}"#, updated_one("<1>"))
+            .given_affiliate("D", "N"),
+        Case::new("an unknown country is a fault of a single update")
+            .given_affiliate("C", "N")
+            .put(
+                "/affiliates/<1>",
+                r#"{"id":<1>,"country":"zz","city":"X"}"#,
+                invalid_one("country", "The selected country is invalid."),
+            )
+            .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
+        Case::new("an unknown affiliate").put(
+            "/affiliates/9007199254740991",
+            r#"{"id":9007199254740991,"city":"X"}"#,
+            affiliate_unknown("9007199254740991"),
+        ),
+        Case::new("an unknown affiliate, and nothing to change").put(
+            "/affiliates/9007199254740991",
+            r#"{"id":9007199254740991}"#,
+            affiliate_unknown("9007199254740991"),
+        ),
+        Case::new("the ID is required").given_affiliate("C", "N").put(
+            "/affiliates/<1>",
+            r#"{"city":"X"}"#,
+            invalid_one("id", "The id field is required."),
+        ),
+        Case::new("null is no ID").given_affiliate("C", "N").put(
+            "/affiliates/<1>",
+            r#"{"id":null,"city":"X"}"#,
+            invalid_one("id", "The id field is required."),
+        ),
+        Case::new("the ID is the URL's")
+            .given_affiliate("C", "N")
+            .given_affiliate("D", "M")
+            .put(
+                "/affiliates/<1>",
+                r#"{"id":<2>,"city":"X"}"#,
+                invalid_one("id", "The id field must match the ID in the URL."),
+            )
+            .only_rest()
+            .get("/affiliates/<2>", record(&named("<2>", "D", "M"))),
+        integer_written_otherwise("<1>.0"),
+        integer_written_otherwise("<1>e0"),
+        integer_written_otherwise(r#""<1>""#),
+        integer_written_otherwise("true"),
+        integer_written_otherwise("[<1>]"),
+        integer_written_otherwise("99999999999999999999999"),
+        Case::new("faults of the ID and of the fields are told together")
+            .given_affiliate("C", "N")
+            .put(
+                "/affiliates/<1>",
+                r#"{"affiliate_name":null,"city":5}"#,
+                invalid(&[
+                    ("id", "The id field is required."),
+                    ("affiliate_name", "The affiliate name field is required."),
+                    ("city", "The city field must be a string."),
+                ]),
+            )
+            .only_rest(),
+    ])
+    .await;
+}
+
+fn integer_written_otherwise(id: &str) -> Case {
+    Case::new(format!("an ID written as {id}"))
+        .given_affiliate("C", "N")
+        .put(
+            "/affiliates/<1>",
+            format!(r#"{{"id":{id},"city":"X"}}"#),
+            invalid_one("id", "The id field must be an integer."),
+        )
+        .only_rest()
+}
+
+async fn batch_update() {
+    let two = |name: &str| Case::new(name).given_affiliate("C", "N").given_affiliate("D", "M");
+    run_table(vec![
+        two("every item succeeds, in the order sent")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<2>,"city":"X"},{"id":<1>,"city":"Y"}]}"#, batch_updated(&[updated_item("<2>"), updated_item("<1>")]))
+            .get("/affiliates", list(&[
+                affiliate("<1>", &[("client_affiliate_id", r#""C""#.into()), ("affiliate_name", r#""N""#.into()), ("city", r#""Y""#.into())]),
+                affiliate("<2>", &[("client_affiliate_id", r#""D""#.into()), ("affiliate_name", r#""M""#.into()), ("city", r#""X""#.into())]),
+            ])),
+        two("the ID in the URL need not be among the items").put("/affiliates/<1>", r#"{"affiliates":[{"id":<2>,"city":"X"}]}"#, batch_updated(&[updated_item("<2>")])),
+        two("successes, unknown, taken and bad countries, in order")
+            .put(
+                "/affiliates/<1>",
+                r#"{"affiliates":[{"id":9007199254740991,"city":"X"},{"id":<1>,"affiliate_name":"M"},{"id":<2>,"country":"ZZ","city":"X"},{"id":<2>,"zip":"7"}]}"#,
+                mixed(&[unknown_item("9007199254740991"), taken_item("<1>"), bad_country_update("<2>", "ZZ"), updated_item("<2>")]),
+            )
+            .get("/affiliates", list(&[
+                named("<1>", "C", "N"),
+                affiliate("<2>", &[("client_affiliate_id", r#""D""#.into()), ("affiliate_name", r#""M""#.into()), ("zip", r#""7""#.into())]),
+            ])),
+        two("a batch in which every item fails is 207").put(
+            "/affiliates/<1>",
+            r#"{"affiliates":[{"id":9007199254740990},{"id":<1>,"affiliate_name":"M"}]}"#,
+            mixed(&[unknown_item("9007199254740990"), taken_item("<1>")]),
+        ),
+        two("IDs that no record can have are unknown").put(
+            "/affiliates/<1>",
+            r#"{"affiliates":[{"id":0},{"id":-5,"city":"X"},{"id":9223372036854775807,"affiliate_name":"X"},{"id":<1>}]}"#,
+            mixed(&[unknown_item("0"), unknown_item("-5"), unknown_item("9223372036854775807"), updated_item("<1>")]),
+        ),
+        two("an unknown ID in the URL changes nothing")
+            .put("/affiliates/9007199254740991", r#"{"affiliates":[{"id":<1>,"city":"X"}]}"#, affiliate_unknown("9007199254740991"))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "M")])),
+        two("an unknown ID in the URL, of a batch that would be waves")
+            .put("/affiliates/9007199254740991", r#"{"affiliates":[{"id":<1>,"affiliate_name":"X"},{"id":<1>,"affiliate_name":"Y"}]}"#, affiliate_unknown("9007199254740991"))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "M")])),
+        two("the same ID twice is changed twice, in order")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"city":"X","zip":"1"},{"id":<2>,"city":"Z"},{"id":<1>,"city":"Y"}]}"#,
+                batch_updated(&[updated_item("<1>"), updated_item("<2>"), updated_item("<1>")]))
+            .get("/affiliates/<1>", record(&affiliate("<1>", &[
+                ("client_affiliate_id", r#""C""#.into()), ("affiliate_name", r#""N""#.into()), ("city", r#""Y""#.into()), ("zip", r#""1""#.into()),
+            ]))),
+        two("a rename chain: each takes the name that the one before gave up")
+            .given_affiliate("E", "O")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"P"},{"id":<2>,"affiliate_name":"N"},{"id":<3>,"affiliate_name":"M"}]}"#,
+                batch_updated(&[updated_item("<1>"), updated_item("<2>"), updated_item("<3>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "P"), named("<2>", "D", "N"), named("<3>", "E", "M")])),
+        two("a name that is given up only later is taken still")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"M"},{"id":<2>,"affiliate_name":"X"}]}"#, mixed(&[taken_item("<1>"), updated_item("<2>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "X")])),
+        two("a swap by way of a third name")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"tmp"},{"id":<2>,"affiliate_name":"N"},{"id":<1>,"affiliate_name":"M"}]}"#,
+                batch_updated(&[updated_item("<1>"), updated_item("<2>"), updated_item("<1>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "M"), named("<2>", "D", "N")])),
+        two("a direct swap: neither name is free when it is asked for")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"M"},{"id":<2>,"affiliate_name":"N"}]}"#, mixed(&[taken_item("<1>"), taken_item("<2>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "M")])),
+        two("of two that want one name the first gets it")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<2>,"affiliate_name":"X"},{"id":<1>,"affiliate_name":"X"}]}"#, mixed(&[updated_item("<2>"), taken_item("<1>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "X")])),
+        two("renamed to and fro")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"X"},{"id":<1>,"affiliate_name":"N"},{"id":<2>,"affiliate_name":"X"}]}"#,
+                batch_updated(&[updated_item("<1>"), updated_item("<1>"), updated_item("<2>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "X")])),
+        two("a name freed by an item that fails is not free")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"X","country":"ZZ"},{"id":<2>,"affiliate_name":"N"}]}"#,
+                mixed(&[bad_country_update("<1>", "ZZ"), taken_item("<2>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "M")])),
+        two("a name wanted by an item that fails is free")
+            .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"X","country":"ZZ"},{"id":<2>,"affiliate_name":"X"}]}"#,
+                mixed(&[bad_country_update("<1>", "ZZ"), updated_item("<2>")]))
+            .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "X")])),
+        two("an empty array is missing").put("/affiliates/<1>", r#"{"affiliates":[]}"#, invalid_one("affiliates", "The affiliates field is required.")),
+        two("the ID of an item is required").put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"city":"X"},{"city":"X"}]}"#, invalid_one("affiliates.1.id", "The affiliates.1.id field is required."))
+            .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
+        two("the ID of an item is an integer").put("/affiliates/<1>", r#"{"affiliates":[{"id":"<1>"},{"id":<1>.0}]}"#, invalid(&[
+            ("affiliates.0.id", "The affiliates.0.id field must be an integer."),
+            ("affiliates.1.id", "The affiliates.1.id field must be an integer."),
+        ])).only_rest(),
+        two("an element is an object").put("/affiliates/<1>", r#"{"affiliates":[<1>]}"#, invalid_one("affiliates.0", "The affiliates.0 field must be an object.")).only_rest(),
+        two("the key affiliates selects the batch, whatever else is there").put(
+            "/affiliates/<1>", r#"{"id":<2>,"city":"Q","affiliates":[{"id":<2>,"zip":"1"}]}"#, batch_updated(&[updated_item("<2>")]))
+            .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
+    ])
+    .await;
+}
