@@ -1,8 +1,9 @@
 //! Made programmes, imports and exports, by the command itself on real databases.
+#![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 mod common;
 
-use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitStatus};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf, process::ExitStatus};
 
 use common::{DataDir, Service, compliance, output, token};
 use nix::sys::signal::Signal;
@@ -128,10 +129,10 @@ fn what_is_made_fits_together() {
     assert_eq!(made["incidents"], json!(count(&cases, "incidents")));
     let mut of_case: BTreeMap<i64, Vec<&Value>> = BTreeMap::new();
     for url in &urls {
-        let date = |name: &str| url[name].as_str();
-        let discovered = date("discovery_date").unwrap();
+        let moment = |name: &str| url[name].as_str();
+        let discovered = moment("discovery_date").unwrap();
         for later in ["last_review_date", "last_crawl_date", "last_seen"] {
-            assert!(date(later).is_none_or(|later| (discovered..="2026-11-19 23:59:59").contains(&later)), "{url}");
+            assert!(moment(later).is_none_or(|later| (discovered..="2026-11-19 23:59:59").contains(&later)), "{url}");
         }
         let added = json!([{"url": url["url"]}]);
         if let Some(case) = url["case_id"].as_i64() {
@@ -168,12 +169,12 @@ fn table(rows: usize) -> String {
         let mut city = "Ulm".to_owned();
         match (row % 100 == 0).then_some(row / 100 % 4) {
             Some(0) => name.clear(),
-            Some(1) => email = "nobody".to_owned(),
+            Some(1) => email.truncate(3),
             Some(2) => country = "QQ",
             Some(_) => city = "x".repeat(65),
             None => {}
         }
-        table.push_str(&format!("{city},\"{name}\",A-{row},{email},{country},01/31/2024,{row}\n"));
+        writeln!(table, "{city},\"{name}\",A-{row},{email},{country},01/31/2024,{row}").unwrap();
     }
     table
 }
@@ -195,7 +196,7 @@ fn one_bad_row_in_a_hundred_is_named_and_the_rest_is_imported() {
     let rows: Vec<u64> = faults.iter().map(|fault| fault["row"].as_u64().unwrap()).collect();
     assert_eq!(rows, (1..=25).map(|place| place * 100).collect::<Vec<_>>());
     let expected = json!({
-        "row": 100, "line": 101, "field": "email_one", "value": "nobody",
+        "row": 100, "line": 101, "field": "email_one", "value": "a10",
         "reason": "The email one field must be a valid email address."
     });
     assert_eq!(faults[0], expected);
@@ -256,15 +257,19 @@ fn files_are_taken_as_spreadsheets_save_them_or_refused_clearly() {
     let (code, _, log) = dry(&unknown, &[]);
     assert!(code == Some(1) && log.contains("\"shoe size\"") && log.contains("--map \"shoe size=\""), "{log}");
     assert_eq!(dry(&unknown, &["--map", "shoe size="]).1, json!(1));
-    let ragged = file(&data, "ragged.csv", b"client_affiliate_id,affiliate_name\n1,A\n2\n3,C,x\n4,A\n\"5\nx\",E\n");
-    assert_eq!((dry(&ragged, &[]).0, dry(&ragged, &[]).1), (Some(2), json!(2)));
-    let reasons: Vec<String> = report(&format!("{ragged}.report.ndjson"))
-        .iter()
-        .map(|fault| format!("{} {}", fault["line"], fault["reason"].as_str().unwrap()))
-        .collect();
-    assert!(reasons[0].starts_with("3 The row has 1 columns"), "{reasons:?}");
-    assert!(reasons[1].starts_with("4 The row has 3 columns"), "{reasons:?}");
-    assert_eq!(reasons[2..], ["5 Row 1 has the same name."]);
+    for end in ["\n", "\r\n"] {
+        let ragged = "client_affiliate_id,affiliate_name\n1,A\n2\n3,C,x\n4,A\n\"5\nx\",E\n7,A\n".replace('\n', end);
+        let ragged = file(&data, "ragged.csv", ragged.as_bytes());
+        let (code, created, _) = dry(&ragged, &[]);
+        assert_eq!((code, created), (Some(2), json!(2)));
+        let reasons: Vec<String> = report(&format!("{ragged}.report.ndjson"))
+            .iter()
+            .map(|fault| format!("{} {}", fault["line"], fault["reason"].as_str().unwrap()))
+            .collect();
+        assert!(reasons[0].starts_with("3 The row has 1 columns"), "{reasons:?}");
+        assert!(reasons[1].starts_with("4 The row has 3 columns"), "{reasons:?}");
+        assert_eq!(reasons[2..], ["5 Row 1 has the same name.", "8 Row 1 has the same name."]);
+    }
     let lines = concat!(
         "{\"client_distributor_id\": \"1\", \"distributor_name\": \"A\", \"country\": 840, \"id\": 3}\n\n",
         "{\"client_affiliate_id\": 2, \"affiliate_name\": \"B\", \"town\": \"x\"}\nno\n"

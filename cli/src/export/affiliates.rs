@@ -33,7 +33,7 @@ pub(super) async fn export(service: &Service, mut output: Output, progress: &Pro
     Ok(count)
 }
 
-/// The fields that an affiliate has, in the order and under the names that they are written with.
+/// The fields that an affiliate has, under the names that they are written with.
 fn written(affiliate: &Affiliate) -> Map<String, Value> {
     let text = |field: &str| {
         if field == "country" {

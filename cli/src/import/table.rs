@@ -18,11 +18,14 @@ pub(super) struct Table {
     meter: Meter,
     record: csv::StringRecord,
     row: u64,
+    /// Whether lines end in a carriage return and a line feed.
+    ends_in_two: bool,
 }
 
 impl Table {
     pub(super) fn of(source: &Source, mapping: &Mapping) -> anyhow::Result<Self> {
-        let separator = separator(&source.head().context("the file cannot be read")?);
+        let head = source.head().context("the file cannot be read")?;
+        let (separator, ends_in_two) = (separator(&head), ends_in_two(&head));
         let text = source.text().context("the file cannot be read")?;
         // A row with too many or too few columns is that row's fault, not the file's.
         let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(text);
@@ -31,7 +34,8 @@ impl Table {
             anyhow::bail!("the file is empty; its first row has to name the columns");
         }
         let columns = mapping.columns(header.iter())?;
-        Ok(Self { reader, columns, meter: source.meter.clone(), record: csv::StringRecord::new(), row: 0 })
+        let (meter, record) = (source.meter.clone(), csv::StringRecord::new());
+        Ok(Self { reader, columns, meter, record, row: 0, ends_in_two })
     }
 
     /// The next row. An empty cell is a field that is not given.
@@ -42,7 +46,8 @@ impl Table {
         }
         self.meter.row_ends();
         self.row += 1;
-        let line = self.record.position().map_or(0, csv::Position::line);
+        // The reader takes the second character of a line's end for the beginning of the next row.
+        let line = self.record.position().map_or(0, csv::Position::line) + u64::from(self.ends_in_two);
         let mut row = Row::at(Place { row: self.row, line });
         if self.record.len() != self.columns.len() {
             let reason = format!(
@@ -79,6 +84,11 @@ fn separator(head: &[u8]) -> u8 {
     }
     // Of equals the last would be taken, and the first is the most usual.
     counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(separator, _)| *separator)
+}
+
+fn ends_in_two(head: &[u8]) -> bool {
+    let end = head.iter().position(|byte| *byte == b'\n');
+    end.and_then(|end| end.checked_sub(1)).is_some_and(|before| head[before] == b'\r')
 }
 
 #[cfg(test)]
