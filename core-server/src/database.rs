@@ -7,7 +7,7 @@ pub(crate) use connections::Connections;
 use std::{collections::HashSet, str::FromStr as _, time::Duration};
 
 use sqlx::{
-    PgPool,
+    Connection as _, PgConnection, PgPool,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -57,9 +57,15 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
         .idle_timeout(Duration::from_mins(10))
         .max_lifetime(Duration::from_hours(1))
         .connect_lazy_with(session(options));
-    let first = tokio::time::timeout(START_TIMEOUT, pool.acquire()).await;
-    match first.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
-        Ok(_) => Ok(pool),
+    // Not through the pool: that tries until its time is up, and then knows no more than that.
+    let options = pool.connect_options();
+    let first = tokio::time::timeout(START_TIMEOUT, PgConnection::connect_with(&options));
+    match first.await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+        Ok(connection) => {
+            // It has done what it was for; how it ends does not matter.
+            let _ = connection.close().await;
+            Ok(pool)
+        }
         Err(source) => Err(DatabaseError::Connect { host, database, source }),
     }
 }
@@ -85,9 +91,13 @@ fn session(options: PgConnectOptions) -> PgConnectOptions {
         ])
 }
 
-/// Brings the schema up to date.
+/// Brings the schema up to date. A step, and the wait for another service that is at it, may take as long as it takes.
 pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
-    Ok(MIGRATIONS.run(pool).await?)
+    let mut connection = pool.acquire().await.map_err(DatabaseError::History)?.detach();
+    sqlx::query("set statement_timeout = 0").execute(&mut connection).await.map_err(DatabaseError::History)?;
+    MIGRATIONS.run(&mut connection).await?;
+    let _ = connection.close().await;
+    Ok(())
 }
 
 /// Refuses a database whose schema is not up to date.

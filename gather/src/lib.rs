@@ -216,7 +216,7 @@ mod tests {
     }
 
     const LIMITS: Limits =
-        Limits { under_way: 1, under_way_at_most: 2, patience: Duration::from_secs(3600), at_once: 64, waiting: 100 };
+        Limits { under_way: 1, under_way_at_most: 2, patience: Duration::from_hours(1), at_once: 64, waiting: 100 };
 
     async fn until(condition: impl Fn() -> bool) {
         while !condition() {

@@ -15,6 +15,7 @@ use http::{HeaderMap, Request, Response};
 use tokio::sync::Semaphore;
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
+use tracing::Instrument as _;
 
 use super::CoreService;
 
@@ -60,20 +61,30 @@ macro_rules! layer {
     };
 }
 
-/// A panic is one caller's server error, not the end of anything.
+/// What the log says of a call beside its own words: the operation, and the caller's name for the request.
+fn span(request: &Request<Body>) -> tracing::Span {
+    match request.headers().get("x-request-id").and_then(|id| id.to_str().ok()) {
+        Some(id) if id.len() <= 128 => tracing::error_span!("call", operation = request.uri().path(), request_id = id),
+        _ => tracing::Span::none(),
+    }
+}
+
+/// A panic is one caller's server error, not the end of anything. The log names the call.
 #[derive(Clone)]
 pub(super) struct PanicLayer;
 
 layer!(
     /// A service whose panics are answered.
     PanicLayer, PanicService, _layer, request, inner => {
+        let span = span(&request);
         let call = AssertUnwindSafe(inner.call(request)).catch_unwind();
-        Box::pin(async move {
+        let call = async move {
             call.await.unwrap_or_else(|_| {
                 tracing::error!("a call panicked");
                 Ok(Status::from(Error::internal()).into_http())
             })
-        })
+        };
+        Box::pin(call.instrument(span))
     }
 );
 
