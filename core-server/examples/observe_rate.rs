@@ -100,7 +100,8 @@ fn observation(nth: usize, round: usize) -> UrlObservation {
         last_crawl_date: Some(seen),
         last_seen: Some(seen),
         note: Some(format!("seen in round {round}")),
-        infractions: (nth % 4 == 0)
+        infractions: nth
+            .is_multiple_of(4)
             .then(|| InfractionInput {
                 infraction_type: Some("Health Claim".to_owned()),
                 infraction_name: Some("weight loss".to_owned()),

@@ -1,8 +1,10 @@
 //! Connections to PostgreSQL, and the schema.
 
 mod connections;
+mod statistics;
 
 pub(crate) use connections::Connections;
+pub(crate) use statistics::keep as keep_statistics;
 
 use std::{collections::HashSet, str::FromStr as _, time::Duration};
 

@@ -26,7 +26,7 @@ use crate::{
     affiliates::Affiliates,
     cases::ComplianceCases,
     config::CoreArgs,
-    database::Connections,
+    database::{Connections, keep_statistics},
     health,
     monitoring::Monitoring,
     urls::ComplianceUrls,
@@ -61,7 +61,10 @@ impl Core {
         let connections = &Connections::of(pool);
         let (reporter, health_service) = tonic_health::server::health_reporter();
         let limiter = Limiter::new(args.rate_limit).map(Arc::new);
-        let mut tasks = vec![tokio::spawn(health::watch(connections.clone(), reporter)).abort_handle()];
+        let mut tasks = vec![
+            tokio::spawn(health::watch(connections.clone(), reporter)).abort_handle(),
+            tokio::spawn(keep_statistics(connections.clone())).abort_handle(),
+        ];
         if let Some(limiter) = limiter.clone() {
             tasks.push(tokio::spawn(sweep(limiter)).abort_handle());
         }

@@ -19,6 +19,8 @@ pub(crate) fn text(moment: Option<&Timestamp>) -> Option<String> {
     compliance_api::json::datetime_text(moment?)
 }
 
+/// A text as messages hold it.
+#[expect(clippy::unnecessary_wraps, reason = "nearly every field is optional")]
 pub(crate) fn some(value: &str) -> Option<String> {
     Some(value.to_owned())
 }

@@ -26,7 +26,7 @@ async fn another_company_s_records_do_not_exist() {
     let case_id = owner.open(OpenCaseRequest { incidents, ..opening("r") }).await;
     let before = (owner.url(url).await, owner.case(case_id).await);
     let incident_id = before.1.incidents[0].incident_id;
-    let not_found = |status: Result<_, Status>| assert_eq!(status.map(|_: ()| ()).unwrap_err().code(), Code::NotFound);
+    let not_found = |status: Result<(), Status>| assert_eq!(status.unwrap_err().code(), Code::NotFound);
     let m = &mut stranger.monitoring;
 
     // Affiliates, by either identifier.
