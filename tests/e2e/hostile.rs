@@ -82,10 +82,10 @@ fn hostile() -> Vec<Hostile> {
         ),
         ("unclosed brackets in an unknown value", joined(&[br#"{"x":"#, &repeated("[", 200_000), b"}"]), BAD),
         (
-            "a million empty elements",
+            "empty elements",
             joined(&[
                 br#"{"urls":["#,
-                &repeated("{},", 300_000),
+                &repeated("{},", 60_000),
                 br#"{}],"affiliates":["#,
                 &repeated("{},", 100_000),
                 b"{}]}",
@@ -93,21 +93,21 @@ fn hostile() -> Vec<Hostile> {
             &[422, 413],
         ),
         (
-            "a million elements that are none",
+            "elements that are none",
             joined(&[
                 br#"{"urls":["#,
-                &repeated("5,", 300_000),
+                &repeated("5,", 60_000),
                 br#"5],"affiliates":["#,
                 &repeated("5,", 100_000),
                 b"5]}",
             ]),
             &[422, 413],
         ),
-        ("a name of 16 MiB", affiliate(&joined(&[b"\"", &repeated("x", 16 << 20), b"\""])), BAD),
-        ("a URL of 16 MiB", url(&joined(&[b"\"http://a.example/", &repeated("x", 16 << 20), b"\""])), BAD),
-        ("a key of 16 MiB", joined(&[b"{\"", &repeated("x", 16 << 20), b"\":1}"]), BAD),
-        ("40 MiB of white space", repeated(" ", 40 << 20), &[413]),
-        ("40 MiB of brackets", repeated("[", 40 << 20), &[413]),
+        ("a name of 4 MiB", affiliate(&joined(&[b"\"", &repeated("x", 4 << 20), b"\""])), BAD),
+        ("a URL of 4 MiB", url(&joined(&[b"\"http://a.example/", &repeated("x", 4 << 20), b"\""])), BAD),
+        ("a key of 4 MiB", joined(&[b"{\"", &repeated("x", 4 << 20), b"\":1}"]), BAD),
+        ("33 MiB of white space", repeated(" ", 33 << 20), &[413]),
+        ("33 MiB of brackets", repeated("[", 33 << 20), &[413]),
         ("a form", b"client_affiliate_id=C&affiliate_name=N".to_vec(), BAD),
         ("XML", b"<?xml version=\"1.0\"?><!DOCTYPE x [<!ENTITY a \"b\">]><x>&a;</x>".to_vec(), BAD),
         ("gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00".to_vec(), BAD),
@@ -128,21 +128,22 @@ async fn bodies() {
         let targets =
             [("POST", "/affiliates".to_owned()), ("PUT", format!("/affiliates/{id}")), ("POST", "/urls".to_owned())];
         for (name, body, documented) in hostile() {
-            for (method, path) in &targets {
-                let answer = match *method {
-                    "PUT" => rest.put(path, body.clone()).await,
-                    _ => rest.post(path, body.clone()).await,
-                };
-                assert!(
-                    documented.contains(&answer.status),
-                    "{name} to {method} {path}: {} {}",
-                    answer.status,
-                    start(&answer.text)
-                );
+            let answers = targets.iter().map(|(method, path)| {
+                let body = body.clone();
+                async {
+                    match *method {
+                        "PUT" => rest.put(path, body).await,
+                        _ => rest.post(path, body).await,
+                    }
+                }
+            });
+            for (answer, (method, path)) in futures::future::join_all(answers).await.iter().zip(&targets) {
+                let told = start(&answer.text);
+                assert!(documented.contains(&answer.status), "{name} to {method} {path}: {} {told}", answer.status);
                 let body = answer.json();
                 if answer.status == 422 {
-                    assert!(body["message"].is_string(), "{name}: {}", start(&answer.text));
-                    assert!(!body["errors"].as_object().unwrap().is_empty(), "{name}: {}", start(&answer.text));
+                    assert!(body["message"].is_string(), "{name}: {told}");
+                    assert!(!body["errors"].as_object().unwrap().is_empty(), "{name}: {told}");
                 } else {
                     assert_eq!(body["code"], answer.status.to_string(), "{name}");
                 }

@@ -97,30 +97,27 @@ async fn read_list(rest: &Rest) -> usize {
     let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
     let (mut seen, mut last, mut bytes) = (0, 0, 0);
-    // The part of the document that is not yet looked at.
+    // What is not yet looked at: the end of a chunk, and the chunk that follows.
     let mut text = String::new();
-    let head = r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":["#;
     while let Some(chunk) = response.chunk().await.unwrap() {
         bytes += chunk.len();
         text.push_str(std::str::from_utf8(&chunk).unwrap());
-        if seen == 0 {
-            if text.len() < head.len() {
-                continue;
-            }
-            text = text.strip_prefix(head).unwrap_or_else(|| panic!("{}", &text[..200])).to_owned();
+        let mut rest = text.as_str();
+        if bytes == chunk.len() {
+            let head = r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":["#;
+            rest = rest.strip_prefix(head).unwrap_or_else(|| panic!("{rest:.200}"));
         }
-        // A record ends where the next begins: none of these holds a brace of its own.
-        while let Some(end) = text.find('}') {
-            if text.starts_with(']') {
-                break;
-            }
-            let record: Value = serde_json::from_str(text[..=end].trim_start_matches(',')).unwrap();
-            let id = record["id"].as_i64().unwrap();
+        // None of these records holds a brace of its own.
+        while let Some((record, more)) = rest.split_once('}').filter(|(record, _)| *record != "]") {
+            let record = record.strip_prefix(if seen == 0 { r#"{"id":"# } else { r#",{"id":"# });
+            let record = record.unwrap_or_else(|| panic!("no record here: {rest:.200}"));
+            let id: i64 = record.split(',').next().unwrap().parse().unwrap();
             assert!(id > last, "{id} after {last}");
-            assert_eq!(record["distributor_name"], format!("Affiliate {}", seen + 1));
-            (seen, last) = (seen + 1, id);
-            text.drain(..=end);
+            let name = format!(r#""distributor_name":"Affiliate {}","#, seen + 1);
+            assert!(record.contains(&name), "{record}");
+            (seen, last, rest) = (seen + 1, id, more);
         }
+        text = rest.to_owned();
     }
     assert_eq!((seen, text.as_str()), (AFFILIATES, "]}"));
     bytes

@@ -41,13 +41,18 @@ async fn random_queries() {
         ));
     }
 
-    let queries: Vec<Query> = (0..QUERIES).map(|_| Query::random(&mut dice, &world)).collect();
+    let mut queries: Vec<(Query, String)> = Vec::new();
+    for _ in 0..QUERIES {
+        let query = Query::random(&mut dice, &world);
+        let expected = query.expected(&world);
+        queries.push((query, expected));
+    }
     // Most of them find something, or there would be nothing to compare.
-    let finding = queries.iter().filter(|query| query.expected(&world).contains(r#""id":"#)).count();
+    let finding = queries.iter().filter(|(_, expected)| expected.contains(r#""id":"#)).count();
     assert!(finding > QUERIES / 4, "only {finding} of {QUERIES} queries find a URL");
     let differences: Vec<String> = futures::stream::iter(&queries)
-        .map(|query| {
-            let (world, (rest, remote, grpc)) = (&world, &clients[query.company]);
+        .map(|(query, expected)| {
+            let (rest, remote, grpc) = &clients[query.company];
             async move {
                 let got = match query.layer {
                     Layer::Rest => rest.get(&query.path).await.text,
@@ -56,8 +61,7 @@ async fn random_queries() {
                         .await
                         .unwrap_or_else(|status| format!("{status:?}")),
                 };
-                let expected = query.expected(world);
-                (got != expected).then(|| difference(query, &expected, &got))
+                (got != *expected).then(|| difference(query, expected, &got))
             }
         })
         .buffer_unordered(AT_ONCE)
