@@ -17,6 +17,7 @@ tests![
     an_unknown_affiliate_fails_its_item_alone,
     infractions_come_with_the_observation,
     too_many_items_are_refused,
+    new_urls_are_numbered_as_they_were_sent,
 ];
 
 fn full() -> (UrlObservation, ComplianceUrl) {
@@ -313,4 +314,13 @@ async fn too_many_items_are_refused() {
     let status = company.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap_err();
     assert_eq!(status.code(), tonic::Code::InvalidArgument);
     assert_eq!(company.observe(vec![]).await, []);
+}
+
+async fn new_urls_are_numbered_as_they_were_sent() {
+    let service = Service::start().await;
+    let mut company = service.company(1);
+    let observations = (0..100).map(|number| observation(&format!("https://example.com/{number}"))).collect();
+    let told = company.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner();
+    let ids: Vec<i64> = told.results.iter().map(|result| result.url_id.unwrap()).collect();
+    assert!(ids.is_sorted(), "{ids:?}");
 }

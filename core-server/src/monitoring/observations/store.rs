@@ -14,14 +14,14 @@ use super::row::{AFFILIATE, COLUMNS, Row, TEXT_COUNT};
 use crate::monitoring::write::{AffiliateRef, TRIES, affiliate, array, write};
 
 /// The parameter of the first column.
-const FIRST: usize = 9;
+const FIRST: usize = 10;
 
 /// Takes rows in the order of their hashes. Those that the company has are locked before any other is inserted, and
 /// both in this order: two chunks that cross never wait for each other. What cannot be inserted because another writer
 /// just did so is left out of the answer, and saved by the next run. Each step reaches its rows by key from the one
 /// before, so that no plan has a reason to join.
 ///
-/// Answers with the hash of each row, and its ID and whether it is new; without an ID where the affiliate is unknown.
+/// New URLs are numbered in the order that they were sent in. Answers with the hash of each row, and its ID and whether it is new; without an ID where the affiliate is unknown.
 static SAVE: LazyLock<&'static str> = LazyLock::new(|| {
     let (mut arrays, mut names, mut values, mut assignments) =
         (String::new(), String::new(), String::new(), String::new());
@@ -52,8 +52,8 @@ static SAVE: LazyLock<&'static str> = LazyLock::new(|| {
             select i.*, a.id as found_affiliate,
                 a.id is not null or (i.wanted_id is null and i.wanted_client is null) as good,
                 (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1) as known
-            from unnest($2::bytea[], $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8::text[]{arrays})
-                as i (url_hash, url, domain, mask, wanted_id, wanted_client, infractions, {columns})
+            from unnest($2::bytea[], $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8::text[], $9::bigint[]{arrays})
+                as i (url_hash, url, domain, mask, wanted_id, wanted_client, infractions, place, {columns})
             left join lateral {affiliate} a on true
         ), locked as materialized (
             select u.id, i.* from input i
@@ -62,8 +62,9 @@ static SAVE: LazyLock<&'static str> = LazyLock::new(|| {
             ) u
             where i.good
         ), fresh as materialized (
-            select nextval('compliance_urls_id_seq') as id, i.* from input i
-            where i.good and i.known is null and (select count(*) from locked) >= 0
+            select nextval('compliance_urls_id_seq') as id, i.* from (
+                select * from input where good and known is null and (select count(*) from locked) >= 0 order by place
+            ) i
         ), inserted as (
             insert into compliance_urls (company_id, id, url, url_hash, domain, {names})
             select $1, id, url, url_hash, domain, {values} from fresh order by url_hash
@@ -146,6 +147,7 @@ impl Store {
         let hashes: Vec<&[u8]> = all().map(|row| &row.hash[..]).collect();
         let urls: Vec<&str> = all().map(|row| row.url.as_str()).collect();
         let domains: Vec<Option<&str>> = all().map(|row| row.domain.as_deref()).collect();
+        let places: Vec<i64> = all().map(|row| row.items.first().map_or(0, |item| *item as i64)).collect();
         let masks: Vec<i32> = all().map(|row| row.mask).collect();
         let told = write(|| {
             let mut query = sqlx::query_as::<_, (Vec<u8>, Option<i64>, bool)>(*SAVE)
@@ -157,6 +159,7 @@ impl Store {
                 .bind(array(all().map(|row| row.affiliate.as_ref().and_then(AffiliateRef::id))))
                 .bind(array(all().map(|row| row.affiliate.as_ref().and_then(AffiliateRef::client))))
                 .bind(array(all().map(Row::infractions_json)))
+                .bind(&places)
                 .bind(array(all().map(|row| row.incident_status)))
                 .bind(array(all().map(|row| row.disabled)))
                 .bind(array(all().map(|row| row.false_positive)))
