@@ -69,10 +69,12 @@ pub(crate) struct DriveArgs {
     quiet: bool,
 }
 
-/// Wrong answers, counted by all workers.
+/// Answers, counted by all workers.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
-    count: AtomicU64,
+pub(super) struct Answers {
+    right: AtomicU64,
+    wrong: AtomicU64,
+    /// What is wrong with the first wrong one.
     first: OnceLock<String>,
 }
 
@@ -84,17 +86,20 @@ pub(super) struct Shared {
     pub(super) scenario: Scenario,
     pub(super) universe: Universe,
     pub(super) batch: u64,
-    pub(super) faults: Arc<Faults>,
+    pub(super) answers: Arc<Answers>,
 }
 
 impl Shared {
     /// The report on one operation.
     pub(super) fn report(&self, duration: Duration, bytes: u64, done: anyhow::Result<u64>) -> IterReport {
         let (status, items) = match done {
-            Ok(items) => (Status::success(0), items),
+            Ok(items) => {
+                self.answers.right.fetch_add(1, Ordering::Relaxed);
+                (Status::success(0), items)
+            }
             Err(error) => {
-                self.faults.count.fetch_add(1, Ordering::Relaxed);
-                self.faults.first.get_or_init(|| format!("{error:#}"));
+                self.answers.wrong.fetch_add(1, Ordering::Relaxed);
+                self.answers.first.get_or_init(|| format!("{error:#}"));
                 (Status::error(1), 0)
             }
         };
@@ -139,9 +144,9 @@ async fn prepare(args: &DriveArgs, layer: Layer) -> anyhow::Result<(Shared, Opti
     if !args.scenario.keeps_affiliates() {
         universe.affiliates_total = None;
     }
-    let faults = Arc::default();
+    let answers = Arc::default();
     let (scenario, batch) = (args.scenario, args.batch);
-    Ok((Shared { target, token, scenario, universe, batch, faults }, demo))
+    Ok((Shared { target, token, scenario, universe, batch, answers }, demo))
 }
 
 async fn run<S>(args: &DriveArgs, suite: S) -> anyhow::Result<()>
@@ -157,10 +162,12 @@ async fn finish(ran: anyhow::Result<()>, shared: &Shared, demo: Option<Demo>) ->
         demo.stop().await;
     }
     ran?;
-    match shared.faults.count.load(Ordering::Relaxed) {
+    let answers = &shared.answers;
+    match answers.wrong.load(Ordering::Relaxed) {
+        0 if answers.right.load(Ordering::Relaxed) == 0 => bail!("nothing was answered in this time"),
         0 => Ok(()),
         count => {
-            let first = shared.faults.first.get().map_or("", String::as_str);
+            let first = answers.first.get().map_or("", String::as_str);
             bail!("{count} wrong answers, so the result does not count; the first: {first}")
         }
     }

@@ -5,6 +5,7 @@ mod compare;
 mod drive;
 mod grpc;
 mod http;
+mod list;
 mod peers;
 mod service;
 mod statistics;

@@ -13,8 +13,8 @@ pub(super) struct Bar {
     pub(super) is_ours: bool,
 }
 
-const WIDTH: f64 = 760.0;
-const LEFT: f64 = 270.0;
+const WIDTH: f64 = 800.0;
+const LEFT: f64 = 310.0;
 const RIGHT: f64 = 90.0;
 const ROW: f64 = 26.0;
 const TOP: f64 = 44.0;

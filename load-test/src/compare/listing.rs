@@ -6,6 +6,7 @@ use anyhow::ensure;
 
 use super::{Effort, batch::psql, results::Listing, single::Caller};
 use crate::{
+    list::List,
     peers::SELECT,
     service::{Binaries, Database, Dataset, LISTED, MANY, OneProcess, SMALL, TwoProcesses, peak_memory},
     target::Target,
@@ -14,8 +15,6 @@ use crate::{
 const PATH: &str = "/api/affiliates";
 /// Bytes of a MiB.
 const MIB: f64 = 1_048_576.0;
-/// How a record of the list begins.
-const RECORD: &[u8] = b"{\"id\":";
 
 /// Measures all rounds, each with processes of its own: the most memory that one ever had does not shrink.
 pub(super) async fn run(
@@ -66,48 +65,11 @@ async fn list(
     }
     let before = processes.iter().map(|pid| peak_memory(*pid)).collect::<anyhow::Result<Vec<u64>>>()?;
     let mut large = Caller::open(&target, company).await?;
-    let mut count = Count::default();
-    let times = large.streamed(PATH, |part| count.read(part)).await?;
-    ensure!(count.records == expected, "the list has {} affiliates instead of {expected}", count.records);
-    ensure!(count.tail.ends_with(b"]}"), "the list does not end as it should");
+    let mut list = List::default();
+    let times = large.streamed(PATH, |part| list.read(part)).await?;
+    let records = list.records()?;
+    ensure!(records == expected, "the list has {records} affiliates instead of {expected}");
     let after = processes.iter().map(|pid| peak_memory(*pid)).collect::<anyhow::Result<Vec<u64>>>()?;
     let grown = after.iter().zip(before).map(|(after, before)| after.saturating_sub(before) as f64 / MIB);
     Ok((times, grown.collect()))
-}
-
-/// Counts the records of a list as it passes.
-#[derive(Debug, Default)]
-struct Count {
-    records: u64,
-    /// The end of the piece before, shorter than what is looked for.
-    tail: Vec<u8>,
-}
-
-impl Count {
-    fn read(&mut self, part: &[u8]) {
-        let kept = RECORD.len() - 1;
-        // Across the border first; then within the piece.
-        let border = [self.tail.as_slice(), &part[..part.len().min(kept)]].concat();
-        self.records += memchr::memmem::find_iter(&border, RECORD).count() as u64;
-        if part.len() > kept {
-            self.records += memchr::memmem::find_iter(part, RECORD).count() as u64;
-            self.tail = part[part.len() - kept..].to_vec();
-        } else {
-            self.tail = border[border.len().saturating_sub(kept)..].to_vec();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn records_are_counted_however_the_text_is_cut() {
-        let text = br#"{"data":[{"id":1,"x":"y"},{"id":2},{"id":3}]}"#;
-        for size in 1..=text.len() {
-            let mut count = super::Count::default();
-            text.chunks(size).for_each(|part| count.read(part));
-            assert_eq!(count.records, 3, "in pieces of {size}");
-            assert!(count.tail.ends_with(b"]}"));
-        }
-    }
 }

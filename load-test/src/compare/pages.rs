@@ -11,11 +11,8 @@ const PER_PAGE: u64 = 200;
 /// Requests for each page in each round; the median counts.
 const REPEATS: usize = 9;
 
-const DAYS: (&str, &str) = ("2020-02-01", "2023-10-31");
-
 /// Lists of the company, as a path with sort and filters.
-fn shapes(distributor: i64, case_distributor: i64) -> Vec<String> {
-    let (after, before) = DAYS;
+fn shapes(distributor: i64, case_distributor: i64, (after, before): &(String, String)) -> Vec<String> {
     let urls = [
         String::new(),
         "&incident_status_id=3".to_owned(),
@@ -48,7 +45,11 @@ fn shapes(distributor: i64, case_distributor: i64) -> Vec<String> {
 /// Measures all rounds: page 1 (under) and the deep page (over) of each list.
 pub(super) async fn run(stage: &Stage<'_>, effort: Effort) -> anyhow::Result<Vec<Pair>> {
     let mut caller = Caller::open(&ours(stage)?, MANY).await?;
-    let shapes = shapes(busiest(stage, "compliance_urls").await?, busiest(stage, "compliance_cases").await?);
+    let shapes = shapes(
+        busiest(stage, "compliance_urls").await?,
+        busiest(stage, "compliance_cases").await?,
+        &stage.database.middle_days(MANY).await?,
+    );
     let mut pairs: Vec<(Pair, u64)> = Vec::new();
     for shape in shapes {
         let (total, _) = fetch(&mut caller, &shape, 1).await?;

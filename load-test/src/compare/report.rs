@@ -25,7 +25,7 @@ pub(super) fn write(results: &Results, before: Option<&Results>, out: &Path) -> 
         eprintln!("wrote {}", path.display());
         anyhow::Ok(())
     };
-    let numbers = numbers.join(format!("compare-{}.json", std::process::id()));
+    let numbers = numbers.join(format!("compare-{}.json", results.machine.moment.replace([' ', ':'], "-")));
     save(&numbers, &serde_json::to_string_pretty(results)?)?;
     for (name, chart) in draw_all(results)? {
         save(&charts.join(format!("{name}.svg")), &chart)?;
@@ -45,7 +45,7 @@ fn page(results: &Results, before: Option<&Results>) -> anyhow::Result<String> {
         generator, the contenders and PostgreSQL {}. {} affiliates, {} URLs and {} cases, half of each of the company \
         that is asked for; {} rounds of {} s. What counts are the medians of ratios within a round; what is shown \
         beside them is the spread, from the least to the most.\n",
-        machine.day,
+        machine.moment.split(' ').next().unwrap_or_default(),
         results.minutes,
         machine.cores,
         machine.processor,

@@ -66,19 +66,20 @@ pub(super) struct Machine {
     pub(super) cores: usize,
     pub(super) processor: String,
     pub(super) postgres: String,
-    pub(super) day: String,
+    /// When, UTC.
+    pub(super) moment: String,
 }
 
 impl Machine {
     pub(super) fn this(postgres: &str) -> Self {
         let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-        let today = time::OffsetDateTime::now_utc().date();
+        let now = time::OffsetDateTime::now_utc();
         Self {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             processor: model.map_or("unknown processor", |(_, model)| model.trim()).to_owned(),
             postgres: postgres.to_owned(),
-            day: format!("{}-{:02}-{:02}", today.year(), u8::from(today.month()), today.day()),
+            moment: format!("{} {:02}:{:02}", now.date(), now.hour(), now.minute()),
         }
     }
 }

@@ -11,26 +11,28 @@ use crate::{
 /// Requests for each total in each round; the median counts.
 const REPEATS: usize = 21;
 
-const LISTS: [&str; 8] = [
-    "/urls?per_page=1",
-    "/urls?per_page=1&incident_status_id=3",
-    "/urls?per_page=1&disabled=yes",
-    "/urls?per_page=1&discovery_after=2020-02-01&discovery_before=2023-10-31",
-    "/urls?per_page=1&incident_status_id=2&disabled=no&discovery_after=2021-03-04",
-    "/cases?per_page=1",
-    "/cases?per_page=1&case_status_id=2",
-    "/cases?per_page=1&case_status_id=3&created_after=2020-02-01&created_before=2023-10-31",
-];
+fn lists((after, before): &(String, String)) -> [String; 8] {
+    [
+        "/urls?per_page=1".to_owned(),
+        "/urls?per_page=1&incident_status_id=3".to_owned(),
+        "/urls?per_page=1&disabled=yes".to_owned(),
+        format!("/urls?per_page=1&discovery_after={after}&discovery_before={before}"),
+        format!("/urls?per_page=1&incident_status_id=2&disabled=no&discovery_after={after}"),
+        "/cases?per_page=1".to_owned(),
+        "/cases?per_page=1&case_status_id=2".to_owned(),
+        format!("/cases?per_page=1&case_status_id=3&created_after={after}&created_before={before}"),
+    ]
+}
 
 /// Measures all rounds: the small company (under) and the large one (over).
 pub(super) async fn run(stage: &Stage<'_>, effort: Effort) -> anyhow::Result<Vec<Pair>> {
     let target = ours(stage)?;
     let (mut many, mut few) = (Caller::open(&target, MANY).await?, Caller::open(&target, SMALL).await?);
     let mut pairs = Vec::new();
-    for list in LISTS {
-        let total = total(&mut many, list).await?;
-        check(stage, list, total).await?;
-        pairs.push(Pair::new(list.to_owned(), total));
+    for list in lists(&stage.database.middle_days(MANY).await?) {
+        let total = total(&mut many, &list).await?;
+        check(stage, &list, total).await?;
+        pairs.push(Pair::new(list, total));
     }
     for round in 0..effort.rounds {
         eprintln!("totals, round {} of {}", round + 1, effort.rounds);

@@ -124,6 +124,14 @@ impl Database {
         Ok(())
     }
 
+    /// The days between which the middle of a company's URLs were discovered: two thirds or so.
+    pub(crate) async fn middle_days(&self, company: i64) -> anyhow::Result<(String, String)> {
+        let query = "select percentile_disc(0.2) within group (order by discovery_date)::date::text,
+                percentile_disc(0.85) within group (order by discovery_date)::date::text
+            from compliance_urls where company_id = $1";
+        Ok(sqlx::query_as(query).bind(company).fetch_one(&self.pool).await?)
+    }
+
     /// What a company has.
     pub(crate) async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
         let count = async |table: &str| -> anyhow::Result<u64> {

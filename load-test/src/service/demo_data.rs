@@ -9,6 +9,8 @@ use tokio::process::Command;
 
 use super::{Binaries, Database, dataset::Share};
 
+/// The day that the records lead up to.
+const UNTIL: &str = "2026-11-01";
 /// How many records one statement makes.
 const AT_ONCE: u64 = 50_000;
 /// How long the command may take for one company.
@@ -57,6 +59,8 @@ async fn by_command(database: &Database, binaries: &Binaries, share: Share, seed
     {
         command.args([name, &number.to_string()]);
     }
+    // The records lead up to a day of their own, so that they are the same on every other.
+    command.args(["--until", UNTIL]);
     command.args(["--json", "--database-url", &database.url()]).kill_on_drop(true);
     let output = tokio::time::timeout(COMMAND_TIME, command.output()).await.context("demo-data takes too long")??;
     let counts: (i64, i64, i64) = sqlx::query_as(

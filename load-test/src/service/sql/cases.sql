@@ -1,7 +1,7 @@
 -- $1 company, $2 first number, $3 last number, $4 seed
 insert into compliance_cases (company_id, affiliate_id, case_worker, tags, case_status_id, sub_status_id, submitter,
     notice_status_id, risk_level_id, case_country, created_date, reviewed_date, first_action_date, last_updated_date)
-select $1, bounds.low + (case when n % 20 = 0 then 0 else r::bigint * 31 % bounds.n end),
+select $1, bounds.low + (case when n % 20 = 0 then 0 else r::bigint * 31 % bounds.number end),
     (array['Dana Worker', 'Lee Worker'])[1 + r % 2],
     case when r % 3 = 0 then array['social', 'income'] else array['web'] end,
     1 + r % 9, 1 + r % 9, 'Monitoring', 1 + r % 8, 1 + r % 4,
@@ -15,4 +15,4 @@ from (
         from generate_series($2::bigint, $3::bigint) n order by n
     ) numbers
 ) records
-cross join (select min(id) as low, count(*) as n from affiliates where company_id = $1) bounds
+cross join (select min(id) as low, count(*) as number from affiliates where company_id = $1) bounds

@@ -6,10 +6,10 @@ select $1, url, sha256(convert_to(url, 'UTF8')), 'site' || n % 5000 || '.example
     case when r % 4 = 0 then r % 8 = 0 end, (array[840, 124, 276, 826, 36, 250])[1 + r % 6]::smallint, discovered,
     case when r % 3 > 0 then discovered + r % 90 * interval '1 day' end, discovered + interval '100 days',
     case when r % 5 > 0 then discovered + r % 120 * interval '1 day' end,
-    bounds.low + (case when n % 20 = 0 then 0 else r::bigint * 31 % bounds.n end),
+    bounds.low + (case when n % 20 = 0 then 0 else r::bigint * 31 % bounds.number end),
     case when r % 3 = 0 then 'owner' || n || '@example.com' end, 'https://social.example.com/' || n,
     'https://landing.example.com/' || r % 1000,
-    case when n % 4 = 0 and cases.n > 0 then cases.low + n / 4 % cases.n end,
+    case when n % 4 = 0 and cases.number > 0 then cases.low + n / 4 % cases.number end,
     case when r % 5 = 0 then 'Income claim in the video.' end, case when r % 7 = 0 then 1 + r % 4 end
 from (
     select n, r, 'https://site' || n % 5000 || '.example.com/offer/' || n as url,
@@ -19,5 +19,5 @@ from (
         from generate_series($2::bigint, $3::bigint) n order by n
     ) numbers
 ) records
-cross join (select min(id) as low, count(*) as n from affiliates where company_id = $1) bounds
-cross join (select min(id) as low, count(*) as n from compliance_cases where company_id = $1) cases
+cross join (select min(id) as low, count(*) as number from affiliates where company_id = $1) bounds
+cross join (select min(id) as low, count(*) as number from compliance_cases where company_id = $1) cases
