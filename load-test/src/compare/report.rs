@@ -75,7 +75,8 @@ fn page(results: &Results, before: Option<&Results>) -> anyhow::Result<String> {
         page.push_str(&rates(&results.url_pages)?);
     }
     if !results.pages.is_empty() {
-        page.push_str("\n## Late pages\n\n200 records a page, page 1 and page 5,000 (or the last full one), p50.\n\n");
+        page.push_str("\n## Late pages\n\n200 records a page, page 1 and page 5,000 (or the last full one), p50. Filters that leave less than two full pages \
+            are left out.\n\n");
         page.push_str(&pairs(&results.pages, "late page", "page 1", "late page")?);
     }
     if !results.totals.is_empty() {
@@ -159,7 +160,7 @@ fn pairs(pairs: &[Pair], number: &str, under: &str, over: &str) -> Result<String
             table,
             "| `{}` | {} | {} | {} | {} |",
             pair.what,
-            figure(pair.number as f64),
+            pair.number,
             figure(median(&pair.under)),
             figure(median(&pair.over)),
             spread(&pair.ratios())
