@@ -4,22 +4,22 @@ use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, CreateAffiliateRequest, GetAffiliateRequest, ListComplianceCasesRequest,
     UrlInput,
 };
-use embedded_postgres::{Cluster, ClusterOptions};
+use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tonic::Code;
 use tonic_types::StatusExt as _;
 
-use crate::harness::{Answer, Options, Rest, Service, new_company, reason_of, tests};
+use crate::harness::{Answer, Options, OwnCluster, Rest, Service, new_company, reason_of, tests};
 
 tests![every_operation_says_so, a_list_breaks_off];
 
 /// A service over a database of its own, which nobody starts again.
-async fn service() -> (Service, Cluster) {
-    let cluster = Cluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await.unwrap();
-    cluster.create_database("outage").await.unwrap();
-    let options = cluster.connect_options("outage");
+async fn service() -> (Service, OwnCluster) {
+    let cluster = OwnCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
+    cluster.endpoint.create_database("outage").await.unwrap();
+    let options = cluster.endpoint.connect_options("outage");
     let pool = core_server::database::connect(options.clone(), 2).await.unwrap();
     core_server::database::migrate(&pool).await.unwrap();
     pool.close().await;
@@ -33,7 +33,7 @@ async fn every_operation_says_so() {
     for rest in &clients {
         rest.get("/urls").await.with_status(200);
     }
-    cluster.stop().await.unwrap();
+    cluster.stop().await;
 
     let affiliate = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
     let requests = [
@@ -107,7 +107,7 @@ async fn a_list_breaks_off() {
         let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
         assert_eq!(response.status(), 200);
         let mut read = response.chunk().await.unwrap().unwrap().len();
-        cluster.stop().await.unwrap();
+        cluster.stop().await;
         let broken = loop {
             match response.chunk().await {
                 Ok(Some(chunk)) => read += chunk.len(),

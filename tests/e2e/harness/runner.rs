@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use embedded_postgres::{Cluster, ClusterOptions};
+use embedded_postgres::{Cluster, ClusterOptions, Endpoint};
 use futures::future::LocalBoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{
@@ -50,17 +50,17 @@ pub(crate) fn main(tests: Vec<Vec<Test>>) -> ExitCode {
         return libtest_mimic::run(&arguments, trials).exit_code();
     }
     let runtime = runtime();
-    let cluster = runtime.block_on(async {
+    runtime.spawn(stop_on_signal());
+    let shared = runtime.block_on(async {
         let mut options = ClusterOptions::temporary();
         // Every service that is up at the same time has its own connections.
         options.settings.max_connections = 400;
-        let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("no database for tests: {error}"));
-        database::prepare(cluster.endpoint()).await;
-        Arc::new(Mutex::new(Some(cluster)))
+        let cluster = OwnCluster::start(options).await;
+        database::prepare(&cluster.endpoint).await;
+        cluster
     });
-    runtime.spawn(stop_on_signal(Arc::clone(&cluster)));
     let conclusion = libtest_mimic::run(&arguments, trials);
-    runtime.block_on(stop(&cluster));
+    runtime.block_on(shared.stop());
     conclusion.exit_code()
 }
 
@@ -83,6 +83,36 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
+/// Database servers that run: they end with the tests, however those end.
+static RUNNING: Mutex<Vec<Arc<Mutex<Option<Cluster>>>>> = Mutex::new(Vec::new());
+
+/// A temporary database server.
+pub(crate) struct OwnCluster {
+    pub(crate) endpoint: Endpoint,
+    cluster: Arc<Mutex<Option<Cluster>>>,
+}
+
+impl OwnCluster {
+    pub(crate) async fn start(options: ClusterOptions) -> Self {
+        let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("no database for tests: {error}"));
+        let endpoint = cluster.endpoint().clone();
+        let cluster = Arc::new(Mutex::new(Some(cluster)));
+        RUNNING.lock().unwrap().push(Arc::clone(&cluster));
+        Self { endpoint, cluster }
+    }
+
+    pub(crate) async fn stop(&self) {
+        stop(&self.cluster).await;
+    }
+}
+
+impl Drop for OwnCluster {
+    fn drop(&mut self) {
+        // Of a test that failed: dropped, the server ends at once.
+        drop(self.cluster.lock().unwrap().take());
+    }
+}
+
 async fn stop(cluster: &Mutex<Option<Cluster>>) {
     let cluster = cluster.lock().unwrap().take();
     if let Some(cluster) = cluster {
@@ -90,14 +120,17 @@ async fn stop(cluster: &Mutex<Option<Cluster>>) {
     }
 }
 
-/// Whoever interrupts the tests does not want their database to stay.
-async fn stop_on_signal(cluster: Arc<Mutex<Option<Cluster>>>) {
+/// Whoever interrupts the tests does not want their databases to stay.
+async fn stop_on_signal() {
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt()).unwrap(), signal(SignalKind::terminate()).unwrap());
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    stop(&cluster).await;
+    let running = std::mem::take(&mut *RUNNING.lock().unwrap());
+    for cluster in running {
+        stop(&cluster).await;
+    }
     std::process::exit(130);
 }
