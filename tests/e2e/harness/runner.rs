@@ -16,6 +16,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
+    sync::RwLock,
 };
 
 use super::{database, server_process};
@@ -86,6 +87,9 @@ fn runtime() -> Runtime {
 /// Database servers that run: they end with the tests, however those end.
 static RUNNING: Mutex<Vec<Arc<Mutex<Option<Cluster>>>>> = Mutex::new(Vec::new());
 
+/// Held for reading while a server starts and is not yet among those that run; for writing by who ends them all.
+static STARTING: RwLock<()> = RwLock::const_new(());
+
 /// A temporary database server.
 pub(crate) struct OwnCluster {
     pub(crate) endpoint: Endpoint,
@@ -94,6 +98,7 @@ pub(crate) struct OwnCluster {
 
 impl OwnCluster {
     pub(crate) async fn start(options: ClusterOptions) -> Self {
+        let _starting = STARTING.read().await;
         let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("no database for tests: {error}"));
         let endpoint = cluster.endpoint().clone();
         let cluster = Arc::new(Mutex::new(Some(cluster)));
@@ -128,6 +133,7 @@ async fn stop_on_signal() {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
+    let _no_more = STARTING.write().await;
     let running = std::mem::take(&mut *RUNNING.lock().unwrap());
     for cluster in running {
         stop(&cluster).await;
