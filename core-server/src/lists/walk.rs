@@ -56,9 +56,6 @@ pub(crate) struct List {
     pub(crate) record: String,
 }
 
-/// Records a page, at most. A constant tells the planner how few rows are wanted.
-const MOST_A_PAGE: i64 = 200;
-
 impl List {
     /// The statement for pages along `axes`, one after the other: the second holds what the first has no key for.
     pub(crate) fn walk(&self, axes: &[Axis], descending: bool, ranged: bool) -> String {
@@ -191,7 +188,7 @@ impl List {
         format!(
             "select u.id, {key} as k, {part} as part from {table} u
             where u.company_id = $1 and {bound} {only} {filters}
-            order by {order} offset (select {before} - before from start{part}) limit {MOST_A_PAGE}",
+            order by {order} offset (select {before} - before from start{part}) limit $2",
             key = key_of(axis.key),
             table = self.table,
             only = axis.only,
