@@ -1,7 +1,7 @@
 //! A made programme of any size: affiliates, URLs, infractions, cases and incidents as life leaves them.
 //!
 //! Every record is a function of the seed and its own number, so the same seed gives the same records, nothing has to
-//! be remembered, and records are made as they are sent: [`load`] holds a few chunks of them at a time.
+//! be remembered, and records are made as they are sent: [`load()`] holds a few chunks of them at a time.
 
 mod affiliates;
 mod breaches;

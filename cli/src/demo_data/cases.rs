@@ -11,7 +11,7 @@ use super::{
     rows::Rows,
 };
 
-/// The columns that [`write`] fills, in its order.
+/// The columns that [`write()`] fills, in its order.
 pub(super) const COLUMNS: &str = "company_id, id, affiliate_id, case_worker, tags, case_status_id, sub_status_id, \
     submitter, notice_status_id, risk_level_id, case_country, sub_affiliate_id, created_date, reviewed_date, \
     resolved_date, first_action_date, flagged_date, follow_up_date, closed_date, last_updated_date";

@@ -14,7 +14,7 @@ use super::{
     rows::Rows,
 };
 
-/// The columns that [`write`] fills, in its order.
+/// The columns that [`write()`] fills, in its order.
 pub(super) const COLUMNS: &str = "company_id, id, url, url_hash, domain, incident_status_id, disabled, false_positive, \
     country, discovery_date, last_review_date, last_crawl_date, last_seen, affiliate_id, sub_affiliate_id, owner_email, \
     social_one, social_two, social_three, phone_one, phone_two, landing_page, case_id, note, video_path, \
