@@ -57,10 +57,10 @@ async fn a_client_that_does_not_read_is_not_read_from() {
     let (sender, chunks) = mpsc::channel(1);
     let stream = company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap();
     let mut sent = 0;
-    while tokio::time::timeout(Duration::from_millis(500), sender.send(chunk(sent, 200))).await.is_ok() {
+    while tokio::time::timeout(Duration::from_millis(500), sender.send(chunk(sent, 1000))).await.is_ok() {
         sent += 1;
     }
-    // One in each hand on its way through, and the few of this size that the transport's 32 KiB hold.
+    // One in each hand on its way through, and of this size one that the transport holds.
     assert!(sent < 10, "{sent}");
     let mut answers = stream.into_inner();
     for _ in 0..sent {
