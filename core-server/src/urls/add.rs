@@ -64,7 +64,7 @@ async fn insert(
     hashes: &[[u8; 32]],
     domains: &[Option<String>],
 ) -> Result<Vec<(i64, i64)>, Error> {
-    // As slices: for arrays the driver would ask the database for the type, at every call.
+    // Borrowed, like everything that is bound here.
     let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
     let mut tries = 0;
     loop {
