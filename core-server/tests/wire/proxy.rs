@@ -11,12 +11,15 @@ use std::{
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{UnixListener, UnixStream},
+    sync::{OwnedRwLockWriteGuard, RwLock},
 };
 
 /// A proxy in a folder of its own, which goes with it.
 pub(crate) struct Proxy {
     folder: PathBuf,
     round_trips: Arc<AtomicUsize>,
+    /// Taken to read by what passes.
+    open: Arc<RwLock<()>>,
 }
 
 impl Proxy {
@@ -26,14 +29,15 @@ impl Proxy {
         std::fs::create_dir(&folder).unwrap();
         let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
         let round_trips = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&round_trips);
+        let open = Arc::new(RwLock::new(()));
+        let (count, gate) = (Arc::clone(&round_trips), Arc::clone(&open));
         tokio::spawn(async move {
             while let Ok((service, _)) = listener.accept().await {
                 let database = UnixStream::connect(&server).await.unwrap();
                 let (mut from_service, mut to_service) = service.into_split();
                 let (mut from_database, mut to_database) = database.into_split();
                 tokio::spawn(async move { tokio::io::copy(&mut from_database, &mut to_service).await });
-                let count = Arc::clone(&count);
+                let (count, gate) = (Arc::clone(&count), Arc::clone(&gate));
                 tokio::spawn(async move {
                     let mut first = true;
                     // A start-up message has no type; every other begins with one, and its length counts itself.
@@ -51,6 +55,7 @@ impl Proxy {
                         let mut message = kind.map_or_else(Vec::new, |kind| vec![kind]);
                         message.extend_from_slice(&length.to_be_bytes());
                         message.extend_from_slice(&body);
+                        let _passes = gate.read().await;
                         if to_database.write_all(&message).await.is_err() {
                             return;
                         }
@@ -60,7 +65,12 @@ impl Proxy {
                 });
             }
         });
-        Self { folder, round_trips }
+        Self { folder, round_trips, open }
+    }
+
+    /// Lets nothing pass to the database until what is returned is dropped.
+    pub(crate) async fn hold(&self) -> OwnedRwLockWriteGuard<()> {
+        Arc::clone(&self.open).write_owned().await
     }
 
     pub(crate) fn folder(&self) -> &Path {
