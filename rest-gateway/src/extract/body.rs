@@ -25,6 +25,8 @@ const LARGE: usize = 256 * KIB;
 /// A refused body is still read for so long: a client that writes it would otherwise find the connection reset before
 /// it sees why.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
+/// Up to so many bytes, however few are allowed, and up to twice as many as are.
+const DISCARD_BYTES: usize = 8 << 20;
 
 /// A request with a body, of a caller whose token was accepted.
 pub(crate) struct Entered {
@@ -168,7 +170,7 @@ async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
     if body.is_end_stream() || headers.contains_key(EXPECT) {
         return;
     }
-    let most = gateway.settings.body_limit.saturating_mul(2);
+    let most = gateway.settings.body_limit.saturating_mul(2).max(DISCARD_BYTES);
     let reading = async {
         let mut length = 0;
         while let Some(Ok(frame)) = body.frame().await {
