@@ -103,7 +103,7 @@ impl Service {
         let database = Database::open_for_service(&args.database, &args.data_dir, CONNECTIONS).await?;
         let core = Core::new(database.pool(), verifier, &core_args()?).context("the service cannot be set up");
         match core {
-            Ok(core) => Ok(Self { core: core.service(), bearer, own: Some((core, database)) }),
+            Ok(core) => Ok(Self { core: rest_gateway::Core::new(core.service()), bearer, own: Some((core, database)) }),
             Err(error) => {
                 database.close().await?;
                 Err(error)

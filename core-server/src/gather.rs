@@ -10,9 +10,17 @@ use crate::database::Connections;
 
 use crate::{database, error::from_database};
 
-/// Two statements of one shape at the same time keep a connection busy while the other's answer is read.
-const LIMITS: Limits =
-    Limits { under_way: 2, under_way_at_most: 8, patience: Duration::from_millis(50), at_once: 256, waiting: 8192 };
+/// How much is read at the same time.
+fn limits() -> Limits {
+    const MOST: usize = 8;
+    Limits {
+        under_way: Limits::for_cores().min(MOST),
+        under_way_at_most: MOST,
+        patience: Duration::from_millis(50),
+        at_once: 256,
+        waiting: 8192,
+    }
+}
 /// How long a statement of this kind may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -36,7 +44,7 @@ pub(crate) fn records<T: Clone + Send + Sync + 'static>(
     sql: &'static str,
     decode: fn(&PgRow) -> Result<T, sqlx::Error>,
 ) -> Gather<T> {
-    Gather::new(Records { pool: pool.clone(), sql, decode }, LIMITS)
+    Gather::new(Records { pool: pool.clone(), sql, decode }, limits())
 }
 
 /// The record of a key, or `None`.

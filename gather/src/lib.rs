@@ -1,8 +1,8 @@
 //! Concurrent reads of one shape, gathered into one.
 //!
-//! A read that comes while few are under way goes out alone and at once, in its caller's own task. One that comes while
-//! they are waits, and all that wait go out together as soon as one of those is back: an idle service adds no wait, a
-//! busy one makes one round trip for many reads. What waits is bounded. A caller that goes away loses its own answer
+//! A read that comes while few are under way goes out at once, with those that other tasks are just about to make; alone,
+//! it goes in its caller's own task. One that comes while they are under way waits, and all that wait go out together as
+//! soon as one of those is back: an idle service adds no wait, a busy one makes one round trip for many reads. What waits is bounded. A caller that goes away loses its own answer
 //! only, and hands on the turn it had.
 
 use std::{
@@ -41,6 +41,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Fetches under way that keep this machine busy: more would only make each of them smaller.
+    pub fn for_cores() -> usize {
+        std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2).max(1)
+    }
+
     /// Turns that there are when the last one was taken so long ago.
     fn turns(&self, since: Duration) -> usize {
         if since < self.patience { self.under_way } else { self.under_way_at_most }
@@ -123,8 +128,26 @@ impl<F: Fetch> Gather<F> {
             Ok(gathered) => gathered.await.map_err(|_| Refused::Lost),
             Err(key) => {
                 // Handed on when this is done, or when the caller goes away half way.
-                let _turn = Turn(Arc::clone(&self.0));
-                self.0.fetch.fetch(vec![key]).await.pop().ok_or(Refused::Lost)
+                let turn = Turn(Arc::clone(&self.0));
+                // Whoever is about to ask comes along.
+                tokio::task::yield_now().await;
+                let gathered = {
+                    let mut state = self.0.state();
+                    if state.waiting.is_empty() {
+                        Err(key)
+                    } else {
+                        let (sender, receiver) = oneshot::channel();
+                        state.waiting.push_front(Waiting { key, answer: sender });
+                        Ok(receiver)
+                    }
+                };
+                match gathered {
+                    Ok(gathered) => {
+                        drop(turn);
+                        gathered.await.map_err(|_| Refused::Lost)
+                    }
+                    Err(key) => self.0.fetch.fetch(vec![key]).await.pop().ok_or(Refused::Lost),
+                }
             }
         }
     }

@@ -61,6 +61,9 @@ pub(crate) struct CompareArgs {
     /// Measure these only.
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
+    /// Of the contenders, measure point reads of these only, by their letters.
+    #[arg(long, value_delimiter = ',')]
+    among: Vec<char>,
     /// See quickly whether everything works: one round of a second with few records. The figures mean nothing.
     #[arg(long)]
     quick: bool,
@@ -136,8 +139,11 @@ async fn measure_all(
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     let mut results = Results::new(Machine::this(database.version()), *dataset, effort.rounds, effort.seconds);
     let peers = args.peers_dir.clone().unwrap_or_else(install::default_folder);
-    let stage = Stage::set(database, binaries, &folder.0, &peers, MANY, wanted(Part::PointRead)).await?;
+    let mut stage = Stage::set(database, binaries, &folder.0, &peers, MANY, wanted(Part::PointRead)).await?;
     results.skipped.clone_from(&stage.skipped);
+    if !args.among.is_empty() {
+        stage.contenders.retain(|contender| args.among.contains(&contender.key));
+    }
     if wanted(Part::PointRead) {
         results.point_reads = point_read::run(&stage, &args.connections, effort).await?;
     }
@@ -170,6 +176,6 @@ fn dataset(args: &CompareArgs) -> Dataset {
 
 fn out(args: &CompareArgs) -> PathBuf {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let whole = !args.quick && args.only.is_empty();
+    let whole = !args.quick && args.only.is_empty() && args.among.is_empty();
     args.out.clone().unwrap_or_else(|| root.join(if whole { "docs" } else { "target/load-test" }))
 }

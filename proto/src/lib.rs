@@ -4,6 +4,7 @@
 pub mod catalogue;
 pub mod country;
 pub mod error;
+pub mod in_process;
 pub mod json;
 pub mod rules;
 pub mod text_record;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use compliance_api::{
+    in_process,
     token::Verifier,
     v1::{
         access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
@@ -18,7 +19,7 @@ use futures::{
     future::{BoxFuture, MapErr},
 };
 use tokio::sync::Semaphore;
-use tonic::{Status, body::Body};
+use tonic::{Request, Status, body::Body};
 use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service};
 
@@ -51,10 +52,13 @@ pub(crate) struct Gateway {
     /// Memory for bodies, in KiB.
     pub(crate) body_memory: Arc<Semaphore>,
     pub(crate) large_requests: Arc<Semaphore>,
+    /// Whether the core takes messages as they are.
+    core_in_process: bool,
 }
 
 impl Gateway {
     pub(crate) fn new(core: Core, verifier: Arc<Verifier>, settings: Settings) -> Self {
+        let core_in_process = core.is_in_process();
         let (core, limit) = (Calls(core), settings.message_limit());
         let affiliates =
             AffiliateServiceClient::new(core.clone()).max_decoding_message_size(limit).max_encoding_message_size(limit);
@@ -75,7 +79,13 @@ impl Gateway {
             body_memory: Arc::new(Semaphore::new((settings.body_memory / KIB).min(Semaphore::MAX_PERMITS))),
             large_requests: Arc::new(Semaphore::new(LARGE_REQUESTS)),
             settings,
+            core_in_process,
         }
+    }
+
+    /// A request with a large message, which is not written out and read back when that can be spared.
+    pub(crate) fn large<M: Default + Send + 'static>(&self, request: Request<M>) -> Request<M> {
+        if self.core_in_process { in_process::hand_over(request) } else { request }
     }
 }
 

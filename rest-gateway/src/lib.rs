@@ -5,6 +5,7 @@
 //! the core's, which may run in the same process or on another machine.
 
 mod context;
+mod core;
 mod envelope;
 mod error;
 mod extract;
@@ -19,7 +20,8 @@ mod settings;
 mod stream;
 mod token_args;
 
-pub use remote::{Core, RemoteError, remote};
+pub use core::Core;
+pub use remote::{RemoteError, remote};
 pub use router::router;
 pub use serve::serve;
 pub use settings::{GatewayArgs, Settings};

@@ -5,9 +5,11 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use compliance_api::{
     error::{Error, REQUEST_COUNT, Reason},
+    in_process::Slot,
     v1::{
-        Affiliate, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest, BatchGetComplianceUrlsRequest,
-        ComplianceCase, ComplianceUrl, affiliate_service_client::AffiliateServiceClient,
+        Affiliate, BatchGetAffiliatesRequest, BatchGetAffiliatesResponse, BatchGetComplianceCasesRequest,
+        BatchGetComplianceCasesResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse, ComplianceCase,
+        ComplianceUrl, affiliate_service_client::AffiliateServiceClient,
         compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_url_service_client::ComplianceUrlServiceClient,
     },
@@ -24,9 +26,17 @@ use crate::{
     observe::REQUEST_ID,
 };
 
-/// Two calls keep the core busy while the answers of one are written.
-const LIMITS: Limits =
-    Limits { under_way: 2, under_way_at_most: 64, patience: Duration::from_millis(50), at_once: 256, waiting: 16_384 };
+/// How much is read at the same time.
+fn limits() -> Limits {
+    const MOST: usize = 64;
+    Limits {
+        under_way: Limits::for_cores().min(MOST),
+        under_way_at_most: MOST,
+        patience: Duration::from_millis(50),
+        at_once: 256,
+        waiting: 16_384,
+    }
+}
 
 /// Reads records of one kind by ID. Clones share the queue.
 pub(crate) type Reads<C> = Gather<Batches<C>>;
@@ -64,9 +74,19 @@ pub(crate) struct Wanted {
 /// A record, unless the company has none, and how the company stands.
 type Answer<R> = Result<(Option<Arc<R>>, Rate), Refusal>;
 
+/// What a call found, by ID.
+struct Found<R>(Vec<(i64, Arc<R>)>);
+
+impl<R> Found<R> {
+    fn get(&self, id: i64) -> Option<Arc<R>> {
+        let place = self.0.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(Arc::clone(&self.0[place].1))
+    }
+}
+
 /// A reader over a client of the core.
 pub(crate) fn reads<C: Records>(client: C, timeout: Duration) -> Reads<C> {
-    Gather::new(Batches { client, timeout }, LIMITS)
+    Gather::new(Batches { client, timeout }, limits())
 }
 
 /// The record, or the error that says that there is none.
@@ -95,7 +115,13 @@ impl<C: Records> Fetch for Batches<C> {
     async fn fetch(&self, keys: Vec<Wanted>) -> Vec<Self::Answer> {
         if let [only] = keys.as_slice() {
             let told = self.call(&only.authorization, only.request_id.clone(), &[only.id]).await;
-            return vec![told.map(|(mut records, rate)| (records.remove(&only.id), rate))];
+            return vec![told.map(|(found, rate)| (found.get(only.id), rate))];
+        }
+        if let [first, others @ ..] = keys.as_slice()
+            && others.iter().all(|other| other.authorization == first.authorization)
+        {
+            let ids: Vec<i64> = keys.iter().map(|wanted| wanted.id).collect();
+            return self.read_of_one_token(&first.authorization, &ids).await;
         }
         // Places of the reads of each token, so that no company's read goes out with another's token.
         let mut tokens: HashMap<&HeaderValue, Vec<usize>> = HashMap::new();
@@ -124,13 +150,10 @@ impl<C: Records> Batches<C> {
                 // Together they are too many; some of them may not be.
                 let calls = ids.iter().map(|id| async { self.call(authorization, None, &[*id]).await });
                 let told = join_all(calls).await;
-                ids.iter()
-                    .zip(told)
-                    .map(|(id, told)| told.map(|(records, rate)| (records.get(id).cloned(), rate)))
-                    .collect()
+                ids.iter().zip(told).map(|(id, told)| told.map(|(found, rate)| (found.get(*id), rate))).collect()
             }
             Err(refusal) => vec![Err(refusal); ids.len()],
-            Ok((records, rate)) => ids.iter().map(|id| Ok((records.get(id).cloned(), rate.clone()))).collect(),
+            Ok((found, rate)) => ids.iter().map(|id| Ok((found.get(*id), rate.clone()))).collect(),
         }
     }
 
@@ -140,7 +163,7 @@ impl<C: Records> Batches<C> {
         authorization: &HeaderValue,
         request_id: Option<HeaderValue>,
         ids: &[i64],
-    ) -> Result<(HashMap<i64, Arc<C::Record>>, Rate), Refusal> {
+    ) -> Result<(Found<C::Record>, Rate), Refusal> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(AUTHORIZATION, authorization.clone());
         if let Some(id) = request_id {
@@ -154,20 +177,22 @@ impl<C: Records> Batches<C> {
         let mut client = self.client.clone();
         let answer = tokio::time::timeout(self.timeout + SLACK, client.read(request)).await;
         let (metadata, records, _) = answer.map_err(|_| Error::deadline_exceeded())??.into_parts();
-        let records = records.into_iter().map(|record| (C::id(&record), Arc::new(record))).collect();
-        Ok((records, Rate::take(metadata)))
+        let mut found: Vec<_> = records.into_iter().map(|record| (C::id(&record), Arc::new(record))).collect();
+        found.sort_unstable_by_key(|(id, _)| *id);
+        Ok((Found(found), Rate::take(metadata)))
     }
 }
 
 /// Implements [`Records`] with a batch method of a client.
 macro_rules! records {
-    ($client:ty, $method:ident, $request:ident, $record:ty, $records:ident, $id:ident) => {
+    ($client:ty, $method:ident, $request:ident -> $response:ty, $record:ty, $records:ident, $id:ident) => {
         impl Records for $client {
             type Record = $record;
 
-            async fn read(&mut self, request: Request<Vec<i64>>) -> Result<Response<Vec<$record>>, Status> {
+            async fn read(&mut self, mut request: Request<Vec<i64>>) -> Result<Response<Vec<$record>>, Status> {
+                let slot = Slot::<$response>::beside(&mut request);
                 let answer = self.$method(request.map(|ids| $request { ids })).await?;
-                Ok(answer.map(|message| message.$records))
+                Ok(answer.map(|message| slot.or_sent(message).$records))
             }
 
             fn id(record: &$record) -> i64 {
@@ -177,11 +202,18 @@ macro_rules! records {
     };
 }
 
-records!(AffiliateServiceClient<Calls>, batch_get_affiliates, BatchGetAffiliatesRequest, Affiliate, affiliates, id);
+records!(
+    AffiliateServiceClient<Calls>,
+    batch_get_affiliates,
+    BatchGetAffiliatesRequest -> BatchGetAffiliatesResponse,
+    Affiliate,
+    affiliates,
+    id
+);
 records!(
     ComplianceUrlServiceClient<Calls>,
     batch_get_compliance_urls,
-    BatchGetComplianceUrlsRequest,
+    BatchGetComplianceUrlsRequest -> BatchGetComplianceUrlsResponse,
     ComplianceUrl,
     urls,
     id
@@ -189,7 +221,7 @@ records!(
 records!(
     ComplianceCaseServiceClient<Calls>,
     batch_get_compliance_cases,
-    BatchGetComplianceCasesRequest,
+    BatchGetComplianceCasesRequest -> BatchGetComplianceCasesResponse,
     ComplianceCase,
     cases,
     case_id

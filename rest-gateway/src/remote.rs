@@ -17,11 +17,7 @@ use tonic::{
 };
 use tower::{BoxError, Service, ServiceExt as _, util::BoxCloneSyncService};
 
-use crate::Settings;
-
-/// The core's gRPC service, in process or across a network: the gateway does not know which.
-pub type Core =
-    BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Box<dyn std::error::Error + Send + Sync>>;
+use crate::{Core, Settings};
 
 /// The address of the core is not one to connect to.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +51,7 @@ pub fn remote(core_url: &str, settings: &Settings) -> Result<Core, RemoteError> 
         // Statuses carry their details in headers.
         .http2_max_header_list_size(16 << 20);
     let channels = (0..settings.core_connections.max(1)).map(|_| endpoint.connect_lazy()).collect();
-    Ok(Core::new(Pool { channels, next: Arc::default() }))
+    Ok(Core::new(BoxCloneSyncService::new(Pool { channels, next: Arc::default() })))
 }
 
 /// Connections that take turns.

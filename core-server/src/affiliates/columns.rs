@@ -6,10 +6,18 @@ use compliance_api::{
     text_record::TextRecord as _,
     v1::{Affiliate, AffiliateInput},
 };
-use sqlx::{Row as _, postgres::PgRow};
+use sqlx::{
+    Encode, Postgres, Row as _, Type,
+    encode::IsNull,
+    error::BoxDynError,
+    postgres::{PgArgumentBuffer, PgHasArrayType, PgRow, PgTypeInfo, types::PgRecordEncoder},
+};
 
-/// The columns that hold an affiliate's fields. Each is written through a `text[]` parameter.
+/// The columns that hold an affiliate's fields. Each is written from the field of an [`Input`].
 pub(super) const COLUMNS: &[&str] = AffiliateInput::FIELDS;
+
+/// The database's type of an [`Input`].
+const INPUT: &str = "affiliate_input";
 
 /// `column::type`, for columns that are no text.
 fn cast(column: &str) -> &'static str {
@@ -20,18 +28,12 @@ fn cast(column: &str) -> &'static str {
     }
 }
 
-/// `unnest` of one `text[]` parameter a column, numbered from `first`: `$2::text[], $3::text[], …`.
-pub(super) fn arrays(first: usize) -> String {
-    let arrays: Vec<String> = (first..first + COLUMNS.len()).map(|number| format!("${number}::text[]")).collect();
-    arrays.join(", ")
-}
-
 /// The columns' names, separated by commas.
 pub(super) fn names() -> String {
     COLUMNS.join(", ")
 }
 
-/// The values of the columns as they stand in a relation of texts, each as its column's type.
+/// The values of the columns as they stand in a relation of inputs, each as its column's type.
 pub(super) fn values(relation: &str) -> String {
     let values: Vec<String> = COLUMNS.iter().map(|column| format!("{relation}.{column}{}", cast(column))).collect();
     values.join(", ")
@@ -51,17 +53,38 @@ pub(super) fn assignments(mask: &str, new: &str, old: &str) -> String {
     assignments.join(", ")
 }
 
-/// The values of one column for many normalised affiliates, as the column's parameter. A column that none of them has
-/// is empty: `unnest` fills it with nulls, and nothing is sent.
-pub(super) fn array<'a>(
-    position: usize,
-    affiliates: impl Iterator<Item = &'a AffiliateInput> + Clone,
-) -> Vec<Option<&'a str>> {
-    let value = |affiliate: &'a AffiliateInput| affiliate.text(position).filter(|text| !text.is_empty());
-    if affiliates.clone().all(|affiliate| value(affiliate).is_none()) {
-        return Vec::new();
+/// A normalised affiliate as the database's type `affiliate_input`.
+pub(super) struct Input<'a> {
+    /// The place in the request of one to be created, from 1; the ID of one to be changed.
+    pub(super) key: i64,
+    /// Of one to be changed: a bit for each column that is.
+    pub(super) mask: i64,
+    pub(super) affiliate: &'a AffiliateInput,
+}
+
+impl Type<Postgres> for Input<'_> {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_name(INPUT)
     }
-    affiliates.map(value).collect()
+}
+
+impl PgHasArrayType for Input<'_> {
+    fn array_type_info() -> PgTypeInfo {
+        PgTypeInfo::array_of(INPUT)
+    }
+}
+
+impl Encode<'_, Postgres> for Input<'_> {
+    // As `derive(sqlx::Type)` does it, without a second list of all fields.
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        let mut record = PgRecordEncoder::new(buffer);
+        record.encode(self.key)?.encode(self.mask)?;
+        for position in 0..COLUMNS.len() {
+            record.encode(self.affiliate.text(position).filter(|text| !text.is_empty()))?;
+        }
+        record.finish();
+        Ok(IsNull::No)
+    }
 }
 
 /// Brings the fields whose columns are no text into the form that these are read from: a country's numeric code, a

@@ -14,23 +14,21 @@ use crate::error::{from_database, is_contention};
 /// How often a batch that got in another's way is tried.
 const TRIES: u32 = 5;
 
-/// Numbers the affiliates in the order sent and inserts them in the order of their names: two batches that cross take
-/// the same names in the same order, so neither waits for the other while it is waited for. Of two equal names the
-/// first in order is inserted. Answers with the place and the ID of each that was.
+/// Inserts affiliates in the order in which they come, with IDs in the order of their places. Answers with the IDs of
+/// all places, and with those that were inserted.
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
-        "with input as materialized (
-            select ord, nextval('affiliates_id_seq') as id, {names}
-            from unnest({arrays}) with ordinality as input ({names}, ord)
+        "with numbered as materialized (
+            select array_agg(nextval('affiliates_id_seq')) as ids
+            from generate_series(1, cardinality($2::affiliate_input[]))
         ), inserted as (
             insert into affiliates (company_id, id, {names})
-            select $1, id, {values} from input order by affiliate_name collate \"C\", ord
+            select $1, (select ids from numbered)[key], {values} from unnest($2) as input
             on conflict on constraint affiliates_name_key do nothing
             returning id
         )
-        select ord, id from inserted join input using (id)",
+        select ids, array(select id from inserted) from numbered",
         names = columns::names(),
-        arrays = columns::arrays(2),
         values = columns::values("input"),
     )
     .leak()
@@ -57,9 +55,7 @@ pub(super) async fn create(
         return Ok(results);
     }
     for (place, id) in insert(pool, company_id, &good).await? {
-        let Some((index, affiliate)) = usize::try_from(place - 1).ok().and_then(|place| good.get(place)) else {
-            continue;
-        };
+        let Some((index, affiliate)) = good.get(place) else { continue };
         results[*index] = AffiliateResult {
             code: ResultCode::Saved.into(),
             affiliate_id: Some(id),
@@ -70,24 +66,37 @@ pub(super) async fn create(
     Ok(results)
 }
 
+/// Inserts affiliates; tells the place and the ID of each that was. They go in the order of their names: two batches
+/// that cross take the same names in the same order, so neither waits for the other while it is waited for. Of two
+/// equal names the first in order is inserted.
 async fn insert(
     pool: &Connections,
     company_id: i64,
     good: &[(usize, &AffiliateInput)],
-) -> Result<Vec<(i64, i64)>, Error> {
+) -> Result<Vec<(usize, i64)>, Error> {
+    // By bytes, as the name's collation has it; of equal names the first comes first.
+    let mut order: Vec<_> = good
+        .iter()
+        .enumerate()
+        .map(|(place, (_, affiliate))| (affiliate.affiliate_name(), place, *affiliate))
+        .collect();
+    order.sort_unstable_by_key(|(name, place, _)| (*name, *place));
+    let inputs: Vec<_> = order
+        .into_iter()
+        .map(|(_, place, affiliate)| columns::Input { key: place as i64 + 1, mask: 0, affiliate })
+        .collect();
     let mut tries = 0;
-    loop {
+    let (ids, inserted) = loop {
         tries += 1;
-        let mut query = sqlx::query_as::<_, (i64, i64)>(*CREATE).bind(company_id);
-        for position in 0..columns::COLUMNS.len() {
-            query = query.bind(columns::array(position, good.iter().map(|(_, affiliate)| *affiliate)));
-        }
-        match query.fetch_all(pool).await {
-            Ok(created) => return Ok(created),
+        let query = sqlx::query_as::<_, (Vec<i64>, Vec<i64>)>(*CREATE).bind(company_id).bind(inputs.as_slice());
+        match query.fetch_one(pool).await {
+            Ok(created) => break created,
             Err(error) if tries < TRIES && is_contention(&error) => tracing::debug!("a batch is tried again: {error}"),
             Err(error) => return Err(from_database(&error)),
         }
-    }
+    };
+    // A sequence only grows.
+    Ok(inserted.into_iter().filter_map(|id| Some((ids.binary_search(&id).ok()?, id))).collect())
 }
 
 fn failure(affiliate: &AffiliateInput, code: ResultCode, msg: String) -> AffiliateResult {

@@ -18,10 +18,9 @@ use crate::{
     gather::{self, Gather},
 };
 
-/// Records in the first message of a list, so that it is there at once; each further one has twice as many …
-const FIRST_PAGE: i64 = 64;
-/// … up to this.
-const MOST_A_PAGE: i64 = 256;
+/// Records in one message of a list: few, so that the first is there at once, and so that no message is of the size that
+/// an allocator takes from the system and hands back anew each time.
+const PAGE: i64 = 64;
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
@@ -63,11 +62,11 @@ pub(super) fn all(
     limit: Duration,
 ) -> impl Stream<Item = Result<ListAffiliatesResponse, Status>> {
     let deadline = Instant::now() + limit;
-    let pages = futures::stream::unfold(Some((0_i64, FIRST_PAGE)), move |state| {
+    let pages = futures::stream::unfold(Some(0_i64), move |after| {
         let pool = pool.clone();
         async move {
-            let (after, size) = state?;
-            let rows = database::read(|| sqlx::query(*AFTER).bind(company_id).bind(after).bind(size).fetch_all(&pool));
+            let after = after?;
+            let rows = database::read(|| sqlx::query(*AFTER).bind(company_id).bind(after).bind(PAGE).fetch_all(&pool));
             let page = match timeout_at(deadline, rows).await {
                 Ok(rows) => rows
                     .and_then(|rows| rows.iter().map(columns::read).collect::<Result<Vec<_>, _>>())
@@ -76,8 +75,8 @@ pub(super) fn all(
             };
             match page {
                 Ok(affiliates) => {
-                    let full = affiliates.len() as i64 == size;
-                    let next = affiliates.last().filter(|_| full).map(|last| (last.id, (size * 2).min(MOST_A_PAGE)));
+                    let full = affiliates.len() as i64 == PAGE;
+                    let next = affiliates.last().filter(|_| full).map(|last| last.id);
                     (!affiliates.is_empty()).then(|| (Ok(ListAffiliatesResponse { affiliates }), next))
                 }
                 Err(error) => Some((Err(error.into()), None)),

@@ -28,11 +28,10 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
         "with anchor as materialized (
             select $2::bigint is null or exists (select from affiliates where company_id = $1 and id = $2) as exists
         ), input as materialized (
-            select * from unnest($3::bigint[], $4::bigint[], {arrays}) with ordinality
-                as input (id, mask, {names}, ord)
+            select * from unnest($4::affiliate_input[]) with ordinality as input (id, mask, {names}, ord)
         ), locked as materialized (
             select a.id from affiliates a
-            where a.company_id = $1 and a.id = any($3) and (select exists from anchor)
+            where a.company_id = $1 and a.id = any($3::bigint[]) and (select exists from anchor)
             order by a.id for update
         ), taken as materialized (
             select input.ord, a.id as holder
@@ -47,7 +46,6 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
         select input.ord, (select exists from anchor), locked.id is not null, taken.holder
         from input left join locked using (id) left join taken using (ord)
         order by input.ord",
-        arrays = columns::arrays(5),
         names = columns::names(),
         name_bit = name_bit(),
         assignments = columns::assignments("input.mask", "input", "a"),
@@ -221,16 +219,19 @@ async fn run(
 ) -> Result<Vec<Outcome>, sqlx::Error> {
     // A country that is none is the item's own failure; the statement must not see it.
     let ids: Vec<i64> = wave.iter().map(|index| changes[*index].id).collect();
-    let masks: Vec<i64> =
-        wave.iter().map(|index| if changes[*index].bad_country.is_some() { 0 } else { changes[*index].mask }).collect();
-    let mut query = sqlx::query_as::<_, (i64, bool, bool, Option<i64>)>(*UPDATE)
+    let inputs: Vec<_> = wave
+        .iter()
+        .map(|index| &changes[*index])
+        .map(|change| {
+            let mask = if change.bad_country.is_some() { 0 } else { change.mask };
+            columns::Input { key: change.id, mask, affiliate: &change.fields }
+        })
+        .collect();
+    let query = sqlx::query_as::<_, (i64, bool, bool, Option<i64>)>(*UPDATE)
         .bind(company_id)
         .bind(anchor)
         .bind(ids)
-        .bind(masks);
-    for position in 0..columns::COLUMNS.len() {
-        query = query.bind(columns::array(position, wave.iter().map(|index| &changes[*index].fields)));
-    }
+        .bind(inputs.as_slice());
     let rows = query.fetch_all(connection).await?;
     let mut told: HashMap<i64, Outcome> =
         rows.into_iter().map(|(place, anchored, found, holder)| (place, Outcome { anchored, found, holder })).collect();

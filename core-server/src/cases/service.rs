@@ -3,6 +3,7 @@
 use crate::database::Connections;
 use compliance_api::{
     error::Error,
+    in_process::Slot,
     v1::{
         BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
         ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
@@ -37,11 +38,12 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<ListComplianceCasesRequest>,
     ) -> Result<Response<ListComplianceCasesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
+        let (_, beside, request) = request.into_parts();
         valid(&request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let page = list::page(&self.pool, company_id, &request, query).await?;
-        Ok(Response::new(ListComplianceCasesResponse { cases: page.records, meta: Some(query.meta(page.total)) }))
+        let (records, meta) = (page.records, Some(query.meta(page.total)));
+        Ok(Slot::answer(&beside, ListComplianceCasesResponse { cases: records, meta }))
     }
 
     async fn get_compliance_case(
@@ -59,8 +61,8 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<BatchGetComplianceCasesRequest>,
     ) -> Result<Response<BatchGetComplianceCasesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let ids = check_ids(request.into_inner().ids)?;
-        let cases = list::by_ids(&self.pool, company_id, &ids).await?;
-        Ok(Response::new(BatchGetComplianceCasesResponse { cases }))
+        let (_, beside, BatchGetComplianceCasesRequest { ids }) = request.into_parts();
+        let cases = list::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
+        Ok(Slot::answer(&beside, BatchGetComplianceCasesResponse { cases }))
     }
 }

@@ -3,6 +3,7 @@
 use crate::database::Connections;
 use compliance_api::{
     error::Error,
+    in_process::{self, Slot},
     v1::{
         AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest,
         BatchGetComplianceUrlsResponse, ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest,
@@ -38,11 +39,12 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<ListComplianceUrlsRequest>,
     ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
+        let (_, beside, request) = request.into_parts();
         valid(&request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let page = list::page(&self.pool, company_id, &request, query).await?;
-        Ok(Response::new(ListComplianceUrlsResponse { urls: page.records, meta: Some(query.meta(page.total)) }))
+        let (records, meta) = (page.records, Some(query.meta(page.total)));
+        Ok(Slot::answer(&beside, ListComplianceUrlsResponse { urls: records, meta }))
     }
 
     async fn get_compliance_url(
@@ -60,9 +62,9 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let ids = check_ids(request.into_inner().ids)?;
-        let urls = list::by_ids(&self.pool, company_id, &ids).await?;
-        Ok(Response::new(BatchGetComplianceUrlsResponse { urls }))
+        let (_, beside, BatchGetComplianceUrlsRequest { ids }) = request.into_parts();
+        let urls = list::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
+        Ok(Slot::answer(&beside, BatchGetComplianceUrlsResponse { urls }))
     }
 
     async fn add_compliance_urls(
@@ -70,9 +72,10 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<AddComplianceUrlsRequest>,
     ) -> Result<Response<AddComplianceUrlsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
+        let (_, beside, sent) = request.into_parts();
+        let request = in_process::message(&beside, sent);
         valid(&request)?;
         let results = add::add(&self.pool, company_id, request.urls).await?;
-        Ok(Response::new(AddComplianceUrlsResponse { results }))
+        Ok(Slot::answer(&beside, AddComplianceUrlsResponse { results }))
     }
 }

@@ -12,6 +12,7 @@ use compliance_api::{
         CreateAffiliateRequest, UpdateAffiliateRequest,
     },
 };
+use memchr::memchr_iter;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{
@@ -99,7 +100,10 @@ struct Document<I> {
 
 fn document<I: Item>(body: &[u8], memory: usize) -> Result<Document<I>, Unreadable> {
     let mut overflow = false;
-    let reading = TopShape { most: memory / size_of::<I>(), overflow: &mut overflow, item: PhantomData::<I> };
+    let most = memory / size_of::<I>();
+    // Records are wide: a list that grows as it is read is copied again and again.
+    let expected = memchr_iter(b'{', body).count().min(most);
+    let reading = TopShape { most, expected, overflow: &mut overflow, item: PhantomData::<I> };
     match read(body, reading) {
         Ok(document) => document.ok_or(Unreadable::NotAnObject),
         Err(_) if overflow => Err(Unreadable::TooMuch),
@@ -123,7 +127,9 @@ impl Item for AffiliateUpdate {
 
 /// The body itself.
 struct TopShape<'a, I> {
+    /// Records that there may be, and that there are at most by the look of the body.
     most: usize,
+    expected: usize,
     overflow: &'a mut bool,
     item: PhantomData<I>,
 }
@@ -152,7 +158,7 @@ impl<'de, I: Item> Shape<'de> for TopShape<'_, I> {
                         most: self.most,
                         overflow: &mut *self.overflow,
                         faults: &mut document.faults,
-                        items: Vec::new(),
+                        items: Vec::with_capacity(self.expected),
                     };
                     document.list = Some(object.next_value_seed(Read(shape))?);
                 }

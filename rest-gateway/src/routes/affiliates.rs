@@ -8,6 +8,7 @@ use axum::{
 };
 use compliance_api::{
     error::{Error, ResultCode},
+    in_process::Slot,
     v1::{AffiliateResult, ListAffiliatesRequest},
 };
 use http::{StatusCode, Uri};
@@ -67,8 +68,11 @@ pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request
             })
         }
         Create::Batch(request) => {
-            let call = client.batch_create_affiliates(caller.request(request));
+            let mut request = gateway.large(caller.request(request));
+            let slot = Slot::beside(&mut request);
+            let call = client.batch_create_affiliates(request);
             caller.call(call).await.map(|(done, rate)| {
+                let done = slot.or_sent(done);
                 answer(batch_status(StatusCode::CREATED, &done.results), rate, &results(&done.results))
             })
         }
@@ -97,11 +101,13 @@ pub(crate) async fn update(State(gateway): State<Arc<Gateway>>, request: Request
             })
         }
         Update::Batch(request) => {
-            let call = client.batch_update_affiliates(caller.request(request));
-            caller
-                .call(call)
-                .await
-                .map(|(done, rate)| answer(batch_status(StatusCode::OK, &done.results), rate, &results(&done.results)))
+            let mut request = gateway.large(caller.request(request));
+            let slot = Slot::beside(&mut request);
+            let call = client.batch_update_affiliates(request);
+            caller.call(call).await.map(|(done, rate)| {
+                let done = slot.or_sent(done);
+                answer(batch_status(StatusCode::OK, &done.results), rate, &results(&done.results))
+            })
         }
     };
     match answered {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
-use compliance_api::error::Error;
+use compliance_api::{error::Error, in_process::Slot};
 use http::{StatusCode, Uri};
 
 use super::text;
@@ -22,7 +22,10 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, ur
         Err(error) => return Err(caller.refuse(&gateway, error).await),
     };
     let mut client = gateway.cases.clone();
-    let (page, rate) = caller.call(client.list_compliance_cases(caller.request(request))).await?;
+    let mut request = caller.request(request);
+    let slot = Slot::beside(&mut request);
+    let (page, rate) = caller.call(client.list_compliance_cases(request)).await?;
+    let page = slot.or_sent(page);
     Ok(answer(StatusCode::OK, rate, &Envelope::found(text::CASES_FOUND, &page.cases, page.meta)))
 }
 

@@ -6,7 +6,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use compliance_api::{error::Error, v1::UrlResult};
+use compliance_api::{error::Error, in_process::Slot, v1::UrlResult};
 use http::{StatusCode, Uri};
 
 use super::text;
@@ -25,7 +25,10 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, ur
         Err(error) => return Err(caller.refuse(&gateway, error).await),
     };
     let mut client = gateway.urls.clone();
-    let (page, rate) = caller.call(client.list_compliance_urls(caller.request(request))).await?;
+    let mut request = caller.request(request);
+    let slot = Slot::beside(&mut request);
+    let (page, rate) = caller.call(client.list_compliance_urls(request)).await?;
+    let page = slot.or_sent(page);
     Ok(answer(StatusCode::OK, rate, &Envelope::found(text::URLS_FOUND, &page.urls, page.meta)))
 }
 
@@ -44,8 +47,10 @@ pub(crate) async fn add(State(gateway): State<Arc<Gateway>>, request: Request) -
     let parse = move |body: &[u8]| urls::add(body, memory);
     let request = entered.form(parse).await?;
     let mut client = gateway.urls.clone();
-    match entered.caller.call(client.add_compliance_urls(entered.caller.request(request))).await {
-        Ok((done, rate)) => Ok(answer(StatusCode::CREATED, rate, &results(&done.results))),
+    let mut request = gateway.large(entered.caller.request(request));
+    let slot = Slot::beside(&mut request);
+    match entered.caller.call(client.add_compliance_urls(request)).await {
+        Ok((done, rate)) => Ok(answer(StatusCode::CREATED, rate, &results(&slot.or_sent(done).results))),
         Err(refusal) => Err(entered.told_whole(refusal, parse).await),
     }
 }

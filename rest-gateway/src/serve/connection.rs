@@ -64,13 +64,13 @@ fn answer(
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Tracked>, Infallible>> + Send + 'static {
     let running = activity.start();
-    let draining = server.draining.clone();
+    let server = Arc::clone(server);
     let closes = request.version() < Version::HTTP_2;
     let answering = server.router.clone().oneshot(request.map(Body::new));
     async move {
         let mut response = answering.await?;
         // HTTP/2 has a frame for it.
-        if closes && draining.is_cancelled() {
+        if closes && server.draining.is_cancelled() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         Ok(response.map(|body| Tracked::new(body, running)))

@@ -65,7 +65,7 @@ pub(crate) fn token(ttl: i64) -> String {
 /// The core in the same process.
 pub(crate) fn in_process(fake: &Fake) -> Core {
     let service = tower::util::MapErr::new(fake.routes(), |never: Infallible| match never {});
-    Core::new(service)
+    Core::new(tower::util::BoxCloneSyncService::new(service))
 }
 
 impl Gateway {

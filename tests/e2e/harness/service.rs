@@ -73,7 +73,7 @@ impl Service {
 
         let remote = rest_gateway::remote(&format!("http://{grpc}"), &options.settings).unwrap();
         let mut addresses = Vec::new();
-        for core in [core.service(), remote] {
+        for core in [rest_gateway::Core::in_process(core.service()), remote] {
             let router = rest_gateway::router(core, Arc::clone(&verifier), &options.settings);
             let listener = self::listener().await;
             addresses.push(listener.local_addr().unwrap());

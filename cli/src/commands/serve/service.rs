@@ -104,7 +104,7 @@ impl Serving {
         let verifier = Arc::new(verifier);
         let settings = rest_gateway::Settings::from(&args.gateway);
         let core = Core::new(pool, Arc::clone(&verifier), &args.core).context("the gRPC service cannot be set up")?;
-        let router = rest_gateway::router(core.service(), verifier, &settings);
+        let router = rest_gateway::router(rest_gateway::Core::in_process(core.service()), verifier, &settings);
         let (rest, grpc) = (ports.rest.open()?, ports.grpc.open()?);
         let addresses = Addresses { rest: rest.local_addr()?, grpc: grpc.local_addr()? };
         Ok(Self { core, router, settings, rest, grpc, addresses })
