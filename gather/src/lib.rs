@@ -247,23 +247,43 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn what_waits_goes_out_together_and_everyone_gets_their_own() {
-        let gather = Gather::new(Double::new(0), LIMITS);
-        let reads: Vec<_> = (100..150_u64)
-            .map(|key| {
-                let gather = gather.clone();
-                tokio::spawn(async move { (key, gather.get(key).await) })
-            })
-            .collect();
-        until(|| gather.0.state().waiting.len() == 49).await;
-        gather.fetcher().permits.add_permits(2);
+    type Reads = Vec<tokio::task::JoinHandle<(u64, Result<u64, Refused>)>>;
+
+    fn reads(gather: &Gather<Double>, keys: std::ops::Range<u64>) -> Reads {
+        let read = |key| {
+            let gather = gather.clone();
+            tokio::spawn(async move { (key, gather.get(key).await) })
+        };
+        keys.map(read).collect()
+    }
+
+    async fn doubled(reads: Reads) {
         for read in reads {
             let (key, answer) = read.await.unwrap();
             assert_eq!(answer, Ok(key * 2));
         }
+    }
+
+    #[tokio::test]
+    async fn what_waits_goes_out_together_and_everyone_gets_their_own() {
+        let gather = Gather::new(Double::new(0), LIMITS);
+        let first = reads(&gather, 100..101);
+        until(|| gather.fetcher().fetches.load(Ordering::SeqCst) == 1).await;
+        let others = reads(&gather, 101..150);
+        until(|| gather.0.state().waiting.len() == 49).await;
+        gather.fetcher().permits.add_permits(2);
+        doubled(first).await;
+        doubled(others).await;
         assert_eq!(gather.fetcher().fetches.load(Ordering::SeqCst), 2);
         assert_eq!(gather.fetcher().most_keys.load(Ordering::SeqCst), 49);
+        until(|| gather.0.state().under_way == 0).await;
+    }
+
+    #[tokio::test]
+    async fn reads_that_are_made_together_go_out_together() {
+        let gather = Gather::new(Double::new(1), LIMITS);
+        doubled(reads(&gather, 100..150)).await;
+        assert_eq!(gather.fetcher().fetches.load(Ordering::SeqCst), 1);
         until(|| gather.0.state().under_way == 0).await;
     }
 
@@ -324,15 +344,13 @@ mod tests {
     #[tokio::test]
     async fn the_queue_has_a_limit() {
         let gather = Gather::new(Double::new(0), Limits { waiting: 1, ..LIMITS });
-        let waiting = [1, 2].map(|key| {
-            let gather = gather.clone();
-            tokio::spawn(async move { gather.get(key).await })
-        });
+        let first = reads(&gather, 1..2);
+        until(|| gather.fetcher().fetches.load(Ordering::SeqCst) == 1).await;
+        let second = reads(&gather, 2..3);
         until(|| gather.0.state().waiting.len() == 1).await;
         assert_eq!(gather.get(3).await, Err(Refused::Full));
         gather.fetcher().permits.add_permits(2);
-        for read in waiting {
-            assert!(read.await.unwrap().is_ok());
-        }
+        doubled(first).await;
+        doubled(second).await;
     }
 }
