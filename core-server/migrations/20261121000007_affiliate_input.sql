@@ -1,5 +1,6 @@
--- An affiliate as it is sent to be written: many come as one array of these, which the server reads in a fraction of the
--- time that an array a column takes. After the first two, the fields are those of the request's message, in its order.
+-- An affiliate as it is sent to be written: many come as one array of these rather than as an array a column. After the
+-- first two, the fields are those of the request's message, in its order. A version with more fields needs a type of its
+-- own beside this one, which the version before still sends.
 
 create type affiliate_input as (
     key bigint, -- the place in the request of one to be created, the ID of one to be changed
