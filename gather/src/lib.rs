@@ -7,6 +7,7 @@
 
 use std::{
     collections::VecDeque,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -29,8 +30,8 @@ pub trait Fetch: Send + Sync + 'static {
 pub struct Limits {
     /// Fetches under way; what comes beyond waits to be gathered.
     pub under_way: usize,
-    /// Fetches under way when those do not come back: a read that finds that none has gone out for [`Self::patience`]
-    /// goes out in spite of them.
+    /// Fetches under way when those do not come back: when none has gone out for [`Self::patience`], those who wait go
+    /// out in spite of them.
     pub under_way_at_most: usize,
     /// How long a fetch commonly takes, at most.
     pub patience: Duration,
@@ -146,7 +147,7 @@ impl<F: Fetch> Gather<F> {
                         drop(turn);
                         gathered.await.map_err(|_| Refused::Lost)
                     }
-                    Err(key) => self.0.fetch.fetch(vec![key]).await.pop().ok_or(Refused::Lost),
+                    Err(key) => self.0.make(vec![key]).await.pop().ok_or(Refused::Lost),
                 }
             }
         }
@@ -156,6 +157,28 @@ impl<F: Fetch> Gather<F> {
 impl<F: Fetch> Inner<F> {
     fn state(&self) -> MutexGuard<'_, State<F>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes reads. When they do not come back soon, those who wait go out in spite of them.
+    async fn make(self: &Arc<Self>, keys: Vec<F::Key>) -> Vec<F::Answer> {
+        let mut fetch = pin!(self.fetch.fetch(keys));
+        loop {
+            if let Ok(answers) = tokio::time::timeout(self.limits.patience, fetch.as_mut()).await {
+                return answers;
+            }
+            self.go_out_in_spite();
+        }
+    }
+
+    fn go_out_in_spite(self: &Arc<Self>) {
+        let mut state = self.state();
+        let now = Instant::now();
+        if !state.waiting.is_empty() && state.under_way < self.limits.turns(now - state.last) {
+            state.under_way += 1;
+            state.last = now;
+            drop(state);
+            tokio::spawn(serve(Turn(Arc::clone(self))));
+        }
     }
 }
 
@@ -196,7 +219,7 @@ async fn serve<F: Fetch>(turn: Turn<F>) {
         if keys.is_empty() {
             return;
         }
-        for (answer, sender) in inner.fetch.fetch(keys).await.into_iter().zip(answers) {
+        for (answer, sender) in inner.make(keys).await.into_iter().zip(answers) {
             // A caller that has gone meanwhile wants no answer.
             let _ = sender.send(answer);
         }
@@ -326,7 +349,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fetch_that_does_not_come_back_holds_up_only_its_own() {
-        let gather = Gather::new(Double::new(0), Limits { patience: Duration::ZERO, ..LIMITS });
+        let gather = Gather::new(Double::new(0), Limits { patience: Duration::from_millis(1), ..LIMITS });
         let stuck = tokio::spawn({
             let gather = gather.clone();
             async move { gather.get(1).await }
@@ -339,6 +362,18 @@ mod tests {
         until(|| gather.fetcher().fetches.load(Ordering::SeqCst) == 2).await;
         gather.fetcher().permits.add_permits(2);
         assert_eq!((stuck.await.unwrap(), second.await.unwrap()), (Ok(2), Ok(4)));
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_fetch_that_does_not_come_back_needs_no_other_read_to_go_out() {
+        let gather = Gather::new(Double::new(0), Limits { patience: Duration::from_millis(100), ..LIMITS });
+        let stuck = reads(&gather, 1..2);
+        until(|| gather.fetcher().fetches.load(Ordering::SeqCst) == 1).await;
+        let waiting = reads(&gather, 2..10);
+        until(|| gather.fetcher().fetches.load(Ordering::SeqCst) == 2).await;
+        gather.fetcher().permits.add_permits(2);
+        doubled(stuck).await;
+        doubled(waiting).await;
     }
 
     #[tokio::test]
