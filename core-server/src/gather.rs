@@ -10,17 +10,10 @@ use crate::database::Connections;
 
 use crate::{database, error::from_database};
 
-/// How much is read at the same time.
-fn limits() -> Limits {
-    const MOST: usize = 8;
-    Limits {
-        under_way: Limits::for_cores().min(MOST),
-        under_way_at_most: MOST,
-        patience: Duration::from_millis(50),
-        at_once: 256,
-        waiting: 8192,
-    }
-}
+/// Fetches under way when those do not come back.
+const UNDER_WAY_AT_MOST: usize = 8;
+/// Reads that wait.
+const WAITING: usize = 8192;
 /// How long a statement of this kind may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -44,7 +37,7 @@ pub(crate) fn records<T: Clone + Send + Sync + 'static>(
     sql: &'static str,
     decode: fn(&PgRow) -> Result<T, sqlx::Error>,
 ) -> Gather<T> {
-    Gather::new(Records { pool: pool.clone(), sql, decode }, limits())
+    Gather::new(Records { pool: pool.clone(), sql, decode }, Limits::for_this_machine(UNDER_WAY_AT_MOST, WAITING))
 }
 
 /// The record of a key, or `None`.

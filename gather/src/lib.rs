@@ -42,9 +42,11 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Fetches under way that keep this machine busy: more would only make each of them smaller.
-    pub fn for_cores() -> usize {
-        std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2).max(1)
+    /// As many fetches under way as keep this machine busy, one for two cores: more would only make each of them smaller.
+    pub fn for_this_machine(under_way_at_most: usize, waiting: usize) -> Self {
+        let half = std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2);
+        let under_way = half.clamp(1, under_way_at_most.max(1));
+        Self { under_way, under_way_at_most, patience: Duration::from_millis(50), at_once: 256, waiting }
     }
 
     /// Turns that there are when the last one was taken so long ago.

@@ -26,17 +26,10 @@ use crate::{
     observe::REQUEST_ID,
 };
 
-/// How much is read at the same time.
-fn limits() -> Limits {
-    const MOST: usize = 64;
-    Limits {
-        under_way: Limits::for_cores().min(MOST),
-        under_way_at_most: MOST,
-        patience: Duration::from_millis(50),
-        at_once: 256,
-        waiting: 16_384,
-    }
-}
+/// Fetches under way when those do not come back.
+const UNDER_WAY_AT_MOST: usize = 64;
+/// Reads that wait.
+const WAITING: usize = 16_384;
 
 /// Reads records of one kind by ID. Clones share the queue.
 pub(crate) type Reads<C> = Gather<Batches<C>>;
@@ -86,7 +79,7 @@ impl<R> Found<R> {
 
 /// A reader over a client of the core.
 pub(crate) fn reads<C: Records>(client: C, timeout: Duration) -> Reads<C> {
-    Gather::new(Batches { client, timeout }, limits())
+    Gather::new(Batches { client, timeout }, Limits::for_this_machine(UNDER_WAY_AT_MOST, WAITING))
 }
 
 /// The record, or the error that says that there is none.
