@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use compliance_api::error::Error;
-use gather::{Fetch, Limits, Refused};
+use batcher::{Fetch, Limits, Refused};
 use sqlx::{Row as _, postgres::PgRow};
 
 use crate::database::Connections;
@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 type Key = (i64, i64);
 
 /// Reads records of one kind by key. Clones share the queue.
-pub(crate) type Gather<T> = gather::Gather<Records<T>>;
+pub(crate) type Gather<T> = batcher::Gather<Records<T>>;
 
 /// A statement that reads records of one kind by key.
 pub(crate) struct Records<T> {

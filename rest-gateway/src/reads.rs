@@ -15,7 +15,7 @@ use compliance_api::{
     },
 };
 use futures::future::join_all;
-use gather::{Fetch, Gather, Limits, Refused};
+use batcher::{Fetch, Gather, Limits, Refused};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 

@@ -1,0 +1,1 @@
+//! Measures the service beside peers and bare baselines in the same run.

@@ -1,0 +1,1 @@
+//! What the tests of every crate share: databases, tokens, clients and clean-up.
