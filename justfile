@@ -1,0 +1,30 @@
+# Everyday commands; `just --list` shows them.
+
+# Run the service with demo data.
+run *args:
+    scripts/setup && cargo run --release -- {{args}}
+
+# Run every test, or those whose name contains a word: `just test isolation`.
+test *args:
+    scripts/setup && cargo test --workspace {{args}}
+
+# Run the end-to-end tests, or those whose name contains a word.
+e2e *args:
+    scripts/setup && cargo test --test e2e -- {{args}}
+
+# Format and lint.
+lint:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Rewrite the descriptions of the SQL that is checked at compile time.
+sqlx:
+    scripts/sqlx-prepare
+
+# Everything that CI checks.
+ci:
+    .ci/run
+
+# Build the binary that is deployed and measured.
+dist:
+    cargo build --profile dist --bin compliance
