@@ -24,10 +24,6 @@ pub(super) const MOST_OWN: i64 = 10_000;
 /// Names that are told of as known, at most.
 const MOST_TOLD: usize = 100;
 
-const OWN: &str = "
-    select vocabulary, id, name, parent_id from vocabulary_entries
-    where company_id = $1 order by vocabulary, id";
-
 /// A name that a company added.
 #[derive(Clone, Debug)]
 pub(super) struct OwnName {
@@ -187,12 +183,11 @@ impl Names {
 
     /// The names of a company, read anew.
     pub(super) async fn fresh(&self, company_id: i64) -> Result<Arc<Known>, Error> {
-        let rows = database::read(|| {
-            sqlx::query_as::<_, (i16, i32, String, Option<i32>)>(OWN).bind(company_id).fetch_all(&self.pool)
+        let own = database::read(|| {
+            sqlx::query_file_as!(OwnName, "src/monitoring/own_names.sql", company_id).fetch_all(&self.pool)
         });
-        let rows = rows.await.map_err(|error| from_database(&error))?;
-        let own = rows.into_iter().map(|(vocabulary, id, name, parent)| OwnName { vocabulary, id, name, parent });
-        let known = Arc::new(Known::new(own.collect()));
+        let own = own.await.map_err(|error| from_database(&error))?;
+        let known = Arc::new(Known::new(own));
         if known.own.is_empty() {
             self.known.remove(&company_id);
         } else {
