@@ -2,8 +2,8 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use compliance_api::error::Error;
 use batcher::{Fetch, Limits, Refused};
+use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 
 use crate::database::Connections;

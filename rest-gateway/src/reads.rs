@@ -3,6 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use batcher::{Fetch, Gather, Limits, Refused};
 use compliance_api::{
     error::{Error, REQUEST_COUNT, Reason},
     in_process::Slot,
@@ -15,7 +16,6 @@ use compliance_api::{
     },
 };
 use futures::future::join_all;
-use batcher::{Fetch, Gather, Limits, Refused};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
