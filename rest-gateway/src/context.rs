@@ -11,9 +11,10 @@ use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::P
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
 use crate::{
-    error::{Rate, Refusal},
+    error::Refusal,
     gateway::Gateway,
     observe::REQUEST_ID,
+    rate_limit::RateLimit,
     reads::Wanted,
 };
 
@@ -71,9 +72,9 @@ impl Caller {
     pub(crate) async fn call<M>(
         &self,
         call: impl Future<Output = Result<Response<M>, Status>>,
-    ) -> Result<(M, Rate), Refusal> {
+    ) -> Result<(M, RateLimit), Refusal> {
         let (metadata, message, _) = self.wait(call).await?.into_parts();
-        Ok((message, Rate::take(metadata)))
+        Ok((message, metadata.into()))
     }
 
     /// Waits for anything of the core's, but not for ever.
@@ -89,7 +90,7 @@ impl Caller {
     pub(crate) async fn refuse(&self, gateway: &Gateway, error: Error) -> Refusal {
         let mut access = gateway.access.clone();
         match self.call(access.check_access(self.request(CheckAccessRequest {}))).await {
-            Ok((_, rate)) => Refusal { error, rate },
+            Ok((_, rate_limit)) => Refusal { error, rate_limit },
             Err(refusal) => refusal,
         }
     }

@@ -2,23 +2,22 @@
 
 use std::collections::HashMap;
 
-use axum::{
-    body::Body,
-    response::{IntoResponse as _, Response},
+use axum::{body::Body, response::Response};
+use compliance_api::{
+    error::{ResultCode, SERVER_ERROR},
+    rules::Violations,
+    v1,
 };
-use compliance_api::{error::ResultCode, rules::Violations, v1};
 use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use crate::error::{Rate, Refusal};
-
-/// The media type of every body.
-pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+use crate::rate_limit::RateLimit;
 
 /// The common response envelope; what is absent is left out.
 #[derive(Serialize)]
-pub(crate) struct Envelope<'a, T> {
-    code: Code,
+pub(crate) struct Envelope<'a, T = ()> {
+    #[serde(serialize_with = "text_of_code")]
+    code: i32,
     status: &'static str,
     detail: Detail<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +39,7 @@ pub(crate) struct Detail<'a> {
 }
 
 impl<'a, T> Envelope<'a, T> {
-    /// Something read.
+    /// The result of a read.
     pub(crate) fn found(msg: &'a str, data: &'a T, meta: Option<v1::PageMeta>) -> Self {
         let detail = Detail { msg, ..Detail::default() };
         Self { data: Some(data), meta, ..Self::without_data(ResultCode::Found.into(), detail) }
@@ -48,33 +47,29 @@ impl<'a, T> Envelope<'a, T> {
 
     fn without_data(code: i32, detail: Detail<'a>) -> Self {
         let ok = code == i32::from(ResultCode::Saved) || code == i32::from(ResultCode::Found);
-        Self { code: Code(code), status: if ok { "ok" } else { "error" }, detail, data: None, meta: None }
+        Self { code, status: if ok { "ok" } else { "error" }, detail, data: None, meta: None }
     }
 }
 
-impl<'a> Envelope<'a, ()> {
-    /// What became of a write, or an error.
+impl<'a> Envelope<'a> {
+    /// The result of a write, or an error.
     pub(crate) fn result(code: impl Into<i32>, detail: Detail<'a>) -> Self {
         Self::without_data(code.into(), detail)
     }
 }
 
-/// A result code, which is a string in JSON.
-struct Code(i32);
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
+/// A result code is a string in JSON.
+fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(code)
 }
 
-/// The body of a validation failure: faults by path, in the order in which each path is first named.
-pub(crate) struct Faults<'a> {
+/// The body of a validation failure: messages by path, in the order in which each path first occurs.
+pub(crate) struct InvalidFields<'a> {
     pub(crate) message: &'a str,
     pub(crate) violations: &'a Violations,
 }
 
-impl Serialize for Faults<'_> {
+impl Serialize for InvalidFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_map(Some(2))?;
         body.serialize_entry("message", self.message)?;
@@ -87,59 +82,61 @@ struct ByPath<'a>(&'a Violations);
 
 impl Serialize for ByPath<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut places: HashMap<&str, usize> = HashMap::with_capacity(self.0.len());
-        let mut faults: Vec<(&str, Vec<&str>)> = Vec::with_capacity(self.0.len());
+        let mut index_of: HashMap<&str, usize> = HashMap::with_capacity(self.0.len());
+        let mut errors: Vec<(&str, Vec<&str>)> = Vec::with_capacity(self.0.len());
         for violation in self.0 {
-            let place = *places.entry(&violation.path).or_insert(faults.len());
-            if place == faults.len() {
-                faults.push((&violation.path, Vec::new()));
+            let index = *index_of.entry(&violation.path).or_insert(errors.len());
+            if index == errors.len() {
+                errors.push((&violation.path, Vec::new()));
             }
-            faults[place].1.push(&violation.message);
+            errors[index].1.push(&violation.message);
         }
-        serializer.collect_map(faults)
+        serializer.collect_map(errors)
     }
 }
 
-/// An answer with a body of JSON.
-pub(crate) fn answer(status: StatusCode, rate: Rate, body: &impl Serialize) -> Response {
-    // Most answers are one record or a page of results; a page of records grows from here in a few steps.
+/// A response with a JSON body.
+pub(crate) fn respond(status: StatusCode, rate_limit: RateLimit, body: &impl Serialize) -> Response {
+    // Most bodies are one record or a page of results; a page of records grows from here in a few steps.
     let mut bytes = Vec::with_capacity(1536);
     match serde_json::to_writer(&mut bytes, body) {
-        Ok(()) => with_body(status, rate, Body::from(bytes)),
+        Ok(()) => respond_with(status, rate_limit, Body::from(bytes)),
         Err(error) => {
-            tracing::error!(%error, "an answer could not be written as JSON");
-            Refusal::internal().into_response()
+            tracing::error!(%error, "a response could not be serialized");
+            let detail = Detail { msg: SERVER_ERROR, ..Detail::default() };
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            respond(status, RateLimit::default(), &Envelope::result(ResultCode::ServerError, detail))
         }
     }
 }
 
-/// An answer whose body is JSON already.
-pub(crate) fn with_body(status: StatusCode, rate: Rate, body: Body) -> Response {
+/// A response whose body is JSON already.
+pub(crate) fn respond_with(status: StatusCode, rate_limit: RateLimit, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    rate.write(response.headers_mut());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    rate_limit.write(response.headers_mut());
     response
 }
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::{error::ResultCode, rules::Violations};
+    use compliance_api::{error::ResultCode, rules::Violations, v1::PageMeta};
 
-    use super::{Detail, Envelope, Faults};
+    use super::{Detail, Envelope, InvalidFields};
 
     fn json(body: &impl serde::Serialize) -> String {
         serde_json::to_string(body).unwrap()
     }
 
     #[test]
-    fn keys_have_their_order_and_absent_ones_are_left_out() {
+    fn keys_have_a_fixed_order_and_absent_ones_are_left_out() {
         let detail = Detail { affiliate_id: Some(7), client_affiliate_id: Some("A"), url_id: Some(9), msg: "Hi" };
         assert_eq!(
             json(&Envelope::result(ResultCode::Saved, detail)),
             r#"{"code":"1020","status":"ok","detail":{"affiliate_id":7,"client_affiliate_id":"A","url_id":9,"msg":"Hi"}}"#
         );
-        let meta = compliance_api::v1::PageMeta { total: 1, per_page: 100, current_page: 2, last_page: 1 };
+        let meta = PageMeta { total: 1, per_page: 100, current_page: 2, last_page: 1 };
         assert_eq!(
             json(&Envelope::found("URLs found", &[0; 0], Some(meta))),
             r#"{"code":"1026","status":"ok","detail":{"msg":"URLs found"},"data":[],"meta":{"total":1,"per_page":100,"current_page":2,"last_page":1}}"#
@@ -151,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_gathered_by_path_in_order_of_first_occurrence() {
+    fn violations_are_grouped_by_path_in_order_of_first_occurrence() {
         let mut violations = Violations::new();
         for (path, message) in [("b", "1"), ("a", "2"), ("b", "3")] {
             violations.push(path.into(), message.into(), 0, 0);
         }
         assert_eq!(
-            json(&Faults { message: &violations.summary(), violations: &violations }),
+            json(&InvalidFields { message: &violations.summary(), violations: &violations }),
             r#"{"message":"1 (and 2 more errors)","errors":{"b":["1","3"],"a":["2"]}}"#
         );
     }

@@ -11,6 +11,7 @@ mod error;
 mod extract;
 mod gateway;
 mod observe;
+mod rate_limit;
 mod reads;
 mod remote;
 mod router;

@@ -21,9 +21,10 @@ use tonic::{Request, Response, Status, metadata::MetadataMap};
 
 use crate::{
     context::SLACK,
-    error::{Rate, Refusal},
+    error::Refusal,
     gateway::Calls,
     observe::REQUEST_ID,
+    rate_limit::RateLimit,
 };
 
 /// Fetches under way when those do not come back.
@@ -65,7 +66,7 @@ pub(crate) struct Wanted {
 }
 
 /// A record, unless the company has none, and how the company stands.
-type Answer<R> = Result<(Option<Arc<R>>, Rate), Refusal>;
+type Answer<R> = Result<(Option<Arc<R>>, RateLimit), Refusal>;
 
 /// What a call found, by ID.
 struct Found<R>(Vec<(i64, Arc<R>)>);
@@ -87,7 +88,7 @@ pub(crate) async fn read<C: Records>(
     reads: &Reads<C>,
     wanted: Wanted,
     not_found: impl FnOnce(i64) -> Error,
-) -> Result<(Arc<C::Record>, Rate), Refusal> {
+) -> Result<(Arc<C::Record>, RateLimit), Refusal> {
     let id = wanted.id;
     let (record, rate) = reads.get(wanted).await.unwrap_or_else(|refused| {
         Err(match refused {
@@ -97,7 +98,7 @@ pub(crate) async fn read<C: Records>(
     })?;
     match record {
         Some(record) => Ok((record, rate)),
-        None => Err(Refusal { error: not_found(id), rate }),
+        None => Err(Refusal { error: not_found(id), rate_limit: rate }),
     }
 }
 
@@ -156,7 +157,7 @@ impl<C: Records> Batches<C> {
         authorization: &HeaderValue,
         request_id: Option<HeaderValue>,
         ids: &[i64],
-    ) -> Result<(Found<C::Record>, Rate), Refusal> {
+    ) -> Result<(Found<C::Record>, RateLimit), Refusal> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(AUTHORIZATION, authorization.clone());
         if let Some(id) = request_id {
@@ -172,7 +173,7 @@ impl<C: Records> Batches<C> {
         let (metadata, records, _) = answer.map_err(|_| Error::deadline_exceeded())??.into_parts();
         let mut found: Vec<_> = records.into_iter().map(|record| (C::id(&record), Arc::new(record))).collect();
         found.sort_unstable_by_key(|(id, _)| *id);
-        Ok((Found(found), Rate::take(metadata)))
+        Ok((Found(found), metadata.into()))
     }
 }
 

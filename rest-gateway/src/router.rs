@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{Router, middleware::from_fn, routing::get};
+use axum::{Router, routing::get};
 use compliance_api::token::Verifier;
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 /// The documented JSON interface in front of a core.
 pub fn router(core: Core, verifier: Arc<Verifier>, settings: &Settings) -> Router {
     let gateway = Arc::new(Gateway::new(core, verifier, settings.clone()));
-    Router::new()
+    let routes = Router::new()
         .route("/api/affiliates", get(affiliates::list).post(affiliates::create))
         .route("/api/affiliates/{id}", get(affiliates::get).put(affiliates::update))
         .route("/api/urls", get(urls::list).post(urls::add))
@@ -25,8 +25,6 @@ pub fn router(core: Core, verifier: Arc<Verifier>, settings: &Settings) -> Route
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
-        // Around everything above, fallbacks included.
-        .layer(from_fn(observe))
-        .with_state(gateway)
+        .method_not_allowed_fallback(wrong_method);
+    observe(routes).with_state(gateway)
 }

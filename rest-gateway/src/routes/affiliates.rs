@@ -11,12 +11,13 @@ use compliance_api::{
     in_process::Slot,
     v1::{AffiliateResult, ListAffiliatesRequest},
 };
+use futures::{StreamExt as _, stream};
 use http::{StatusCode, Uri};
 
 use super::text;
 use crate::{
     context::Caller,
-    envelope::{Detail, Envelope, answer, with_body},
+    envelope::{Detail, Envelope, respond, respond_with},
     error::Refusal,
     extract::{
         affiliates::{self, Create, Update},
@@ -25,7 +26,7 @@ use crate::{
     },
     gateway::Gateway,
     reads::read,
-    stream,
+    stream::list_body,
 };
 
 pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) -> Result<Response, Refusal> {
@@ -33,11 +34,13 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) ->
     let deadline = tokio::time::Instant::now() + within;
     let mut client = gateway.affiliates.clone();
     let request = caller.request_within(within, ListAffiliatesRequest {});
-    let (mut records, rate) = caller.call(client.list_affiliates(request)).await?;
+    let (mut messages, rate_limit) = caller.call(client.list_affiliates(request)).await?;
     // An error that comes before the first record still gets the status that it deserves.
-    let first = caller.wait(records.message()).await.map_err(|refusal| Refusal { rate: rate.clone(), ..refusal })?;
-    let body = stream::envelope(text::AFFILIATES_FOUND, first, records, deadline);
-    Ok(with_body(StatusCode::OK, rate, body))
+    let first = caller.wait(messages.message()).await;
+    let first = first.map_err(|refusal| Refusal { rate_limit: rate_limit.clone(), ..refusal })?;
+    let messages = stream::iter(first.map(Ok)).chain(messages);
+    let body = list_body(text::AFFILIATES_FOUND, messages, deadline);
+    Ok(respond_with(StatusCode::OK, rate_limit, body))
 }
 
 pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
@@ -46,7 +49,7 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
         return Err(caller.refuse(&gateway, Error::affiliate_not_found(path.text)).await);
     };
     let (affiliate, rate) = read(&gateway.affiliate, caller.wants(id), Error::affiliate_not_found).await?;
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::AFFILIATE_FOUND, &*affiliate, None)))
+    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::AFFILIATE_FOUND, &*affiliate, None)))
 }
 
 pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
@@ -64,7 +67,7 @@ pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request
                     msg: text::AFFILIATE_CREATED,
                     ..Detail::default()
                 };
-                answer(StatusCode::CREATED, rate, &Envelope::result(ResultCode::Saved, detail))
+                respond(StatusCode::CREATED, rate, &Envelope::result(ResultCode::Saved, detail))
             })
         }
         Create::Batch(request) => {
@@ -73,7 +76,7 @@ pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request
             let call = client.batch_create_affiliates(request);
             caller.call(call).await.map(|(done, rate)| {
                 let done = slot.or_sent(done);
-                answer(batch_status(StatusCode::CREATED, &done.results), rate, &results(&done.results))
+                respond(batch_status(StatusCode::CREATED, &done.results), rate, &results(&done.results))
             })
         }
     };
@@ -97,7 +100,7 @@ pub(crate) async fn update(State(gateway): State<Arc<Gateway>>, request: Request
                     msg: text::AFFILIATE_UPDATED,
                     ..Detail::default()
                 };
-                answer(StatusCode::OK, rate, &Envelope::result(ResultCode::Saved, detail))
+                respond(StatusCode::OK, rate, &Envelope::result(ResultCode::Saved, detail))
             })
         }
         Update::Batch(request) => {
@@ -106,7 +109,7 @@ pub(crate) async fn update(State(gateway): State<Arc<Gateway>>, request: Request
             let call = client.batch_update_affiliates(request);
             caller.call(call).await.map(|(done, rate)| {
                 let done = slot.or_sent(done);
-                answer(batch_status(StatusCode::OK, &done.results), rate, &results(&done.results))
+                respond(batch_status(StatusCode::OK, &done.results), rate, &results(&done.results))
             })
         }
     };

@@ -9,7 +9,7 @@ use http::{StatusCode, Uri};
 use super::text;
 use crate::{
     context::Caller,
-    envelope::{Envelope, answer},
+    envelope::{Envelope, respond},
     error::Refusal,
     extract::{path::PathId, query},
     gateway::Gateway,
@@ -26,7 +26,7 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, ur
     let slot = Slot::beside(&mut request);
     let (page, rate) = caller.call(client.list_compliance_cases(request)).await?;
     let page = slot.or_sent(page);
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::CASES_FOUND, &page.cases, page.meta)))
+    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::CASES_FOUND, &page.cases, page.meta)))
 }
 
 pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
@@ -35,5 +35,5 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
         return Err(caller.refuse(&gateway, Error::case_not_found(path.text)).await);
     };
     let (case, rate) = read(&gateway.case, caller.wants(case_id), Error::case_not_found).await?;
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::CASE_FOUND, &*case, None)))
+    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::CASE_FOUND, &*case, None)))
 }

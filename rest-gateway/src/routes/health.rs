@@ -6,14 +6,14 @@ use axum::{body::Body, extract::State, response::Response};
 use http::StatusCode;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
-use crate::{envelope::with_body, error::Rate, gateway::Gateway};
+use crate::{envelope::respond_with, rate_limit::RateLimit, gateway::Gateway};
 
 /// How long the core may take to say how it is.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The process runs.
 pub(crate) async fn live() -> Response {
-    with_body(StatusCode::OK, Rate::default(), Body::from(r#"{"status":"ok"}"#))
+    respond_with(StatusCode::OK, RateLimit::default(), Body::from(r#"{"status":"ok"}"#))
 }
 
 /// The core answers that it serves.
@@ -30,8 +30,8 @@ pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
         Err(_) => false,
     };
     if serves {
-        with_body(StatusCode::OK, Rate::default(), Body::from(r#"{"status":"ok"}"#))
+        respond_with(StatusCode::OK, RateLimit::default(), Body::from(r#"{"status":"ok"}"#))
     } else {
-        with_body(StatusCode::SERVICE_UNAVAILABLE, Rate::default(), Body::from(r#"{"status":"unavailable"}"#))
+        respond_with(StatusCode::SERVICE_UNAVAILABLE, RateLimit::default(), Body::from(r#"{"status":"unavailable"}"#))
     }
 }

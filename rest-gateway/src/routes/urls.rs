@@ -12,7 +12,7 @@ use http::{StatusCode, Uri};
 use super::text;
 use crate::{
     context::Caller,
-    envelope::{Detail, Envelope, answer},
+    envelope::{Detail, Envelope, respond},
     error::Refusal,
     extract::{body::enter, path::PathId, query, urls},
     gateway::Gateway,
@@ -29,7 +29,7 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, ur
     let slot = Slot::beside(&mut request);
     let (page, rate) = caller.call(client.list_compliance_urls(request)).await?;
     let page = slot.or_sent(page);
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::URLS_FOUND, &page.urls, page.meta)))
+    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::URLS_FOUND, &page.urls, page.meta)))
 }
 
 pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
@@ -38,7 +38,7 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
         return Err(caller.refuse(&gateway, Error::url_not_found(path.text)).await);
     };
     let (url, rate) = read(&gateway.url, caller.wants(id), Error::url_not_found).await?;
-    Ok(answer(StatusCode::OK, rate, &Envelope::found(text::URL_FOUND, &*url, None)))
+    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::URL_FOUND, &*url, None)))
 }
 
 pub(crate) async fn add(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
@@ -50,7 +50,7 @@ pub(crate) async fn add(State(gateway): State<Arc<Gateway>>, request: Request) -
     let mut request = gateway.large(entered.caller.request(request));
     let slot = Slot::beside(&mut request);
     match entered.caller.call(client.add_compliance_urls(request)).await {
-        Ok((done, rate)) => Ok(answer(StatusCode::CREATED, rate, &results(&slot.or_sent(done).results))),
+        Ok((done, rate)) => Ok(respond(StatusCode::CREATED, rate, &results(&slot.or_sent(done).results))),
         Err(refusal) => Err(entered.told_whole(refusal, parse).await),
     }
 }
