@@ -10,13 +10,7 @@ use compliance_api::{error::Error, token::TokenError, v1::CheckAccessRequest};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use crate::{
-    error::Refusal,
-    gateway::Gateway,
-    observe::REQUEST_ID,
-    rate_limit::RateLimit,
-    reads::Wanted,
-};
+use crate::{error::Refusal, gateway::Gateway, observe::REQUEST_ID, rate_limit::RateLimit, reads::Wanted};
 
 /// How much longer than the core itself the gateway waits, so that the core's own word on a deadline arrives first.
 /// A call in process has no other bound.

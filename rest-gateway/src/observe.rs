@@ -45,9 +45,10 @@ pub(crate) fn observe<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Ro
 
 /// Removes a client's ID that is unsafe in a log, so that a new one is made.
 fn remove_untrusted_id(mut request: Request) -> Request {
-    let is_trusted = request.headers().get(REQUEST_ID).is_some_and(|id| {
-        (1..=MAX_ID_LENGTH).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
-    });
+    let is_trusted = request
+        .headers()
+        .get(REQUEST_ID)
+        .is_some_and(|id| (1..=MAX_ID_LENGTH).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic));
     if !is_trusted {
         request.headers_mut().remove(REQUEST_ID);
     }

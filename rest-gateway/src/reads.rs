@@ -19,13 +19,7 @@ use futures::future::join_all;
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use crate::{
-    context::SLACK,
-    error::Refusal,
-    gateway::Calls,
-    observe::REQUEST_ID,
-    rate_limit::RateLimit,
-};
+use crate::{context::SLACK, error::Refusal, gateway::Calls, observe::REQUEST_ID, rate_limit::RateLimit};
 
 /// Fetches under way when those do not come back.
 const UNDER_WAY_AT_MOST: usize = 64;

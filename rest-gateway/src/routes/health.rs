@@ -6,7 +6,7 @@ use axum::{body::Body, extract::State, response::Response};
 use http::StatusCode;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
-use crate::{envelope::respond_with, rate_limit::RateLimit, gateway::Gateway};
+use crate::{envelope::respond_with, gateway::Gateway, rate_limit::RateLimit};
 
 /// How long the core may take to say how it is.
 const PATIENCE: Duration = Duration::from_secs(2);
