@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Rest, Service, new_company, tests};
+use test_support::{RestClient, RestResponse, TestService, new_company, tests};
 
 tests![one_name, crossing_creates, crossing_updates, crossing_renames, same_urls, singles_and_batches];
 
 /// A client on each way to the core.
-fn clients(service: &Service, company: i64) -> [Rest; 2] {
+fn clients(service: &TestService, company: i64) -> [RestClient; 2] {
     [service.rest(company), service.rest_remote(company)]
 }
 
@@ -20,12 +20,12 @@ fn affiliates(names: impl Iterator<Item = String>) -> String {
     json!({"affiliates": items}).to_string()
 }
 
-fn statuses(answers: &[Answer], status: u16) -> usize {
+fn statuses(answers: &[RestResponse], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 
 async fn one_name() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let company = new_company();
     let clients = clients(&service, company);
     for round in 0..5 {
@@ -42,7 +42,7 @@ async fn one_name() {
 
 /// A..Z and Z..A at once: each name is created once, and told as created once.
 async fn crossing_creates() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for round in 0..4 {
         let company = new_company();
         let clients = clients(&service, company);
@@ -67,7 +67,7 @@ async fn crossing_creates() {
     }
 }
 
-async fn created(rest: &Rest, count: usize) -> Vec<i64> {
+async fn created(rest: &RestClient, count: usize) -> Vec<i64> {
     let body = affiliates((0..count).map(|number| format!("N{number:04}")));
     let answer = rest.post("/affiliates", body).await.with_status(201);
     answer.as_array().unwrap().iter().map(|item| item["detail"]["affiliate_id"].as_i64().unwrap()).collect()
@@ -75,7 +75,7 @@ async fn created(rest: &Rest, count: usize) -> Vec<i64> {
 
 /// Forwards and backwards over the same affiliates: every update succeeds, and each batch is applied as a whole.
 async fn crossing_updates() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 200).await;
     for round in 0..4 {
@@ -100,7 +100,7 @@ async fn crossing_updates() {
 
 /// Renames that chase each other's names: whatever is taken is told so, and no name is ever held twice.
 async fn crossing_renames() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 40).await;
     for round in 0..6 {
@@ -132,7 +132,7 @@ async fn crossing_renames() {
 
 /// The same URLs in both orders at once: each is added once, by one of them.
 async fn same_urls() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let urls: Vec<String> = (0..400).map(|number| format!("https://example.org/{number}")).collect();
     let requests = (0..8).map(|number| {
@@ -158,7 +158,7 @@ async fn same_urls() {
 
 /// Single creates, single renames, and batches of both, over the same few names.
 async fn singles_and_batches() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 20).await;
     let work = (0..160_usize).map(|number| {

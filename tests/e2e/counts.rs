@@ -3,10 +3,9 @@
 use futures::future::join_all;
 use sqlx::PgPool;
 
-use crate::{
-    harness::{Service, new_company, tests},
-    model::Dice,
-};
+use test_support::{TestService, new_company, tests};
+
+use crate::model::Dice;
 
 tests![urls, cases];
 
@@ -47,7 +46,7 @@ async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
 }
 
 async fn urls() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     let columns = format!(
         "1 + (random() * 5)::int, random() < 0.3, {MOMENT}, {MOMENT_OR_NULL} {MOMENT} end, {MOMENT_OR_NULL} {MOMENT} end"
@@ -99,7 +98,7 @@ async fn urls() {
 }
 
 async fn cases() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     for company in companies {
         let statement =

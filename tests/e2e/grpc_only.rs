@@ -9,7 +9,7 @@ use prost_types::FieldMask;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-use crate::harness::{Grpc, Service, new_company, reason_of, tests};
+use test_support::{GrpcClients, TestService, new_company, reason_of, tests};
 
 tests![masks, absent_messages, unknown_enum_values, many_ids, details_of_errors];
 
@@ -18,7 +18,7 @@ fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-async fn created(grpc: &mut Grpc, name: &str) -> i64 {
+async fn created(grpc: &mut GrpcClients, name: &str) -> i64 {
     let affiliate = AffiliateInput {
         client_affiliate_id: text("C"),
         affiliate_name: text(name),
@@ -30,7 +30,12 @@ async fn created(grpc: &mut Grpc, name: &str) -> i64 {
     grpc.affiliates.create_affiliate(request).await.unwrap().into_inner().affiliate_id
 }
 
-async fn update(grpc: &mut Grpc, id: i64, input: AffiliateInput, mask: Option<&[&str]>) -> Result<Affiliate, Status> {
+async fn update(
+    grpc: &mut GrpcClients,
+    id: i64,
+    input: AffiliateInput,
+    mask: Option<&[&str]>,
+) -> Result<Affiliate, Status> {
     let update_mask = mask.map(|paths| FieldMask { paths: paths.iter().map(ToString::to_string).collect() });
     let update = Some(AffiliateUpdate { id: Some(id), affiliate: Some(input), update_mask });
     grpc.affiliates.update_affiliate(UpdateAffiliateRequest { update }).await?;
@@ -50,7 +55,7 @@ fn one(path: &str, message: &str) -> Vec<(String, String)> {
 }
 
 async fn masks() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     let id = created(grpc, "N").await;
     let state = AffiliateInput { state: text("NRW"), zip: text("2"), ..AffiliateInput::default() };
@@ -79,7 +84,7 @@ async fn masks() {
 }
 
 async fn absent_messages() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     let refused = grpc.affiliates.create_affiliate(CreateAffiliateRequest { affiliate: None }).await.unwrap_err();
     let required = |path: &str, label: &str| (path.to_owned(), format!("The {label} field is required."));
@@ -90,7 +95,7 @@ async fn absent_messages() {
 }
 
 async fn unknown_enum_values() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     let request = ListComplianceUrlsRequest { sort_by: 99, sort_dir: -1, ..Default::default() };
     let refused = grpc.urls.list_compliance_urls(request).await.unwrap_err();
@@ -102,7 +107,7 @@ async fn unknown_enum_values() {
 }
 
 async fn many_ids() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let company = new_company();
     let grpc = &mut service.grpc(company).await;
     let (first, second) = (created(grpc, "One").await, created(grpc, "Two").await);
@@ -129,7 +134,7 @@ async fn many_ids() {
 
 /// Facts for programs stand in the metadata of `ErrorInfo`.
 async fn details_of_errors() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     created(grpc, "N").await;
     let status = grpc.affiliates.get_affiliate(GetAffiliateRequest { id: 77 }).await.unwrap_err();

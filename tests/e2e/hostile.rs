@@ -7,7 +7,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::harness::{Rest, Service, new_company, tests, token};
+use test_support::{RestClient, TestService, new_company, tests, token};
 
 tests![bodies, deep_but_harmless, broken_connections];
 
@@ -121,7 +121,7 @@ fn hostile() -> Vec<Hostile> {
 }
 
 async fn bodies() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let good = rest.post("/affiliates", r#"{"client_affiliate_id":"G","affiliate_name":"Good"}"#).await;
         let id = good.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap();
@@ -157,7 +157,7 @@ async fn bodies() {
 }
 
 /// The service answers a usual request.
-async fn answers_still(rest: &Rest) {
+async fn answers_still(rest: &RestClient) {
     let answer = rest.get("/affiliates").await.with_status(200);
     assert_eq!(answer["data"][0]["distributor_name"], "Good");
 }
@@ -168,7 +168,7 @@ fn start(text: &str) -> String {
 
 /// What is deep, long or odd where nobody looks is no fault.
 async fn deep_but_harmless() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let rest = service.rest(new_company());
     let nested = [
         joined(&[&repeated("[", 200_000), &repeated("]", 200_000)]),
@@ -200,7 +200,7 @@ async fn deep_but_harmless() {
 
 /// Heads that are none, and bodies that break off: the service goes on for everybody else.
 async fn broken_connections() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let company = new_company();
     let token = token(company);
     let rest = service.rest(company);

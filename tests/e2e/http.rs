@@ -9,7 +9,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::harness::{Answer, Options, Rest, Service, new_company, now, tests, token, token_of};
+use test_support::{Options, RestClient, RestResponse, TestService, new_company, now, sign, tests, token};
 
 tests![
     unknown_paths_and_wrong_methods,
@@ -19,7 +19,7 @@ tests![
     health,
 ];
 
-pub(crate) fn envelope(code: &str) -> impl Fn(&Answer) {
+pub(crate) fn envelope(code: &str) -> impl Fn(&RestResponse) {
     move |answer| {
         let body = answer.json();
         let msg = body["detail"]["msg"].as_str().unwrap();
@@ -30,7 +30,7 @@ pub(crate) fn envelope(code: &str) -> impl Fn(&Answer) {
 }
 
 async fn unknown_paths_and_wrong_methods() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for path in [
             "/",
@@ -42,7 +42,7 @@ async fn unknown_paths_and_wrong_methods() {
             "/api/urls/1/2",
             "/API/urls",
         ] {
-            let answer = Answer::of(rest.request_to("GET", path)).await;
+            let answer = RestResponse::of(rest.request_to("GET", path)).await;
             assert_eq!(answer.status, 404, "{path}");
             envelope("404")(&answer);
         }
@@ -59,7 +59,7 @@ async fn unknown_paths_and_wrong_methods() {
             ("PUT", "/cases/1", &["GET"]),
             ("OPTIONS", "/cases", &["GET"]),
         ] {
-            let answer = Answer::of(rest.request(method, path)).await;
+            let answer = RestResponse::of(rest.request(method, path)).await;
             assert_eq!(answer.status, 405, "{method} {path}");
             envelope("405")(&answer);
             let mut allow: Vec<&str> = answer.header("allow").unwrap().split(',').map(str::trim).collect();
@@ -72,7 +72,7 @@ async fn unknown_paths_and_wrong_methods() {
 
 async fn bodies_over_the_limit() {
     let settings = Settings { body_limit: 4096, ..Settings::default() };
-    let service = Service::with(Options { settings, ..Options::default() }).await;
+    let service = TestService::with(Options { settings, ..Options::default() }).await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
         let body =
@@ -80,10 +80,10 @@ async fn bodies_over_the_limit() {
         assert_eq!(body(4096).len(), 4096);
         assert_eq!(rest.post("/urls", body(4096)).await.status, 201);
         for (method, path) in [("POST", "/urls"), ("POST", "/affiliates"), ("PUT", "/affiliates/1")] {
-            let answer = Answer::of(rest.request(method, path).body(body(4097))).await;
+            let answer = RestResponse::of(rest.request(method, path).body(body(4097))).await;
             assert_eq!(answer.status, 413, "{method} {path}");
             envelope("413")(&answer);
-            let answer = Answer::of(rest.request(method, path).body(body(1 << 20))).await;
+            let answer = RestResponse::of(rest.request(method, path).body(body(1 << 20))).await;
             assert_eq!(answer.status, 413, "{method} {path}");
         }
     }
@@ -110,7 +110,7 @@ async fn bodies_over_the_limit() {
 
 /// JSON is read whatever the body is called, and always called JSON; an ID of the client's comes back.
 async fn content_types_and_request_ids() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for (number, name) in
             [Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("x"), None].into_iter().enumerate()
@@ -120,7 +120,7 @@ async fn content_types_and_request_ids() {
             if let Some(name) = name {
                 request = request.header("Content-Type", name);
             }
-            let answer = Answer::of(request).await;
+            let answer = RestResponse::of(request).await;
             assert_eq!(answer.status, 201, "{name:?}: {}", answer.text);
             assert_eq!(answer.header("content-type"), Some("application/json"));
             assert_eq!(answer.header("x-request-id"), Some("abc-1"));
@@ -133,17 +133,17 @@ async fn content_types_and_request_ids() {
 
 /// 401 before any look at path, query or body.
 async fn token_comes_first() {
-    let service = Service::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
+    let service = TestService::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
     let company = new_company();
     let expired = compliance_api::token::Claims::new(company, now() - 100, 50);
     let tokens = [
         (None, "Bearer"),
-        (Some(token_of(&expired)), r#"Bearer error="invalid_token""#),
+        (Some(sign(&expired)), r#"Bearer error="invalid_token""#),
         (Some("x".to_owned()), r#"Bearer error="invalid_token""#),
     ];
     for address in [service.rest, service.rest_remote] {
         for (token, challenge) in &tokens {
-            let rest = Rest::new(address, token.clone());
+            let rest = RestClient::new(address, token.clone());
             for request in [
                 rest.request("POST", "/affiliates").body("{"),
                 rest.request("POST", "/affiliates").body(vec![b' '; 33 << 20]),
@@ -154,14 +154,14 @@ async fn token_comes_first() {
                 rest.request("GET", "/cases/1.0"),
                 rest.request("GET", "/cases?per_page=x"),
             ] {
-                let answer = Answer::of(request).await;
+                let answer = RestResponse::of(request).await;
                 assert_eq!(answer.status, 401, "{}", answer.text);
                 envelope("401")(&answer);
                 assert_eq!(answer.header("www-authenticate"), Some(*challenge));
             }
         }
         // Of two tokens nobody can tell which counts; another scheme is no token.
-        let rest = Rest::new(address, None);
+        let rest = RestClient::new(address, None);
         let good = token(company);
         for request in [
             rest.request("GET", "/urls")
@@ -172,26 +172,27 @@ async fn token_comes_first() {
             rest.request("GET", "/urls").header("Authorization", "Bearer"),
             rest.request("GET", &format!("/urls?access_token={good}")),
         ] {
-            let answer = Answer::of(request).await;
+            let answer = RestResponse::of(request).await;
             assert_eq!(answer.status, 401, "{}", answer.text);
         }
     }
     // None of it was counted; and the scheme's case does not matter.
-    let rest = Rest::new(service.rest, None);
+    let rest = RestClient::new(service.rest, None);
     let answer =
-        Answer::of(rest.request("GET", "/urls").header("Authorization", format!("bEARER {}", token(company)))).await;
+        RestResponse::of(rest.request("GET", "/urls").header("Authorization", format!("bEARER {}", token(company))))
+            .await;
     assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, Some("0")));
 }
 
 async fn health() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for address in [service.rest, service.rest_remote] {
-        let rest = Rest::new(address, None);
-        assert_eq!(Answer::of(rest.request_to("GET", "/livez")).await.status, 200);
+        let rest = RestClient::new(address, None);
+        assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);
         // The first look at the database may still be under way.
         let ready = async {
             loop {
-                let answer = Answer::of(rest.request_to("GET", "/readyz")).await;
+                let answer = RestResponse::of(rest.request_to("GET", "/readyz")).await;
                 if answer.status == 200 {
                     break answer;
                 }

@@ -8,7 +8,6 @@ mod cases;
 mod concurrency;
 mod counts;
 mod grpc_only;
-mod harness;
 mod hostile;
 mod http;
 mod isolation;
@@ -22,7 +21,10 @@ mod sizes;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let status = harness::main(vec![
+    if let Some(status) = test_support::serve_if_requested() {
+        return status;
+    }
+    let status = test_support::run(vec![
         cases::tests(),
         concurrency::tests(),
         counts::tests(),

@@ -11,19 +11,17 @@ use sqlx::AssertSqlSafe;
 use tonic::Code;
 use tonic_types::StatusExt as _;
 
-use crate::harness::{Answer, Options, OwnCluster, Rest, Service, new_company, reason_of, tests};
+use test_support::{
+    Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, reason_of, tests,
+};
 
 tests![every_operation_says_so, a_list_breaks_off];
 
 /// A service over a database of its own, which nobody starts again.
-async fn service() -> (Service, OwnCluster) {
-    let cluster = OwnCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
-    cluster.endpoint.create_database("outage").await.unwrap();
-    let options = cluster.endpoint.connect_options("outage");
-    let pool = core_server::database::connect(options.clone(), 2).await.unwrap();
-    core_server::database::migrate(&pool).await.unwrap();
-    pool.close().await;
-    (Service::over(options, Options::default()).await, cluster)
+async fn service() -> (TestService, TestCluster) {
+    let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
+    let database = TestDatabase::create(&cluster.endpoint, "outage").await;
+    (TestService::over(database.options, Options::default()).await, cluster)
 }
 
 async fn every_operation_says_so() {
@@ -52,7 +50,7 @@ async fn every_operation_says_so() {
     ];
     let asked = clients.iter().flat_map(|rest| requests.map(|request| (rest, request)));
     join_all(asked.map(|(rest, (method, path, body))| async move {
-        let answer = Answer::of(rest.request(method, path).body(body)).await;
+        let answer = RestResponse::of(rest.request(method, path).body(body)).await;
         let msg = json!("The service is temporarily unavailable. Please try again later.");
         let expected = format!(r#"{{"code":"503","status":"error","detail":{{"msg":{msg}}}}}"#);
         assert_eq!((answer.status, &answer.text), (503, &expected), "{method} {path}");
@@ -81,15 +79,15 @@ async fn every_operation_says_so() {
 
     // What is wrong with a request is told all the same, and the process itself is well.
     for address in [service.rest, service.rest_remote] {
-        let rest = Rest::new(address, None);
-        assert_eq!(Answer::of(rest.request_to("GET", "/livez")).await.status, 200);
-        assert_eq!(Answer::of(rest.request("GET", "/urls")).await.status, 401);
+        let rest = RestClient::new(address, None);
+        assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);
+        assert_eq!(RestResponse::of(rest.request("GET", "/urls")).await.status, 401);
     }
     for rest in &clients {
         assert_eq!(rest.get("/urls?page=0").await.status, 422);
         assert_eq!(rest.get("/affiliates/abc").await.status, 404);
     }
-    let ready = async { while Answer::of(clients[0].request_to("GET", "/readyz")).await.status != 503 {} };
+    let ready = async { while RestResponse::of(clients[0].request_to("GET", "/readyz")).await.status != 503 {} };
     tokio::time::timeout(std::time::Duration::from_mins(1), ready).await.unwrap();
 }
 

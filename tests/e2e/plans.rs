@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
-use crate::harness::{Service, new_company, tests};
+use test_support::{TestService, new_company, tests};
 
 tests![every_list_uses_its_indexes];
 
@@ -19,7 +19,7 @@ const LARGE: &[&str] = &[
 ];
 
 async fn every_list_uses_its_indexes() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for statement in [
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
             select $1, n, n::text, n::text from generate_series(1, 500) n",

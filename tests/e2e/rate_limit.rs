@@ -2,23 +2,22 @@
 
 use tonic_types::StatusExt as _;
 
-use crate::{
-    harness::{Answer, Options, Service, new_company, reason_of, tests},
-    http::envelope,
-};
+use test_support::{Options, RestResponse, TestService, new_company, reason_of, tests};
+
+use crate::http::envelope;
 
 tests![three_a_minute, many_at_once, before_faults];
 
 const GOOD: &str = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
 
-fn number(answer: &Answer, header: &str) -> u64 {
+fn number(answer: &RestResponse, header: &str) -> u64 {
     let value = answer.header(header).unwrap_or_else(|| panic!("no {header}: {answer:?}"));
     value.parse().unwrap_or_else(|_| panic!("{header}: {value}"))
 }
 
 /// Three a minute: the fourth is refused, on whichever layer, and says how to go on.
 async fn three_a_minute() {
-    let service = Service::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
+    let service = TestService::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
     let company = new_company();
     let (rest, remote) = (service.rest(company), service.rest_remote(company));
     let mut grpc = service.grpc(company).await;
@@ -46,7 +45,7 @@ async fn three_a_minute() {
             rest.request("GET", "/cases"),
             rest.request("GET", "/cases/1"),
         ] {
-            let answer = Answer::of(request).await;
+            let answer = RestResponse::of(request).await;
             assert_eq!(answer.status, 429, "{}", answer.text);
             envelope("429")(&answer);
             assert_eq!((number(&answer, "x-ratelimit-limit"), number(&answer, "x-ratelimit-remaining")), (3, 0));
@@ -67,7 +66,7 @@ async fn three_a_minute() {
 
 /// However reads are gathered, each is one request.
 async fn many_at_once() {
-    let service = Service::with(Options { rate_limit: "20/m".parse().unwrap(), ..Options::default() }).await;
+    let service = TestService::with(Options { rate_limit: "20/m".parse().unwrap(), ..Options::default() }).await;
     for remote in [false, true] {
         let company = new_company();
         let rest = if remote { service.rest_remote(company) } else { service.rest(company) };
@@ -87,7 +86,7 @@ async fn many_at_once() {
 
 /// What is wrong with a request is not told to who may not ask.
 async fn before_faults() {
-    let service = Service::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
+    let service = TestService::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         assert_eq!(rest.post("/affiliates", "{").await.status, 422);
         for request in [
@@ -101,7 +100,7 @@ async fn before_faults() {
             rest.request("GET", "/cases/0"),
             rest.request("GET", "/cases?per_page=201"),
         ] {
-            let answer = Answer::of(request).await;
+            let answer = RestResponse::of(request).await;
             assert_eq!(answer.status, 429, "{}", answer.text);
         }
     }

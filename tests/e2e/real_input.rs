@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::harness::{Rest, Service, new_company, tests};
+use test_support::{RestClient, TestService, new_company, tests};
 
 tests![real_urls];
 
@@ -40,7 +40,7 @@ fn body(addresses: &[&String]) -> String {
 
 async fn real_urls() {
     let Some(addresses) = addresses() else { return };
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let rest = service.rest(new_company());
 
     refuses_what_is_not_http(&rest, &addresses).await;
@@ -72,7 +72,7 @@ async fn real_urls() {
 }
 
 /// One request with everything in it: each bad address has its own key, and nothing is saved.
-async fn refuses_what_is_not_http(rest: &Rest, addresses: &[String]) {
+async fn refuses_what_is_not_http(rest: &RestClient, addresses: &[String]) {
     let bad: BTreeMap<String, Value> = addresses
         .iter()
         .enumerate()
@@ -92,7 +92,7 @@ async fn refuses_what_is_not_http(rest: &Rest, addresses: &[String]) {
 }
 
 /// Page by page: complete, once each, as they were written, in the order of their IDs.
-async fn lists_them(rest: &Rest, kept: &[&String], ids: &[i64]) {
+async fn lists_them(rest: &RestClient, kept: &[&String], ids: &[i64]) {
     let pages = kept.len().div_ceil(200);
     let mut listed = Vec::new();
     for page in 1..=pages {

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Rest, ServerProcess, Service, fresh_database, new_company, tests};
+use test_support::{RestClient, ServerProcess, TestService, fresh_database, new_company, tests};
 
 tests![ten_thousand_affiliates, ten_thousand_urls, a_list_of_300_000];
 
 const ITEMS: usize = 10_000;
 
 async fn ten_thousand_affiliates() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         // One in a hundred has the name of the one before.
         let name = |number: usize| format!("Affiliate {}", if number % 100 == 99 { number - 1 } else { number });
@@ -46,7 +46,7 @@ async fn ten_thousand_affiliates() {
 }
 
 async fn ten_thousand_urls() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let urls: Vec<Value> =
             (0..ITEMS).map(|number| json!({"url": format!("https://host{}.example/{number}", number % 777)})).collect();
@@ -67,8 +67,8 @@ const MOST_KIB: u64 = 64 * 1024;
 
 /// Whole, in order, and without the process growing with it: the list is streamed from end to end.
 async fn a_list_of_300_000() {
-    let (options, url) = fresh_database().await;
-    let (company, pool) = (new_company(), core_server::database::connect(options, 2).await.unwrap());
+    let database = fresh_database().await;
+    let (company, pool) = (new_company(), core_server::database::connect(database.options, 2).await.unwrap());
     sqlx::query(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name, email_one, notes, country)
         select $1, 'C-' || n, 'Affiliate ' || n, 'a' || n || '@example.org', repeat('note ', 40), 276
@@ -79,11 +79,11 @@ async fn a_list_of_300_000() {
     .execute(&pool)
     .await
     .unwrap();
-    let server = ServerProcess::start(&url);
+    let server = ServerProcess::start(&database.url);
     for rest in server.clients(company) {
         // What any request costs is there before it is measured.
         assert_eq!(rest.get("/urls").await.status, 200);
-        server.forget_peak();
+        server.reset_peak();
         let before = server.peak_memory();
         let bytes = read_list(&rest).await;
         let grown = server.peak_memory() - before;
@@ -93,7 +93,7 @@ async fn a_list_of_300_000() {
 }
 
 /// Reads the list as it comes, without keeping it; tells its size.
-async fn read_list(rest: &Rest) -> usize {
+async fn read_list(rest: &RestClient) -> usize {
     let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
     let (mut seen, mut last, mut bytes) = (0, 0, 0);

@@ -7,10 +7,9 @@ use compliance_api::v1::{
 use prost_types::FieldMask;
 use tonic::Code;
 
-use crate::{
-    common::{Clients, Service, now, tests},
-    ground::{at, form_incident, observation, opening, some, told, url_incident},
-};
+use test_support::{GrpcClients, TestCore, now, tests};
+
+use super::ground::{at, form_incident, observation, opening, some, told, url_incident};
 
 tests![
     every_field_is_read_as_it_was_opened,
@@ -62,7 +61,7 @@ fn full() -> OpenCaseRequest {
 }
 
 async fn every_field_is_read_as_it_was_opened() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let url = company.observe_one(observation("https://example.org/")).await;
@@ -123,12 +122,12 @@ async fn every_field_is_read_as_it_was_opened() {
     assert_eq!(read, expected);
 }
 
-async fn open_all(company: &mut Clients, cases: Vec<OpenCaseRequest>) -> Vec<CaseResult> {
+async fn open_all(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec<CaseResult> {
     company.monitoring.batch_open_cases(BatchOpenCasesRequest { cases }).await.unwrap().into_inner().results
 }
 
 async fn the_same_request_opens_one_case() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     company.observe_one(observation("https://example.org/")).await;
@@ -146,7 +145,7 @@ async fn the_same_request_opens_one_case() {
 }
 
 async fn a_bad_case_fails_alone() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     company.observe_one(observation("https://example.org/")).await;
@@ -209,7 +208,7 @@ async fn a_bad_case_fails_alone() {
 }
 
 async fn one_case_that_is_bad_is_refused() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let unknown = OpenCaseRequest { incidents: vec![url_incident("https://unknown.example/")], ..opening("r") };
@@ -229,7 +228,7 @@ fn update(case_id: i64, case: CaseInput, paths: &[&str]) -> UpdateCaseRequest {
 }
 
 async fn an_update_changes_what_its_mask_names() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let b = company.affiliate("B").await;
@@ -273,7 +272,7 @@ async fn an_update_changes_what_its_mask_names() {
 }
 
 async fn an_update_that_changes_nothing_leaves_no_trace() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     company.observe_one(observation("https://example.org/")).await;
@@ -287,7 +286,7 @@ async fn an_update_that_changes_nothing_leaves_no_trace() {
 }
 
 async fn an_update_that_is_bad_changes_nothing() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.open(opening("r")).await;

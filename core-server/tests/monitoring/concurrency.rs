@@ -8,10 +8,9 @@ use futures::future::join_all;
 use rand::{Rng, RngExt as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
 use sqlx::PgPool;
 
-use crate::{
-    common::{Clients, Service, tests},
-    ground::{at, infraction, observation, opening, some, url_incident},
-};
+use test_support::{GrpcClients, TestCore, tests};
+
+use super::ground::{at, infraction, observation, opening, some, url_incident};
 
 tests![
     chunks_that_cross_do_not_wait_for_each_other,
@@ -24,7 +23,7 @@ fn address(nth: usize) -> String {
 }
 
 async fn chunks_that_cross_do_not_wait_for_each_other() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let writers = (0..8_u64).map(|seed| {
         let mut company = service.company(1);
         let mut random = StdRng::seed_from_u64(seed);
@@ -54,7 +53,7 @@ async fn chunks_that_cross_do_not_wait_for_each_other() {
 }
 
 async fn one_request_id_opens_one_case_whoever_comes_first() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     company.observe((0..20).map(|nth| observation(&address(nth))).collect()).await;
@@ -87,7 +86,7 @@ async fn one_request_id_opens_one_case_whoever_comes_first() {
 }
 
 async fn counts_and_cases_of_urls_hold_after_random_writes() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut cases = Vec::new();
     for company in 1..=2 {
         let mut company = service.company(company);
@@ -116,7 +115,7 @@ async fn counts_and_cases_of_urls_hold_after_random_writes() {
 }
 
 /// One write of a random kind.
-async fn write(company: &mut Clients, cases: &[i64], random: &mut StdRng, name: &str) {
+async fn write(company: &mut GrpcClients, cases: &[i64], random: &mut StdRng, name: &str) {
     let m = &mut company.monitoring;
     let case_id = cases[random.random_range(0..cases.len())];
     let addresses = |random: &mut StdRng| -> Vec<String> {

@@ -7,10 +7,9 @@ use compliance_api::v1::{
 use prost_types::{FieldMask, Timestamp};
 use tonic::Code;
 
-use crate::{
-    common::{Clients, Service, tests},
-    ground::{at, form_incident, opening, some, text},
-};
+use test_support::{GrpcClients, TestCore, tests};
+
+use super::ground::{at, form_incident, opening, some, text};
 
 tests![
     each_date_follows_from_its_change,
@@ -24,7 +23,7 @@ tests![
 const LONG_AGO: &str = "2020-01-01 00:00:00";
 
 /// Makes what the case was written with look old, so that a new date shows.
-async fn age(service: &Service) {
+async fn age(service: &TestCore) {
     sqlx::query(
         "update compliance_cases set created_date = created_date - interval '1 day',
             last_updated_date = last_updated_date - interval '1 day', reviewed_date = reviewed_date - interval '1 day',
@@ -40,7 +39,7 @@ async fn age(service: &Service) {
 fn dates(case: &ComplianceCase) -> String {
     let sign = |date: &Option<Timestamp>| match date {
         None => '.',
-        Some(date) if crate::common::now() - date.seconds < 3600 => '+',
+        Some(date) if test_support::now() - date.seconds < 3600 => '+',
         Some(_) => '-',
     };
     let dates = [
@@ -54,7 +53,7 @@ fn dates(case: &ComplianceCase) -> String {
     dates.into_iter().map(sign).collect()
 }
 
-async fn change(company: &mut Clients, id: i64, case: CaseInput) -> String {
+async fn change(company: &mut GrpcClients, id: i64, case: CaseInput) -> String {
     let request = UpdateCaseRequest { case_id: id, case: Some(case), update_mask: None };
     company.monitoring.update_case(request).await.unwrap();
     dates(&company.case(id).await)
@@ -65,7 +64,7 @@ fn status(name: &str) -> CaseInput {
 }
 
 async fn each_date_follows_from_its_change() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let input = CaseInput::default;
@@ -94,7 +93,7 @@ async fn each_date_follows_from_its_change() {
 }
 
 async fn resolving_closing_and_reopening_keep_their_dates() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.open(opening("r")).await;
@@ -115,7 +114,7 @@ async fn resolving_closing_and_reopening_keep_their_dates() {
 }
 
 async fn verbs_that_have_nothing_to_do_do_nothing() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let case_id = company.open(opening("r")).await;
@@ -155,7 +154,7 @@ async fn verbs_that_have_nothing_to_do_do_nothing() {
 }
 
 async fn an_opening_is_judged_as_a_change() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let case = |name: &str| CaseInput { client_affiliate_id: some("A"), ..status(name) };
@@ -187,7 +186,7 @@ async fn an_opening_is_judged_as_a_change() {
 }
 
 async fn dates_that_are_given_are_kept() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.open(opening("r")).await;
@@ -202,7 +201,7 @@ async fn dates_that_are_given_are_kept() {
 }
 
 async fn incidents_are_an_action() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let case_id = company.open(opening("r")).await;

@@ -6,14 +6,13 @@ use compliance_api::v1::{
     UrlObservation,
 };
 
-use crate::{
-    common::{Clients, Service, tests},
-    ground::{form_incident, infraction, observation, opening, some, url_incident},
-};
+use test_support::{GrpcClients, TestCore, tests};
+
+use super::ground::{form_incident, infraction, observation, opening, some, url_incident};
 
 tests![an_export_that_is_taken_by_another_company_reads_the_same];
 
-async fn urls(company: &mut Clients) -> Vec<UrlObservation> {
+async fn urls(company: &mut GrpcClients) -> Vec<UrlObservation> {
     let mut pages = company.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
     let mut all = Vec::new();
     while let Some(page) = pages.message().await.unwrap() {
@@ -22,7 +21,7 @@ async fn urls(company: &mut Clients) -> Vec<UrlObservation> {
     all
 }
 
-async fn cases(company: &mut Clients) -> Vec<OpenCaseRequest> {
+async fn cases(company: &mut GrpcClients) -> Vec<OpenCaseRequest> {
     let mut pages = company.monitoring.export_cases(ExportCasesRequest::default()).await.unwrap().into_inner();
     let mut all = Vec::new();
     while let Some(page) = pages.message().await.unwrap() {
@@ -32,7 +31,7 @@ async fn cases(company: &mut Clients) -> Vec<OpenCaseRequest> {
 }
 
 /// What partners read, without the IDs that every company has its own of.
-async fn reads(company: &mut Clients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase>) {
+async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase>) {
     let request =
         ListComplianceUrlsRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };
     let mut urls = company.urls.list_compliance_urls(request).await.unwrap().into_inner().urls;
@@ -52,7 +51,7 @@ async fn reads(company: &mut Clients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase
 }
 
 async fn an_export_that_is_taken_by_another_company_reads_the_same() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let (mut one, mut two) = (service.company(1), service.company(2));
     for company in [&mut one, &mut two] {
         company.affiliate("A").await;

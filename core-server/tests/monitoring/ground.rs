@@ -1,13 +1,9 @@
 //! What these tests are written with.
 
 use compliance_api::v1::{
-    AffiliateInput, CaseInput, ComplianceCase, ComplianceUrl, CreateAffiliateRequest, FieldViolation,
-    GetComplianceCaseRequest, GetComplianceUrlRequest, IncidentInput, IncidentType, InfractionInput, ObservationResult,
-    ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation,
+    CaseInput, FieldViolation, IncidentInput, IncidentType, InfractionInput, OpenCaseRequest, UrlObservation,
 };
 use prost_types::Timestamp;
-
-use crate::common::Clients;
 
 /// A moment by its text.
 pub(crate) fn at(text: &str) -> Timestamp {
@@ -53,38 +49,4 @@ pub(crate) fn opening(request_id: &str) -> OpenCaseRequest {
 /// Paths and messages of an item's faults.
 pub(crate) fn told(violations: &[FieldViolation]) -> Vec<(&str, &str)> {
     violations.iter().map(|fault| (fault.field.as_str(), fault.description.as_str())).collect()
-}
-
-impl Clients {
-    /// Creates an affiliate whose identifier and name are the same.
-    pub(crate) async fn affiliate(&mut self, name: &str) -> i64 {
-        let affiliate =
-            AffiliateInput { client_affiliate_id: some(name), affiliate_name: some(name), ..AffiliateInput::default() };
-        let request = CreateAffiliateRequest { affiliate: Some(affiliate) };
-        self.affiliates.create_affiliate(request).await.unwrap().into_inner().affiliate_id
-    }
-
-    pub(crate) async fn observe(&mut self, observations: Vec<UrlObservation>) -> Vec<ObservationResult> {
-        self.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner().results
-    }
-
-    /// Observes one URL that is good, and answers with its ID.
-    pub(crate) async fn observe_one(&mut self, observation: UrlObservation) -> i64 {
-        let result = self.observe(vec![observation]).await.pop().unwrap();
-        assert_eq!(result.code(), ResultCode::Saved, "{result:?}");
-        result.url_id.unwrap()
-    }
-
-    /// Opens a case that is good, and answers with its ID.
-    pub(crate) async fn open(&mut self, opening: OpenCaseRequest) -> i64 {
-        self.monitoring.open_case(opening).await.unwrap().into_inner().case_id
-    }
-
-    pub(crate) async fn url(&mut self, id: i64) -> ComplianceUrl {
-        self.urls.get_compliance_url(GetComplianceUrlRequest { id }).await.unwrap().into_inner()
-    }
-
-    pub(crate) async fn case(&mut self, case_id: i64) -> ComplianceCase {
-        self.cases.get_compliance_case(GetComplianceCaseRequest { case_id }).await.unwrap().into_inner()
-    }
 }

@@ -6,10 +6,9 @@ use compliance_api::v1::{
 };
 use tonic::Code;
 
-use crate::{
-    common::{Clients, Service, tests},
-    ground::{form_incident, observation, opening, some, told, url_incident},
-};
+use test_support::{GrpcClients, TestCore, tests};
+
+use super::ground::{form_incident, observation, opening, some, told, url_incident};
 
 tests![
     every_type_is_attached_once,
@@ -20,12 +19,12 @@ tests![
     unknown_cases_are_not_found,
 ];
 
-async fn attach(company: &mut Clients, case_id: i64, incidents: Vec<IncidentInput>) -> Vec<IncidentResult> {
+async fn attach(company: &mut GrpcClients, case_id: i64, incidents: Vec<IncidentInput>) -> Vec<IncidentResult> {
     let request = AttachIncidentsRequest { case_id, incidents };
     company.monitoring.attach_incidents(request).await.unwrap().into_inner().results
 }
 
-async fn detach(company: &mut Clients, case_id: i64, incidents: Vec<IncidentKey>) -> Vec<IncidentResult> {
+async fn detach(company: &mut GrpcClients, case_id: i64, incidents: Vec<IncidentKey>) -> Vec<IncidentResult> {
     let request = DetachIncidentsRequest { case_id, incidents };
     company.monitoring.detach_incidents(request).await.unwrap().into_inner().results
 }
@@ -43,7 +42,7 @@ fn url_key(url: &str) -> IncidentKey {
 }
 
 async fn every_type_is_attached_once() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let url_id = company.observe_one(observation("https://example.org/")).await;
@@ -72,7 +71,7 @@ async fn every_type_is_attached_once() {
 }
 
 async fn an_incident_takes_the_infraction_that_is_given() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let case = company.open(opening("r")).await;
@@ -92,7 +91,7 @@ async fn an_incident_takes_the_infraction_that_is_given() {
 }
 
 async fn a_bad_incident_fails_alone() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let case = company.open(opening("r")).await;
@@ -124,7 +123,7 @@ async fn a_bad_incident_fails_alone() {
 }
 
 async fn a_url_reads_the_case_that_it_was_attached_to_last() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let url = company.observe_one(observation("https://example.org/")).await;
@@ -144,7 +143,7 @@ async fn a_url_reads_the_case_that_it_was_attached_to_last() {
 }
 
 async fn incidents_are_detached_by_id_and_by_content() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let url_id = company.observe_one(observation("https://example.org/")).await;
@@ -178,7 +177,7 @@ async fn incidents_are_detached_by_id_and_by_content() {
 }
 
 async fn unknown_cases_are_not_found() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let attach = AttachIncidentsRequest { case_id: 5, incidents: vec![form_incident("x")] };
     assert_eq!(company.monitoring.attach_incidents(attach).await.unwrap_err().code(), Code::NotFound);

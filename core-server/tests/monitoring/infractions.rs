@@ -4,19 +4,18 @@ use compliance_api::v1::{
     InfractionInput, InfractionResult, RecordInfractionsRequest, UrlInfraction, WithdrawInfractionsRequest,
 };
 
-use crate::{
-    common::{Clients, Service, tests},
-    ground::{at, infraction, observation, some, text, told},
-};
+use test_support::{GrpcClients, TestCore, tests};
+
+use super::ground::{at, infraction, observation, some, text, told};
 
 tests![infractions_are_recorded_once_and_withdrawn, a_bad_infraction_fails_alone];
 
-async fn record(company: &mut Clients, infractions: Vec<UrlInfraction>) -> Vec<InfractionResult> {
+async fn record(company: &mut GrpcClients, infractions: Vec<UrlInfraction>) -> Vec<InfractionResult> {
     let request = RecordInfractionsRequest { infractions };
     company.monitoring.record_infractions(request).await.unwrap().into_inner().results
 }
 
-async fn withdraw(company: &mut Clients, infractions: Vec<UrlInfraction>) -> Vec<InfractionResult> {
+async fn withdraw(company: &mut GrpcClients, infractions: Vec<UrlInfraction>) -> Vec<InfractionResult> {
     let request = WithdrawInfractionsRequest { infractions };
     company.monitoring.withdraw_infractions(request).await.unwrap().into_inner().results
 }
@@ -31,7 +30,7 @@ fn changed(results: &[InfractionResult]) -> Vec<bool> {
 }
 
 async fn infractions_are_recorded_once_and_withdrawn() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let url_id = company.observe_one(observation("https://example.org/")).await;
     let dated =
@@ -63,7 +62,7 @@ async fn infractions_are_recorded_once_and_withdrawn() {
 }
 
 async fn a_bad_infraction_fails_alone() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.observe_one(observation("https://example.org/")).await;
     let good = infraction("Trademark", "domain misuse");

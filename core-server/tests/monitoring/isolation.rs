@@ -8,15 +8,14 @@ use compliance_api::v1::{
 };
 use tonic::{Code, Status};
 
-use crate::{
-    common::{Clients, Service, tests, token},
-    ground::{infraction, observation, opening, some, url_incident},
-};
+use test_support::{GrpcClients, TestCore, tests, token_with_scope};
+
+use super::ground::{infraction, observation, opening, some, url_incident};
 
 tests![another_company_s_records_do_not_exist, without_the_scope_nothing_is_done];
 
 async fn another_company_s_records_do_not_exist() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let (mut owner, mut stranger) = (service.company(1), service.company(2));
     let affiliate = owner.affiliate("A").await;
     stranger.affiliate("S").await;
@@ -98,9 +97,9 @@ async fn another_company_s_records_do_not_exist() {
 }
 
 async fn without_the_scope_nothing_is_done() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     for scope in [None, Some(""), Some("monitoring"), Some("read write")] {
-        let Clients { monitoring: mut m, .. } = service.clients(&token(1, scope));
+        let GrpcClients { monitoring: mut m, .. } = service.clients(&token_with_scope(1, scope, 3600));
         let statuses = [
             m.observe_urls(ObserveUrlsRequest::default()).await.map(drop),
             m.stream_url_observations(tokio_stream::empty()).await.map(drop),

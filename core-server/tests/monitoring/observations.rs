@@ -2,10 +2,9 @@
 
 use compliance_api::v1::{ComplianceUrl, Infraction, ObserveUrlsRequest, ResultCode, UrlObservation};
 
-use crate::{
-    common::{Service, now, tests},
-    ground::{at, infraction, observation, some, told},
-};
+use test_support::{TestCore, now, tests};
+
+use super::ground::{at, infraction, observation, some, told};
 
 tests![
     every_field_is_read_as_it_was_observed,
@@ -81,7 +80,7 @@ fn full() -> (UrlObservation, ComplianceUrl) {
 }
 
 async fn every_field_is_read_as_it_was_observed() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let (observation, expected) = full();
@@ -93,7 +92,7 @@ async fn every_field_is_read_as_it_was_observed() {
     // The same again is the same; and each field can be written over a record that has none of them.
     assert_eq!(company.observe_one(observation.clone()).await, id);
     assert_eq!(company.url(id).await, read);
-    let bare = company.observe_one(crate::ground::observation("https://bare.example/")).await;
+    let bare = company.observe_one(super::ground::observation("https://bare.example/")).await;
     company.observe_one(UrlObservation { url: some("https://bare.example/"), ..observation }).await;
     let (domain, url) = (some("bare.example"), "https://bare.example/".to_owned());
     let written = company.url(bare).await;
@@ -104,7 +103,7 @@ async fn every_field_is_read_as_it_was_observed() {
 }
 
 async fn what_is_absent_stays_and_what_is_cleared_goes() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let (full, _) = full();
@@ -159,7 +158,7 @@ async fn what_is_absent_stays_and_what_is_cleared_goes() {
 }
 
 async fn a_new_url_begins_with_its_defaults() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let result = company.observe(vec![observation("http://example.org")]).await.pop().unwrap();
     assert!(result.created);
@@ -177,7 +176,7 @@ async fn a_new_url_begins_with_its_defaults() {
 }
 
 async fn the_same_url_is_the_same_record() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let first = company.observe_one(observation("https://example.org")).await;
     let second = UrlObservation { note: some("seen"), ..observation("HTTPS://EXAMPLE.ORG:443/") };
@@ -192,7 +191,7 @@ async fn the_same_url_is_the_same_record() {
 }
 
 async fn of_two_observations_in_one_request_the_later_wins() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.affiliate("B").await;
@@ -214,7 +213,7 @@ async fn of_two_observations_in_one_request_the_later_wins() {
 }
 
 async fn a_bad_item_fails_alone() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let items = vec![
         observation("https://good.example/1"),
@@ -260,7 +259,7 @@ async fn a_bad_item_fails_alone() {
 }
 
 async fn an_unknown_affiliate_fails_its_item_alone() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let with = |affiliate: &str, url: &str| UrlObservation {
@@ -279,7 +278,7 @@ async fn an_unknown_affiliate_fails_its_item_alone() {
 }
 
 async fn infractions_come_with_the_observation() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let mut first = infraction("Health Claim", "weight loss");
     first.created_date = Some(at("2024-01-01 00:00:00"));
@@ -308,7 +307,7 @@ async fn infractions_come_with_the_observation() {
 }
 
 async fn too_many_items_are_refused() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let observations = vec![UrlObservation::default(); 10_001];
     let status = company.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap_err();
@@ -317,7 +316,7 @@ async fn too_many_items_are_refused() {
 }
 
 async fn new_urls_are_numbered_as_they_were_sent() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let observations = (0..100).map(|number| observation(&format!("https://example.com/{number}"))).collect();
     let told = company.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner();

@@ -11,10 +11,9 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
 
-use crate::{
-    common::{Service, tests, token_for},
-    ground::{observation, some},
-};
+use test_support::{TestCore, tests, token_with_scope};
+
+use super::ground::{observation, some};
 
 tests![
     chunks_are_acknowledged_in_order,
@@ -33,7 +32,7 @@ fn chunk(chunk: usize, items: usize) -> ObserveUrlsRequest {
 }
 
 async fn chunks_are_acknowledged_in_order() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let chunks = tokio_stream::iter((0..20).map(|number| chunk(number, 50)));
     let mut answers = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
@@ -52,7 +51,7 @@ async fn chunks_are_acknowledged_in_order() {
 }
 
 async fn a_client_that_does_not_read_is_not_read_from() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let (sender, chunks) = mpsc::channel(1);
     let stream = company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap();
@@ -69,7 +68,7 @@ async fn a_client_that_does_not_read_is_not_read_from() {
 }
 
 async fn what_was_acknowledged_is_saved_when_the_client_goes_away() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let (sender, chunks) = mpsc::channel(1);
     let mut answers =
@@ -83,8 +82,8 @@ async fn what_was_acknowledged_is_saved_when_the_client_goes_away() {
 }
 
 async fn a_stream_ends_with_its_token() {
-    let service = Service::start().await;
-    let mut company = service.clients(&token_for(1, Some(SCOPE_MONITOR), 2));
+    let service = TestCore::start().await;
+    let mut company = service.clients(&token_with_scope(1, Some(SCOPE_MONITOR), 2));
     let (sender, chunks) = mpsc::channel(1);
     let mut answers =
         company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap().into_inner();
@@ -98,7 +97,7 @@ async fn a_stream_ends_with_its_token() {
 }
 
 async fn a_chunk_of_too_many_items_ends_the_stream() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let chunks = tokio_stream::iter([chunk(0, 1), chunk(1, 10_000), chunk(2, 1)]);
     let mut answers = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();

@@ -5,10 +5,9 @@ use compliance_api::v1::{
     VocabularyEntryInput, VocabularyEntryResult, VocabularyKind, VocabularyNames,
 };
 
-use crate::{
-    common::{Clients, Service, tests},
-    ground::{infraction, observation, opening, some, told},
-};
+use test_support::{GrpcClients, TestCore, tests};
+
+use super::ground::{infraction, observation, opening, some, told};
 
 tests![
     every_company_begins_with_the_same_names,
@@ -17,12 +16,12 @@ tests![
     writers_that_add_the_same_names_agree,
 ];
 
-async fn list(company: &mut Clients) -> Vec<VocabularyNames> {
+async fn list(company: &mut GrpcClients) -> Vec<VocabularyNames> {
     let list = company.monitoring.list_vocabularies(ListVocabulariesRequest {}).await;
     list.unwrap().into_inner().vocabularies
 }
 
-async fn add(company: &mut Clients, entries: Vec<VocabularyEntryInput>) -> Vec<VocabularyEntryResult> {
+async fn add(company: &mut GrpcClients, entries: Vec<VocabularyEntryInput>) -> Vec<VocabularyEntryResult> {
     let request = AddVocabularyEntriesRequest { entries };
     company.monitoring.add_vocabulary_entries(request).await.unwrap().into_inner().results
 }
@@ -33,7 +32,7 @@ fn entry(vocabulary: VocabularyKind, name: &str, kind: Option<&str>) -> Vocabula
 }
 
 async fn every_company_begins_with_the_same_names() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let lists = list(&mut service.company(1)).await;
     assert_eq!(lists.iter().map(|list| list.vocabulary).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
     assert!(lists.iter().flat_map(|list| &list.entries).all(|entry| !entry.own && entry.id < 1000));
@@ -45,7 +44,7 @@ async fn every_company_begins_with_the_same_names() {
 }
 
 async fn names_are_added_once_and_used() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     // Not known yet, and remembered as such.
@@ -111,7 +110,7 @@ async fn names_are_added_once_and_used() {
 }
 
 async fn a_bad_name_fails_alone() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let mut company = service.company(1);
     let results = add(
         &mut company,
@@ -134,7 +133,7 @@ async fn a_bad_name_fails_alone() {
 }
 
 async fn writers_that_add_the_same_names_agree() {
-    let service = Service::start().await;
+    let service = TestCore::start().await;
     let writers = (0..8).map(|writer| {
         let mut company = service.company(1);
         async move {

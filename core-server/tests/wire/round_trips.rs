@@ -10,10 +10,7 @@ use compliance_api::v1::{
 };
 use futures::future::{LocalBoxFuture, join_all};
 
-use crate::{
-    common::{Clients, Service, tests},
-    proxy::Proxy,
-};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, tests};
 
 tests![every_operation_is_one_round_trip, gathered_reads_are_fewer_round_trips_than_reads];
 
@@ -38,7 +35,7 @@ fn update(id: i64) -> AffiliateUpdate {
     AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
 }
 
-type Call = fn(Clients) -> LocalBoxFuture<'static, ()>;
+type Call = fn(GrpcClients) -> LocalBoxFuture<'static, ()>;
 
 /// The operations of the partners, by name.
 fn operations() -> BTreeMap<&'static str, Call> {
@@ -83,10 +80,10 @@ fn operations() -> BTreeMap<&'static str, Call> {
     calls
 }
 
-async fn service() -> (Proxy, Service) {
-    let (database, server) = Service::database().await;
-    let proxy = Proxy::start(server);
-    let service = Service::over(database.socket(proxy.folder()), 4).await;
+async fn service() -> (Proxy, TestCore) {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    let service = TestCore::over(database.options.socket(proxy.folder()), 4).await;
     let sql = "
         insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
             select 7, id, 'A' || id, 'Made ' || id from generate_series(1, 5) id;

@@ -11,7 +11,7 @@ use super::{
     records::affiliate,
     run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![single, batch_create];
 

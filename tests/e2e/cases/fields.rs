@@ -9,7 +9,7 @@ use super::{
     records::{FIELDS, Field, Form, affiliate},
     run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![good_values, lengths, forms, types, absence, nul];
 

@@ -5,7 +5,7 @@ use super::{
     expect::{page, text},
     records, run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![urls, cases, lenient_parameters];
 

@@ -113,7 +113,7 @@ impl Case {
     }
 }
 
-pub(crate) fn tests() -> Vec<crate::harness::Test> {
+pub(crate) fn tests() -> Vec<test_support::Test> {
     let tables = [
         affiliates::tests(),
         updates::tests(),

@@ -5,7 +5,7 @@ use super::{
     expect::{affiliate_unknown, invalid_one},
     run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![order_of_checks, bodies];
 

@@ -17,10 +17,10 @@ use serde_json::Value;
 use tonic::Status;
 use tonic_types::StatusExt as _;
 
-use crate::harness::Grpc;
+use test_support::GrpcClients;
 
 /// Asks over gRPC what a REST request asks; the answer in REST's form.
-pub(crate) async fn ask(grpc: &Grpc, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {
+pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {
     let mut grpc = grpc.clone();
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let (resource, id) = path[1..].split_once('/').map_or((&path[1..], None), |(resource, id)| (resource, Some(id)));
@@ -61,7 +61,7 @@ pub(crate) async fn ask(grpc: &Grpc, method: &str, path: &str, body: Option<&str
     }
 }
 
-async fn list_affiliates(grpc: &mut Grpc) -> Result<String, Status> {
+async fn list_affiliates(grpc: &mut GrpcClients) -> Result<String, Status> {
     let mut stream = grpc.affiliates.list_affiliates(ListAffiliatesRequest {}).await?.into_inner();
     let mut affiliates = Vec::new();
     while let Some(some) = stream.message().await? {
@@ -70,7 +70,7 @@ async fn list_affiliates(grpc: &mut Grpc) -> Result<String, Status> {
     Ok(found("Affiliates found", &affiliates, None))
 }
 
-async fn create(grpc: &mut Grpc, body: &Value) -> Result<String, Status> {
+async fn create(grpc: &mut GrpcClients, body: &Value) -> Result<String, Status> {
     if body.get("affiliates").is_some() {
         let affiliates = elements(body, "affiliates", input);
         let done = grpc.affiliates.batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates }).await?;
@@ -82,7 +82,7 @@ async fn create(grpc: &mut Grpc, body: &Value) -> Result<String, Status> {
     Ok(rest_form(1020, Some(id), Some(&client_id), None, "Affiliate created successfully."))
 }
 
-async fn update(grpc: &mut Grpc, id: i64, body: &Value) -> Result<String, Status> {
+async fn update(grpc: &mut GrpcClients, id: i64, body: &Value) -> Result<String, Status> {
     if body.get("affiliates").is_some() {
         let affiliates = elements(body, "affiliates", change);
         let request = BatchUpdateAffiliatesRequest { anchor_id: Some(id), affiliates };

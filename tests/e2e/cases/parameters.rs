@@ -5,7 +5,7 @@ use super::{
     expect::{Expect, invalid, invalid_one},
     run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![wrong_parameters];
 

@@ -5,7 +5,7 @@ use super::{
     expect::{affiliate_unknown, case_unknown, url_unknown},
     run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![impossible_ids];
 

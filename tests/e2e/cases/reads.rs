@@ -7,7 +7,7 @@ use super::{
     expect::{case_unknown, found, page, text, updated_one, url_unknown},
     records, run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![urls, cases];
 

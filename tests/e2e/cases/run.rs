@@ -6,7 +6,7 @@ use futures::StreamExt as _;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::{COUNT, Call, Case, Expect, Step, over_grpc, pattern};
-use crate::harness::{Answer, Grpc, Layer, Rest, Service, new_company, reason_of};
+use test_support::{GrpcClients, Layer, RestClient, RestResponse, TestService, new_company, reason_of};
 
 /// Cases that run at the same time.
 const AT_ONCE: usize = 12;
@@ -19,7 +19,7 @@ pub(super) async fn run_table(cases: Vec<Case>) {
     let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
     assert_eq!(twice, None, "two cases have one name");
 
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let runs = cases.iter().flat_map(|case| [Layer::Rest, Layer::RestRemote, Layer::Grpc].map(|layer| (case, layer)));
     let failures: Vec<String> = futures::stream::iter(runs)
         .map(|(case, layer)| {
@@ -37,11 +37,11 @@ pub(super) async fn run_table(cases: Vec<Case>) {
 }
 
 enum Client {
-    Rest(Rest),
-    Grpc(Box<Grpc>),
+    Rest(RestClient),
+    Grpc(Box<GrpcClients>),
 }
 
-async fn run(service: &Service, case: &Case, layer: Layer) -> Result<(), String> {
+async fn run(service: &TestService, case: &Case, layer: Layer) -> Result<(), String> {
     let company = new_company();
     let client = match layer {
         Layer::Rest => Client::Rest(service.rest(company)),
@@ -79,7 +79,7 @@ async fn ask(client: &Client, call: &Call, company: i64, ids: &mut Vec<i64>) -> 
             if let Some(body) = body {
                 request = request.header("Content-Type", "application/json").body(body);
             }
-            let answer = Answer::of(request).await;
+            let answer = RestResponse::of(request).await;
             let told = format!("status {}", answer.status);
             if answer.header("content-type") != Some("application/json") {
                 return Err(format!("Content-Type is {:?}", answer.header("content-type")));

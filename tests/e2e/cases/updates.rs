@@ -12,7 +12,7 @@ use super::{
     records::affiliate,
     run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![update, batch_update];
 

@@ -7,7 +7,7 @@ use super::{
     expect::{Expect, found, invalid, invalid_one, urls_added},
     run_table,
 };
-use crate::harness::tests;
+use test_support::tests;
 
 tests![adding, same_and_different, refusals];
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest};
 use sqlx::{PgPool, Row as _};
 
-use crate::harness::{Grpc, Rest, Service, new_company};
+use test_support::{GrpcClients, RestClient, TestService, new_company};
 
 /// What an operation is tried on.
 pub(super) struct Ground {
@@ -16,8 +16,8 @@ pub(super) struct Ground {
     pub(super) case: i64,
     pub(super) incident: i64,
     /// Clients of the company that has nothing.
-    pub(super) grpc: Grpc,
-    pub(super) rest: [Rest; 2],
+    pub(super) grpc: GrpcClients,
+    pub(super) rest: [RestClient; 2],
     pool: PgPool,
 }
 
@@ -29,7 +29,7 @@ pub(super) const OWNED_REQUEST: &str = "REQ-1";
 pub(super) const OWNED_STATUS: &str = "Owned Status";
 
 impl Ground {
-    pub(super) async fn new(service: &Service) -> Self {
+    pub(super) async fn new(service: &TestService) -> Self {
         let (owner, stranger) = (new_company(), new_company());
         let pool = service.pool.clone();
         let mut owners = service.grpc(owner).await;

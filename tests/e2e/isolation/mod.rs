@@ -15,8 +15,8 @@ use compliance_api::FILE_DESCRIPTOR_SET;
 use futures::future::LocalBoxFuture;
 use prost_reflect::DescriptorPool;
 
-use crate::harness::{Service, tests};
 use ground::Ground;
+use test_support::{TestService, tests};
 
 tests![every_operation_has_a_case, other_companies];
 
@@ -66,7 +66,7 @@ async fn every_operation_has_a_case() {
 }
 
 async fn other_companies() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for proof in all_proofs() {
         let mut ground = Ground::new(&service).await;
         let before = ground.everything_of_the_owner().await;
@@ -76,6 +76,6 @@ async fn other_companies() {
     }
 }
 
-pub(crate) fn all_tests() -> Vec<crate::harness::Test> {
+pub(crate) fn all_tests() -> Vec<test_support::Test> {
     [tests(), routes::tests(), tokens::tests()].into_iter().flatten().collect()
 }

@@ -12,7 +12,7 @@ use super::{
     ground::{Ground, OWNED_CLIENT_ID, OWNED_NAME, OWNED_URL},
     proofs,
 };
-use crate::harness::reason_of;
+use test_support::reason_of;
 
 proofs![
     "AccessService/CheckAccess" => check_access,

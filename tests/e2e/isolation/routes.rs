@@ -6,7 +6,7 @@ use compliance_api::token::{Claims, Secret, issue};
 use serde_json::json;
 
 use super::ground::{Ground, OWNED_NAME, OWNED_URL};
-use crate::harness::{Answer, Rest, Service, new_company, now, tests, token_of};
+use test_support::{RestClient, RestResponse, TestService, new_company, now, sign, tests};
 
 tests![every_route_has_a_case, every_route_needs_a_token, other_companies];
 
@@ -70,7 +70,7 @@ async fn every_route_has_a_case() {
 }
 
 async fn every_route_needs_a_token() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let company = new_company();
     let forged = Secret::new([7; 32]).unwrap();
     let good = Claims::new(company, now(), 3600);
@@ -78,18 +78,18 @@ async fn every_route_needs_a_token() {
     let presented = [
         ("no token", None),
         ("forged", Some(issue(&forged, &good).unwrap())),
-        ("expired", Some(token_of(&Claims::new(company, now() - 100, 99)))),
-        ("wrong audience", Some(token_of(&other_audience.unwrap()))),
-        ("company 0", Some(token_of(&Claims { company_id: 0, ..good }))),
+        ("expired", Some(sign(&Claims::new(company, now() - 100, 99)))),
+        ("wrong audience", Some(sign(&other_audience.unwrap()))),
+        ("company 0", Some(sign(&Claims { company_id: 0, ..good }))),
         ("nonsense", Some("a.b.c".to_owned())),
     ];
     for address in [service.rest, service.rest_remote] {
         for (name, token) in &presented {
-            let rest = Rest::new(address, token.clone());
+            let rest = RestClient::new(address, token.clone());
             for (method, path, body, _) in ROUTES {
                 let path =
                     ["<a>", "<s>", "<u>", "<c>"].iter().fold((*path).to_owned(), |path, id| path.replace(id, "1"));
-                let answer = Answer::of(rest.request(method, &path).body(*body)).await;
+                let answer = RestResponse::of(rest.request(method, &path).body(*body)).await;
                 assert_eq!(answer.status, 401, "{method} {path} with {name}: {}", answer.text);
                 let challenge = if token.is_some() { r#"Bearer error="invalid_token""# } else { "Bearer" };
                 assert_eq!(answer.header("www-authenticate"), Some(challenge), "{method} {path} with {name}");
@@ -104,7 +104,7 @@ async fn every_route_needs_a_token() {
 }
 
 async fn other_companies() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     for remote in [0, 1] {
         for (method, path, body, told) in ROUTES {
             let ground = Ground::new(&service).await;
@@ -116,7 +116,7 @@ async fn other_companies() {
                 ids.iter().fold(text.to_owned(), |text, (place, id)| text.replace(place, &id.to_string()))
             };
             let before = ground.everything_of_the_owner().await;
-            let answer = Answer::of(rest.request(method, &filled(path)).body(filled(body))).await;
+            let answer = RestResponse::of(rest.request(method, &filled(path)).body(filled(body))).await;
             assert_eq!(
                 ground.everything_of_the_owner().await,
                 before,

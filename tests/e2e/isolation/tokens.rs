@@ -7,7 +7,7 @@ use tonic::{Code, Request, Status, client::Grpc, transport::Channel};
 use tonic_prost::ProstCodec;
 
 use super::operations;
-use crate::harness::{Service, new_company, now, reason_of, tests, token, token_of};
+use test_support::{TestService, new_company, now, reason_of, sign, tests, token};
 
 tests![every_operation_needs_a_token, monitoring_needs_its_scope];
 
@@ -23,12 +23,12 @@ async fn call(channel: &Channel, operation: &str, token: Option<&str>) -> Result
     grpc.unary(request, path, ProstCodec::<(), ()>::default()).await.map(drop)
 }
 
-async fn channel(service: &Service) -> Channel {
+async fn channel(service: &TestService) -> Channel {
     Channel::from_shared(format!("http://{}", service.grpc)).unwrap().connect().await.unwrap()
 }
 
 async fn every_operation_needs_a_token() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let channel = channel(&service).await;
     let company = new_company();
     let good = Claims { scope: Some("monitor".to_owned()), ..Claims::new(company, now(), 3600) };
@@ -37,10 +37,10 @@ async fn every_operation_needs_a_token() {
     let presented = [
         ("no token", None, "TOKEN_MISSING"),
         ("forged", Some(issue(&Secret::new([7; 32]).unwrap(), &good).unwrap()), "TOKEN_INVALID"),
-        ("expired", Some(token_of(&Claims { exp: now() - 1, ..good.clone() })), "TOKEN_EXPIRED"),
-        ("wrong audience", Some(token_of(&serde_json::from_value(other_audience).unwrap())), "TOKEN_INVALID"),
-        ("company 0", Some(token_of(&Claims { company_id: 0, ..good.clone() })), "TOKEN_INVALID"),
-        ("not yet good", Some(token_of(&Claims { nbf: Some(now() + 3600), ..good.clone() })), "TOKEN_INVALID"),
+        ("expired", Some(sign(&Claims { exp: now() - 1, ..good.clone() })), "TOKEN_EXPIRED"),
+        ("wrong audience", Some(sign(&serde_json::from_value(other_audience).unwrap())), "TOKEN_INVALID"),
+        ("company 0", Some(sign(&Claims { company_id: 0, ..good.clone() })), "TOKEN_INVALID"),
+        ("not yet good", Some(sign(&Claims { nbf: Some(now() + 3600), ..good.clone() })), "TOKEN_INVALID"),
         ("nonsense", Some("a.b.c".to_owned()), "TOKEN_INVALID"),
     ];
     for operation in operations() {
@@ -53,14 +53,14 @@ async fn every_operation_needs_a_token() {
             );
         }
         // What is refused is the token, not the call.
-        if let Err(status) = call(&channel, &operation, Some(&token_of(&good))).await {
+        if let Err(status) = call(&channel, &operation, Some(&sign(&good))).await {
             assert_ne!(status.code(), Code::Unauthenticated, "{operation}: {status:?}");
         }
     }
 }
 
 async fn monitoring_needs_its_scope() {
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let channel = channel(&service).await;
     let company = new_company();
     let without = [None, Some(""), Some("monitoring"), Some("read write")];
@@ -69,7 +69,7 @@ async fn monitoring_needs_its_scope() {
         let monitors = operation.starts_with("MonitoringService/");
         for scope in without {
             let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now(), 60) };
-            let refused = call(&channel, operation, Some(&token_of(&claims))).await.err();
+            let refused = call(&channel, operation, Some(&sign(&claims))).await.err();
             let refused = refused.filter(|status| status.code() == Code::PermissionDenied);
             assert_eq!(refused.is_some(), monitors, "{operation} with the scope {scope:?}");
             if let Some(status) = refused {

@@ -15,7 +15,9 @@ use super::{
     },
     write,
 };
-use crate::{cases::records, harness::new_company};
+use test_support::new_company;
+
+use crate::cases::records;
 
 pub(super) const DAY: i64 = 86_400;
 

@@ -8,10 +8,9 @@ mod write;
 
 use futures::StreamExt as _;
 
-use crate::{
-    cases::ask_over_grpc,
-    harness::{Layer, Service, tests},
-};
+use test_support::{Layer, TestService, tests};
+
+use crate::cases::ask_over_grpc;
 use data::World;
 pub(crate) use dice::Dice;
 use query::Query;
@@ -30,7 +29,7 @@ fn seed() -> u64 {
 async fn random_queries() {
     let seed = seed();
     let mut dice = Dice::new(seed);
-    let service = Service::start().await;
+    let service = TestService::start().await;
     let world = World::random(&mut dice, &service.pool).await;
     let mut clients = Vec::new();
     for company in &world.companies {

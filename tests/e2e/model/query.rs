@@ -6,7 +6,7 @@ use super::{
     Dice,
     data::{Case, Company, DAY, Url, World, moment, random_moment},
 };
-use crate::harness::Layer;
+use test_support::Layer;
 
 /// A query of one company over one layer.
 pub(super) struct Query {

@@ -1,8 +1,4 @@
 //! The internal write side, over a real PostgreSQL: what it is told, and what partners then read.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "../common/mod.rs"]
-mod common;
 
 mod cases;
 mod concurrency;
@@ -16,10 +12,11 @@ mod observations;
 mod stream;
 mod vocabularies;
 
-use std::process::ExitCode;
+use test_support::Test;
 
-fn main() -> ExitCode {
-    common::main(vec![
+/// The tests of every module.
+pub(crate) fn tests() -> Vec<Test> {
+    [
         cases::tests(),
         concurrency::tests(),
         dates::tests(),
@@ -30,5 +27,6 @@ fn main() -> ExitCode {
         observations::tests(),
         stream::tests(),
         vocabularies::tests(),
-    ])
+    ]
+    .concat()
 }

@@ -1,0 +1,11 @@
+//! The tests of the core over a real PostgreSQL. They are one program, so that it is linked once and starts one server.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod monitoring;
+mod wire;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    test_support::run(vec![monitoring::tests(), wire::tests()])
+}

@@ -1,0 +1,67 @@
+//! Processes and waiting for them, for tests that are not asynchronous.
+
+use std::{
+    fs,
+    future::Future,
+    io::{BufRead as _, BufReader, Read},
+    process::{Command, ExitStatus, Output},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+/// How long anything may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Waits until `done` returns true, and panics after a minute. `what` completes the sentence "waited too long until".
+pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Runs a future to its end on a runtime of its own.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// Runs a command that ends by itself; returns its status, standard output and standard error.
+pub fn output(command: &mut Command) -> (ExitStatus, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status, String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// Whether a process runs. A process that has ended and whose parent has not collected its status does not.
+pub fn is_running(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// The command line of a process, with spaces between the arguments; empty when there is no such process.
+pub fn command_line(pid: i32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ")
+}
+
+/// Sends a signal to a process, which may have ended already.
+pub fn kill_process(pid: i32, signal: Signal) {
+    assert!(pid > 1, "{pid} is no process of a test");
+    let _ = kill(Pid::from_raw(pid), signal);
+}
+
+/// The lines of a stream as they arrive. The stream is read to its end even if the receiver is dropped, so that the
+/// writing process never blocks.
+pub(crate) fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    receiver
+}

@@ -1,0 +1,133 @@
+//! The `compliance` program as a process: started, awaited, called, signalled.
+//!
+//! Only tests of the package that builds the program know its path (`env!("CARGO_BIN_EXE_compliance")`), so they pass it.
+
+use std::{
+    net::SocketAddr,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::Receiver,
+    time::{Duration, Instant},
+};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::{
+    DataDir, RestClient, RestResponse, block_on,
+    process::{PATIENCE, kill_process, lines, output, wait_until},
+};
+
+/// A command of the program on a data folder, with free ports and none of the caller's settings.
+pub fn service_command(program: &str, data: &DataDir) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().stdin(Stdio::null());
+    for kept in ["PATH", "HOME", "COMPLIANCE_POSTGRES_BIN"] {
+        if let Some(value) = std::env::var_os(kept) {
+            command.env(kept, value);
+        }
+    }
+    command
+        .env("COMPLIANCE_DATA_DIR", data.path())
+        .env("COMPLIANCE_REST_ADDR", "127.0.0.1:0")
+        .env("COMPLIANCE_GRPC_ADDR", "127.0.0.1:0");
+    command
+}
+
+/// A token of a company, issued by the program with the secret in the data folder.
+pub fn program_token(program: &str, data: &DataDir, company: i64) -> String {
+    let mut command = service_command(program, data);
+    let (status, token, errors) = output(command.args(["token", "--company", &company.to_string()]));
+    assert!(status.success(), "{errors}");
+    token.trim().to_owned()
+}
+
+/// A running program; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    /// The addresses that the program logged when it was ready; `0.0.0.0:0` for what it does not serve.
+    pub rest: SocketAddr,
+    /// See [`Self::rest`].
+    pub grpc: SocketAddr,
+    /// How long it took to get ready.
+    pub took: Duration,
+    output: Receiver<String>,
+    log: Receiver<String>,
+}
+
+impl Program {
+    /// Starts a command and waits until it logs that it is ready.
+    pub fn start(command: &mut Command) -> Self {
+        let start = Instant::now();
+        command.env("COMPLIANCE_LOG_FORMAT", "json").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (output, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+        // From here on the process ends with this value, whatever happens.
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut program = Self { child, rest: unknown, grpc: unknown, took: Duration::ZERO, output, log };
+        let mut seen = Vec::new();
+        loop {
+            let Ok(line) = program.log.recv_timeout(PATIENCE) else { panic!("it does not get ready: {seen:#?}") };
+            let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+            if entry["message"] == "ready" {
+                let address = |name: &str| entry[name].as_str().map_or(unknown, |text| text.parse().unwrap());
+                (program.rest, program.grpc, program.took) = (address("rest"), address("grpc"), start.elapsed());
+                return program;
+            }
+            seen.push(line);
+        }
+    }
+
+    /// The process ID.
+    pub fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    /// The next lines of standard output, up to one that contains `last`.
+    pub fn lines_until(&self, last: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        while !lines.last().is_some_and(|line: &String| line.contains(last)) {
+            lines.push(self.output.recv_timeout(PATIENCE).unwrap());
+        }
+        lines
+    }
+
+    /// The lines logged since the program was ready, up to its end.
+    pub fn log_to_end(&self) -> Vec<String> {
+        self.log.iter().collect()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal);
+    }
+
+    /// Waits until the process has ended.
+    pub fn wait(&mut self) -> ExitStatus {
+        let mut status = None;
+        wait_until("the program has ended", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+
+    /// Sends one request and reads the response, from a test that is not asynchronous.
+    pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> RestResponse {
+        let client = RestClient::new(self.rest, Some(token.to_owned()));
+        let request = client.request_to(method, path).header("Content-Type", "application/json");
+        block_on(RestResponse::of(request.body(body.to_owned())))
+    }
+
+    /// The JSON of a response with the status 200.
+    pub fn get(&self, path: &str, token: &str) -> Value {
+        self.request("GET", path, token, "").with_status(200)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

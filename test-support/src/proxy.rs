@@ -1,0 +1,252 @@
+//! A proxy between two parts of the service that can hold, cut and count what passes.
+
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    sync::{OwnedRwLockWriteGuard, RwLock, watch},
+    task::AbortHandle,
+};
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// A proxy that listens until it is dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    /// The folder of the socket that it listens at, of a database proxy.
+    folder: Option<PathBuf>,
+    accepting: AbortHandle,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Held for reading by each message that passes to the server.
+    open: Arc<RwLock<()>>,
+    /// The number of cuts so far.
+    cuts: watch::Sender<usize>,
+    connections: AtomicUsize,
+    round_trips: AtomicUsize,
+}
+
+/// Nothing passes from clients to the server until this is dropped.
+#[derive(Debug)]
+pub struct Held(#[expect(dead_code, reason = "held for its drop")] OwnedRwLockWriteGuard<()>);
+
+/// How the bytes of clients are divided into messages.
+#[derive(Clone, Copy)]
+enum Protocol {
+    /// Not at all.
+    Bytes,
+    /// As PostgreSQL's, whose round trips are counted.
+    PostgreSql,
+}
+
+impl Proxy {
+    /// A proxy of a TCP server, on a free port.
+    pub async fn tcp(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Shared::new();
+        let state = Arc::clone(&shared);
+        let accepting = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                // A server that is not there is, for the client, a connection that ends at once.
+                let Ok(server) = TcpStream::connect(server).await else { continue };
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = server.into_split();
+                let client = (Box::new(from_client) as Reader, Box::new(to_client) as Writer);
+                state.connect(client, (Box::new(from_server), Box::new(to_server)), Protocol::Bytes);
+            }
+        });
+        Self { shared, address, folder: None, accepting: accepting.abort_handle() }
+    }
+
+    /// A proxy of the PostgreSQL server whose socket is `server`. It listens at a socket of the same name in a folder of
+    /// its own.
+    pub fn postgresql(server: PathBuf) -> Self {
+        let folder = std::env::temp_dir().join(format!("proxy-{}-{:x}", std::process::id(), rand::random::<u32>()));
+        std::fs::create_dir(&folder).unwrap();
+        let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
+        let shared = Shared::new();
+        let state = Arc::clone(&shared);
+        let accepting = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let Ok(server) = UnixStream::connect(&server).await else { continue };
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = server.into_split();
+                let client = (Box::new(from_client) as Reader, Box::new(to_client) as Writer);
+                state.connect(client, (Box::new(from_server), Box::new(to_server)), Protocol::PostgreSql);
+            }
+        });
+        let address = SocketAddr::from(([0, 0, 0, 0], 0));
+        Self { shared, address, folder: Some(folder), accepting: accepting.abort_handle() }
+    }
+
+    /// Where a TCP proxy listens.
+    pub fn address(&self) -> SocketAddr {
+        assert!(self.folder.is_none(), "a proxy of a database listens at a socket in a folder");
+        self.address
+    }
+
+    /// The folder of the socket at which the proxy of a database listens.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_deref().expect("a TCP proxy has an address")
+    }
+
+    /// Holds back whatever clients send until the returned value is dropped.
+    pub async fn hold(&self) -> Held {
+        Held(Arc::clone(&self.shared.open).write_owned().await)
+    }
+
+    /// Closes every open connection. New ones are accepted.
+    pub fn cut(&self) {
+        self.shared.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Connections accepted so far.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// Round trips to the database so far.
+    pub fn round_trips(&self) -> usize {
+        self.shared.round_trips.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        self.cut();
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+impl Shared {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            open: Arc::default(),
+            cuts: watch::Sender::new(0),
+            connections: AtomicUsize::new(0),
+            round_trips: AtomicUsize::new(0),
+        })
+    }
+
+    /// Relays a connection in both directions until one side ends it or it is cut.
+    fn connect(self: &Arc<Self>, client: (Reader, Writer), server: (Reader, Writer), protocol: Protocol) {
+        self.connections.fetch_add(1, Ordering::SeqCst);
+        let ((from_client, to_server), (mut from_server, mut to_client)) = ((client.0, server.1), (server.0, client.1));
+        let (state, mut cuts) = (Arc::clone(self), self.cuts.subscribe());
+        tokio::spawn(async move {
+            let requests = async {
+                match protocol {
+                    Protocol::Bytes => state.relay_bytes(from_client, to_server).await,
+                    Protocol::PostgreSql => state.relay_messages(from_client, to_server).await,
+                }
+            };
+            let responses = async {
+                tokio::io::copy(&mut from_server, &mut to_client).await?;
+                to_client.shutdown().await
+            };
+            tokio::select! {
+                // The sending side of a connection may end before the other; both end with this task.
+                _ = async { tokio::join!(requests, responses) } => {}
+                _ = cuts.changed() => {}
+            }
+        });
+    }
+
+    async fn relay_bytes(&self, mut from: Reader, mut to: Writer) -> io::Result<()> {
+        let mut buffer = vec![0; 16 << 10];
+        loop {
+            let read = from.read(&mut buffer).await?;
+            if read == 0 {
+                return to.shutdown().await;
+            }
+            let _passes = self.open.read().await;
+            to.write_all(&buffer[..read]).await?;
+        }
+    }
+
+    async fn relay_messages(&self, mut from: Reader, mut to: Writer) -> io::Result<()> {
+        let mut first = true;
+        // A start-up message has no type. Every other message begins with one, and its length includes the length itself.
+        loop {
+            let kind = if first { None } else { Some(from.read_u8().await?) };
+            let length = from.read_u32().await?;
+            let mut body = vec![0; length as usize - 4];
+            from.read_exact(&mut body).await?;
+            // Sync ends a group of requests; a simple query is a request by itself.
+            if matches!(kind, Some(b'S' | b'Q')) {
+                self.round_trips.fetch_add(1, Ordering::SeqCst);
+            }
+            let mut message = kind.map_or_else(Vec::new, |kind| vec![kind]);
+            message.extend_from_slice(&length.to_be_bytes());
+            message.extend_from_slice(&body);
+            let _passes = self.open.read().await;
+            to.write_all(&message).await?;
+            // A request for encryption comes before the start-up message and has its form.
+            first = first && body.len() == 4;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::{io::BufReader, time::timeout};
+
+    use super::*;
+
+    /// A server that returns what it receives.
+    async fn echo() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let (mut from, mut to) = stream.into_split();
+                    tokio::io::copy(&mut from, &mut to).await
+                });
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn bytes_pass_are_held_and_are_cut() {
+        let proxy = Proxy::tcp(echo().await).await;
+        let mut client = BufReader::new(TcpStream::connect(proxy.address()).await.unwrap());
+        client.write_all(b"one").await.unwrap();
+        let mut received = [0; 3];
+        client.read_exact(&mut received).await.unwrap();
+        assert_eq!((&received, proxy.connections()), (b"one", 1));
+
+        let held = proxy.hold().await;
+        client.write_all(b"two").await.unwrap();
+        let early = timeout(Duration::from_millis(100), client.read_exact(&mut received)).await;
+        assert!(early.is_err(), "{received:?} passed");
+        drop(held);
+        client.read_exact(&mut received).await.unwrap();
+        assert_eq!(&received, b"two");
+
+        proxy.cut();
+        assert!(matches!(client.read(&mut received).await, Ok(0) | Err(_)));
+        TcpStream::connect(proxy.address()).await.unwrap().write_all(b"new").await.unwrap();
+    }
+}

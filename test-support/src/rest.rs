@@ -1,0 +1,97 @@
+//! A REST client that returns all of a response: status, headers, and the body as it came.
+
+use std::{net::SocketAddr, time::Duration};
+
+use reqwest::{Client, Method, RequestBuilder, header::HeaderMap, redirect::Policy};
+use serde_json::Value;
+
+/// No response takes longer, on however busy a machine.
+const TIMEOUT: Duration = Duration::from_mins(2);
+
+/// A client with a token, or without one.
+#[derive(Clone, Debug)]
+pub struct RestClient {
+    base: String,
+    client: Client,
+    token: Option<String>,
+}
+
+/// A response, read to its end.
+#[derive(Debug)]
+pub struct RestResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers as they came.
+    pub headers: HeaderMap,
+    /// The body.
+    pub text: String,
+}
+
+impl RestClient {
+    /// A client with connections of its own.
+    pub fn new(address: SocketAddr, token: Option<String>) -> Self {
+        let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(TIMEOUT).build().unwrap();
+        Self { base: format!("http://{address}"), client, token }
+    }
+
+    /// The same client and connections with another token.
+    #[must_use]
+    pub fn with_token(&self, token: Option<String>) -> Self {
+        Self { token, ..self.clone() }
+    }
+
+    /// A request to a path under `/api`, to be completed and sent by the caller.
+    pub fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        self.request_to(method, &format!("/api{path}"))
+    }
+
+    /// A request to any path.
+    pub fn request_to(&self, method: &str, path: &str) -> RequestBuilder {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let request = self.client.request(method, format!("{}{path}", self.base));
+        match &self.token {
+            Some(token) => request.header("Authorization", format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    /// Reads a path under `/api`.
+    pub async fn get(&self, path: &str) -> RestResponse {
+        RestResponse::of(self.request("GET", path)).await
+    }
+
+    /// Posts JSON to a path under `/api`.
+    pub async fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> RestResponse {
+        RestResponse::of(self.request("POST", path).header("Content-Type", "application/json").body(body)).await
+    }
+
+    /// Puts JSON to a path under `/api`.
+    pub async fn put(&self, path: &str, body: impl Into<reqwest::Body>) -> RestResponse {
+        RestResponse::of(self.request("PUT", path).header("Content-Type", "application/json").body(body)).await
+    }
+}
+
+impl RestResponse {
+    /// Sends a request and reads its response.
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Self { status, headers, text: response.text().await.unwrap() }
+    }
+
+    /// A header as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    /// The body as JSON, after a check of the status.
+    pub fn with_status(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json()
+    }
+}

@@ -1,0 +1,105 @@
+//! The whole service in this process: the core and a gateway of each topology, each on a port of its own.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use core_server::access::RateLimit;
+use rest_gateway::Settings;
+use sqlx::{PgPool, postgres::PgConnectOptions};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{GrpcClients, RestClient, TestCore, fresh_database, token, verifier};
+
+/// How a request reaches the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// REST, with the core in the gateway's process.
+    Rest,
+    /// REST, with the core across a network.
+    RestRemote,
+    /// gRPC.
+    Grpc,
+}
+
+/// What a test may set.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The rate limit of each company. Off by default.
+    pub rate_limit: RateLimit,
+    /// The settings of both gateways.
+    pub settings: Settings,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { rate_limit: RateLimit::Off, settings: Settings::default() }
+    }
+}
+
+/// A service that runs until it is dropped.
+#[derive(Debug)]
+pub struct TestService {
+    /// The test's own connections to the service's database.
+    pub pool: PgPool,
+    /// The core.
+    pub grpc: SocketAddr,
+    /// The gateway with the core in its process.
+    pub rest: SocketAddr,
+    /// The gateway with the core across the network.
+    pub rest_remote: SocketAddr,
+    _shutdown: DropGuard,
+}
+
+impl TestService {
+    /// A service without a rate limit over a fresh database.
+    pub async fn start() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    /// A service over a fresh database.
+    pub async fn with(options: Options) -> Self {
+        Self::over(fresh_database().await.options, options).await
+    }
+
+    /// A service over a database.
+    pub async fn over(database: PgConnectOptions, options: Options) -> Self {
+        let TestCore { pool, core } = TestCore::with(database, 16, options.rate_limit).await;
+        let core = Arc::new(core);
+        let shutdown = CancellationToken::new();
+
+        let listener = listener().await;
+        let grpc = listener.local_addr().unwrap();
+        let (serving, end) = (Arc::clone(&core), shutdown.clone());
+        tokio::spawn(async move { serving.serve(listener, end).await });
+
+        let remote = rest_gateway::remote(&format!("http://{grpc}"), &options.settings).unwrap();
+        let mut addresses = Vec::new();
+        for core in [rest_gateway::Core::in_process(core.service()), remote] {
+            let router = rest_gateway::router(core, verifier().await, &options.settings);
+            let listener = self::listener().await;
+            addresses.push(listener.local_addr().unwrap());
+            let (settings, end) = (options.settings.clone(), shutdown.clone());
+            tokio::spawn(async move { rest_gateway::serve(listener, router, &settings, end).await });
+        }
+        Self { pool, grpc, rest: addresses[0], rest_remote: addresses[1], _shutdown: shutdown.drop_guard() }
+    }
+
+    /// A REST client of a company.
+    pub fn rest(&self, company: i64) -> RestClient {
+        RestClient::new(self.rest, Some(token(company)))
+    }
+
+    /// A REST client of a company, through the gateway whose core is across the network.
+    pub fn rest_remote(&self, company: i64) -> RestClient {
+        RestClient::new(self.rest_remote, Some(token(company)))
+    }
+
+    /// gRPC clients of a company.
+    pub async fn grpc(&self, company: i64) -> GrpcClients {
+        GrpcClients::connect(self.grpc, &token(company)).await
+    }
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
+}

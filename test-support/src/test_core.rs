@@ -1,0 +1,55 @@
+//! The core in the process of the test, over a database of its own.
+
+use std::net::SocketAddr;
+
+use compliance_api::token::SCOPE_MONITOR;
+use core_server::{Core, access::RateLimit, config::CoreArgs, database};
+use sqlx::{PgPool, postgres::PgConnectOptions};
+
+use crate::{GrpcClients, fresh_database, token_with_scope, verifier};
+
+/// A core that is called within the process.
+#[derive(Debug)]
+pub struct TestCore {
+    /// Connections to the core's database, to look at it and to prepare it.
+    pub pool: PgPool,
+    /// The core itself.
+    pub core: Core,
+}
+
+impl TestCore {
+    /// A core without a rate limit over a fresh database.
+    pub async fn start() -> Self {
+        Self::over(fresh_database().await.options, 16).await
+    }
+
+    /// A core without a rate limit over a database, with this many connections to it.
+    pub async fn over(database: PgConnectOptions, connections: u32) -> Self {
+        Self::with(database, connections, RateLimit::Off).await
+    }
+
+    /// A core over a database.
+    pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
+        let pool = database::connect(database, connections).await.unwrap();
+        let args = CoreArgs {
+            grpc_addr: SocketAddr::from(([127, 0, 0, 1], 0)),
+            rate_limit,
+            database_connections: connections,
+            max_in_flight: 4096,
+            call_timeout: 60,
+            list_timeout: 600,
+            message_limit: 64 << 20,
+        };
+        Self { core: Core::new(&pool, verifier().await, &args).unwrap(), pool }
+    }
+
+    /// Clients of a company with every scope.
+    pub fn company(&self, company: i64) -> GrpcClients {
+        self.clients(&token_with_scope(company, Some(SCOPE_MONITOR), 3600))
+    }
+
+    /// Clients with a token.
+    pub fn clients(&self, token: &str) -> GrpcClients {
+        GrpcClients::over(self.core.service(), token)
+    }
+}

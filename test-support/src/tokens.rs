@@ -1,0 +1,74 @@
+//! Companies and their tokens.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use compliance_api::token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue};
+use serde_json::json;
+
+/// The secret that the services under test verify tokens with.
+pub fn secret() -> Secret {
+    Secret::new([42; 32]).unwrap()
+}
+
+/// A verifier that accepts the tokens of this module.
+pub async fn verifier() -> Arc<Verifier> {
+    let source = KeySource { secret: Some(secret()), ..KeySource::default() };
+    Arc::new(Verifier::new(source, None).await.unwrap())
+}
+
+/// The current time in seconds since 1970.
+pub fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
+}
+
+/// A company that no other test of this program uses.
+pub fn new_company() -> i64 {
+    static NEXT: AtomicI64 = AtomicI64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A token that is valid for an hour and has every scope.
+pub fn token(company: i64) -> String {
+    token_with_scope(company, Some(SCOPE_MONITOR), 3600)
+}
+
+/// A token with one scope or none, valid for this many seconds.
+pub fn token_with_scope(company: i64, scope: Option<&str>, seconds: i64) -> String {
+    sign(&Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now(), seconds) })
+}
+
+/// A token of any claims with a valid signature.
+pub fn sign(claims: &Claims) -> String {
+    issue(&secret(), claims).unwrap()
+}
+
+/// A token of good claims, signed with another secret.
+pub fn forged_token(company: i64) -> String {
+    let claims = Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..Claims::new(company, now(), 3600) };
+    issue(&Secret::new([7; 32]).unwrap(), &claims).unwrap()
+}
+
+/// What callers without a valid token present: a name, the token if there is one, and the reason that the core reports.
+pub fn invalid_tokens(company: i64) -> Vec<(&'static str, Option<String>, &'static str)> {
+    let good = Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..Claims::new(company, now(), 3600) };
+    let audience = |audience: serde_json::Value| -> Claims {
+        let claims = json!({"company_id": company, "exp": now() + 60, "scope": SCOPE_MONITOR, "aud": audience});
+        serde_json::from_value(claims).unwrap()
+    };
+    vec![
+        ("no token", None, "TOKEN_MISSING"),
+        ("a forged token", Some(forged_token(company)), "TOKEN_INVALID"),
+        ("an expired token", Some(sign(&Claims { exp: now() - 1, ..good.clone() })), "TOKEN_EXPIRED"),
+        ("another audience", Some(sign(&audience(json!("affiliate-compliance-2")))), "TOKEN_INVALID"),
+        ("a list of other audiences", Some(sign(&audience(json!(["another"])))), "TOKEN_INVALID"),
+        ("company 0", Some(sign(&Claims { company_id: 0, ..good.clone() })), "TOKEN_INVALID"),
+        ("a token of the future", Some(sign(&Claims { nbf: Some(now() + 3600), ..good })), "TOKEN_INVALID"),
+        ("no JSON Web Token", Some("a.b.c".to_owned()), "TOKEN_INVALID"),
+    ]
+}
