@@ -1,7 +1,9 @@
-//! The subcommands. Each has a file of its own with its flags and what it does.
+//! The commands. Each has a file with its flags and what it does.
 
+mod core_tier;
 mod demo_data;
 mod export;
+mod gateway_tier;
 mod import;
 mod migrate;
 mod serve;
@@ -9,14 +11,12 @@ mod token;
 
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::{Parser, Subcommand};
+use runtime::LoggingArgs;
 
-use crate::logging::LoggingArgs;
-
-/// Affiliate Compliance Service: REST and gRPC over PostgreSQL, in one process.
+/// Affiliate Compliance Service: REST and gRPC over PostgreSQL, in one process or in two tiers.
 ///
-/// Without a command, the service is started to be tried out: as `serve --demo`.
+/// Without a command, the service starts with demo data: as `serve --demo`.
 #[derive(Debug, Parser)]
 #[command(name = "compliance", version)]
 pub(crate) struct Cli {
@@ -29,6 +29,8 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::ServeArgs>),
+    Core(Box<core_tier::CoreTierArgs>),
+    Gateway(Box<gateway_tier::GatewayTierArgs>),
     Token(token::TokenArgs),
     Migrate(migrate::MigrateArgs),
     DemoData(demo_data::DemoDataArgs),
@@ -36,29 +38,22 @@ enum Command {
     Export(export::ExportArgs),
 }
 
-/// Does what the command line says; tells the exit status.
-pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    match cli.command {
-        // Parsed once more, as the settings come from the environment.
-        None => run(Cli::parse_from(["compliance", "serve", "--demo"])),
-        Some(Command::Serve(args)) => serve::run(&args),
-        Some(Command::Token(args)) => token::run(&args),
-        Some(Command::Migrate(args)) => migrate::run(&args),
-        Some(Command::DemoData(args)) => demo_data::run(&args),
-        Some(Command::Import(args)) => import::run(&args),
-        Some(Command::Export(args)) => export::run(&args),
+impl Cli {
+    /// Runs the command and returns the exit status.
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            // Parsed again, for the settings that the environment gives.
+            None => runtime::parse::<Self>(["compliance", "serve", "--demo"].map(Into::into)).run(),
+            Some(Command::Serve(args)) => serve::run(&args),
+            Some(Command::Core(args)) => core_tier::run(&args),
+            Some(Command::Gateway(args)) => gateway_tier::run(&args),
+            Some(Command::Token(args)) => token::run(&args),
+            Some(Command::Migrate(args)) => migrate::run(&args),
+            Some(Command::DemoData(args)) => demo_data::run(&args),
+            Some(Command::Import(args)) => import::run(&args),
+            Some(Command::Export(args)) => export::run(&args),
+        }
     }
-}
-
-/// The runtime of the commands that wait for something.
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the program cannot start its threads")
-}
-
-/// The seconds since 1970.
-pub(crate) fn now() -> anyhow::Result<i64> {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Ok(since.context("the clock shows a time before 1970")?.as_secs() as i64)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The `compliance` command: the whole service in one process, and the tools around it.
+//! The `compliance` command: the service as one process or as two tiers, and the tools around it.
 
 mod commands;
 mod data_dir;
@@ -6,32 +6,24 @@ mod database;
 mod demo;
 mod demo_data;
 mod export;
-mod failure;
 mod import;
-mod logging;
 mod progress;
 mod secret;
 mod service;
-mod signals;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::commands::Cli;
 
-/// Requests are many small allocations on many threads, which the system's allocator makes take turns.
+/// Requests make many small allocations on many threads; the system's allocator handles these one at a time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = logging::start(&cli.logging).and_then(|()| commands::run(cli));
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            failure::print(&error);
-            ExitCode::FAILURE
-        }
-    }
+    let cli: Cli = runtime::parse(std::env::args_os());
+    let result = runtime::start_logging(&cli.logging).and_then(|()| cli.run());
+    result.unwrap_or_else(|error| {
+        runtime::print_failure(&error);
+        ExitCode::FAILURE
+    })
 }

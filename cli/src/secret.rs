@@ -25,19 +25,19 @@ pub(crate) struct Kept {
     /// Its file.
     pub(crate) path: PathBuf,
     /// Whether it has just been made.
-    pub(crate) made: bool,
+    pub(crate) created: bool,
 }
 
 /// The secret of the data folder, made when there is none.
-pub(crate) fn kept_in(data_dir: &Path) -> anyhow::Result<Kept> {
+pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Kept> {
     let path = data_dir.join(FILE);
     if let Some(secret) = read(&path)? {
-        return Ok(Kept { secret, path, made: false });
+        return Ok(Kept { secret, path, created: false });
     }
-    let made = make(data_dir, &path)?;
+    let created = create(data_dir, &path)?;
     // Read back, as another process may have been quicker.
     match read(&path)? {
-        Some(secret) => Ok(Kept { secret, path, made }),
+        Some(secret) => Ok(Kept { secret, path, created }),
         None => bail!("the secret {} was removed while it was being made", path.display()),
     }
 }
@@ -69,7 +69,7 @@ fn read(path: &Path) -> anyhow::Result<Option<Secret>> {
 }
 
 /// Makes the file, whole or not at all; tells whether it was this process that did.
-fn make(data_dir: &Path, path: &Path) -> anyhow::Result<bool> {
+fn create(data_dir: &Path, path: &Path) -> anyhow::Result<bool> {
     create_folder(data_dir).with_context(|| format!("cannot make the data folder {}", data_dir.display()))?;
     let new = data_dir.join(format!("{FILE}.new-{}", random_hex::<8>()?));
     let written = write_new(&new, &random_hex::<32>()?);
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn it_is_made_once_and_closed_to_others() {
         let folder = Folder::new();
-        let first = kept_in(&folder.0).unwrap();
-        let second = kept_in(&folder.0).unwrap();
-        assert!(first.made && !second.made);
+        let first = load_or_create(&folder.0).unwrap();
+        let second = load_or_create(&folder.0).unwrap();
+        assert!(first.created && !second.created);
         assert_eq!(mark(&first), mark(&second));
         assert_eq!(fs::metadata(&first.path).unwrap().mode() & 0o7777, 0o600);
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
@@ -153,7 +153,7 @@ mod tests {
     fn many_at_once_agree() {
         let folder = Folder::new();
         let marks: Vec<String> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..16).map(|_| scope.spawn(|| mark(&kept_in(&folder.0).unwrap()))).collect();
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(|| mark(&load_or_create(&folder.0).unwrap()))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(marks.iter().all(|mark| *mark == marks[0]));
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn one_that_others_can_read_is_refused() {
         let folder = Folder::new();
-        let path = kept_in(&folder.0).unwrap().path;
+        let path = load_or_create(&folder.0).unwrap().path;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let error = kept_in(&folder.0).unwrap_err().to_string();
+        let error = load_or_create(&folder.0).unwrap_err().to_string();
         assert!(error.contains("mode 0640") && error.contains("chmod 600"), "{error}");
     }
 
@@ -173,6 +173,6 @@ mod tests {
         let folder = Folder::new();
         create_folder(&folder.0).unwrap();
         write_new(&folder.0.join(FILE), "short").unwrap();
-        assert!(kept_in(&folder.0).is_err());
+        assert!(load_or_create(&folder.0).is_err());
     }
 }

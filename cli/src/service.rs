@@ -3,18 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
-use clap::{Args, Parser};
+use clap::Args;
 use compliance_api::{
     error::{Error, Reason},
     token::{Claims, KeySource, Secret, Verifier, issue},
     v1::{affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient},
 };
-use core_server::{Core, access::RateLimit, config::CoreArgs};
+use core_server::{Core, CoreSettings, access::RateLimit};
 use rand::{TryRng as _, rngs::SysRng};
+use runtime::{Hidden, SigningArgs, unix_now};
 use tonic::{Request, Status, metadata::MetadataValue, service::interceptor::InterceptedService};
 
 use crate::{
-    commands::now,
     data_dir::DataDirArgs,
     database::{Database, DatabaseArgs},
     secret,
@@ -29,7 +29,7 @@ const TRIES: u32 = 8;
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// How the service is reached.
-#[derive(Args)]
+#[derive(Args, Debug)]
 pub(crate) struct ServiceArgs {
     /// Address of a running gRPC service: `http://host:port`. Without one, the service is run in this process, on the
     /// database; another service on the same database does not mind.
@@ -37,23 +37,13 @@ pub(crate) struct ServiceArgs {
     core_url: Option<String>,
     /// Bearer token for the service at --core-url. Without one, a token is made with the secret.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
-    token: Option<String>,
-    /// Secret to sign tokens for the service at --core-url with; by default the one in the data folder.
-    #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
-    secret: Option<String>,
-    /// Issuer to name in these tokens.
-    #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
-    issuer: Option<String>,
+    token: Option<Hidden>,
+    #[command(flatten)]
+    signing: SigningArgs,
     #[command(flatten)]
     database: DatabaseArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
-}
-
-impl std::fmt::Debug for ServiceArgs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServiceArgs").field("core_url", &self.core_url).finish_non_exhaustive()
-    }
 }
 
 /// The service, with a token for it.
@@ -81,8 +71,8 @@ impl tonic::service::Interceptor for Bearer {
 impl Service {
     /// Finds or starts the service, for a company and with a scope if one is needed.
     pub(crate) async fn open(args: &ServiceArgs, company: i64, scope: Option<&str>) -> anyhow::Result<Self> {
-        let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now()?, TOKEN_SECONDS) };
-        match filled(args.core_url.as_deref()) {
+        let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
+        match args.core_url.as_deref().filter(|url| !url.is_empty()) {
             Some(url) => {
                 let core = rest_gateway::remote(url, &rest_gateway::Settings::default())?;
                 Ok(Self { core, bearer: Bearer::new(&args.token_for(claims)?)?, own: None })
@@ -101,7 +91,7 @@ impl Service {
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let database = Database::open_for_service(&args.database, &args.data_dir, CONNECTIONS).await?;
-        let core = Core::new(database.pool(), verifier, &core_args()?).context("the service cannot be set up");
+        let core = Core::new(database.pool(), verifier, &core_settings()).context("the service cannot be set up");
         match core {
             Ok(core) => Ok(Self { core: rest_gateway::Core::new(core.service()), bearer, own: Some((core, database)) }),
             Err(error) => {
@@ -131,14 +121,14 @@ impl Service {
 
 impl ServiceArgs {
     fn token_for(&self, claims: Claims) -> anyhow::Result<String> {
-        if let Some(token) = filled(self.token.as_deref()) {
+        if let Some(token) = self.token.as_ref().and_then(Hidden::filled) {
             return Ok(token.to_owned());
         }
-        let secret = match filled(self.secret.as_deref()) {
-            Some(secret) => Secret::new(secret)?,
-            None => secret::kept_in(&self.data_dir.choose()?)?.secret,
+        let secret = match self.signing.secret()? {
+            Some(secret) => secret,
+            None => secret::load_or_create(&self.data_dir.choose()?)?.secret,
         };
-        let claims = Claims { iss: filled(self.issuer.as_deref()).map(str::to_owned), ..claims };
+        let claims = Claims { iss: self.signing.issuer(), ..claims };
         issue(&secret, &claims).context("the token cannot be signed")
     }
 }
@@ -152,23 +142,14 @@ impl Bearer {
     }
 }
 
-/// The settings of a core that works for one command: no limit but the database's.
-fn core_args() -> anyhow::Result<CoreArgs> {
-    #[derive(Parser)]
-    struct Defaults {
-        #[command(flatten)]
-        core: CoreArgs,
+/// The settings of a core for one command: only the database limits it.
+fn core_settings() -> CoreSettings {
+    CoreSettings {
+        rate_limit: RateLimit::Off,
+        call_timeout: Duration::from_hours(1),
+        list_timeout: Duration::from_hours(24),
+        ..CoreSettings::default()
     }
-    let mut core = Defaults::try_parse_from(["compliance"]).context("the service cannot be set up")?.core;
-    core.rate_limit = RateLimit::Off;
-    core.call_timeout = 3600;
-    core.list_timeout = 86_400;
-    Ok(core)
-}
-
-/// An empty value is none.
-fn filled(value: Option<&str>) -> Option<&str> {
-    value.filter(|value| !value.is_empty())
 }
 
 /// Makes a call that may be repeated, again when the service cannot answer for a while or asks to wait.

@@ -10,7 +10,7 @@ const README: &str = include_str!("../../README.md");
 fn every_setting_is_in_the_readme() {
     let data = DataDir::new();
     let mut seen = 0;
-    for command in ["serve", "token", "migrate"] {
+    for command in ["serve", "core", "gateway", "token", "migrate"] {
         let (status, help, _) = output(compliance(&data).args(["help", command]));
         assert!(status.success());
         for line in help.lines().map(str::trim) {

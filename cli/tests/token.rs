@@ -18,7 +18,7 @@ fn a_token_and_nothing_else_is_printed() {
             && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)))
     );
     // Making the secret is worth a word, where it does not disturb.
-    assert!(log.contains("one was made") && !log.contains(parts[2]), "{log}");
+    assert!(log.contains("one was created") && !log.contains(parts[2]), "{log}");
     let mode = fs::metadata(data.0.join("jwt-secret")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
 

@@ -13,7 +13,7 @@ use compliance_api::{
     token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
     v1::{InfractionInput, ObserveUrlsRequest, UrlObservation, monitoring_service_client::MonitoringServiceClient},
 };
-use core_server::{Core, config::CoreArgs, database};
+use core_server::{Core, CoreSettings, database};
 use embedded_postgres::{Cluster, ClusterOptions, Settings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -30,8 +30,9 @@ struct Args {
     /// Streams at the same time.
     #[arg(long, default_value_t = 2)]
     streams: usize,
-    #[command(flatten)]
-    core: CoreArgs,
+    /// Connections to the database.
+    #[arg(long, default_value_t = 16)]
+    database_connections: u32,
 }
 
 #[tokio::main]
@@ -40,11 +41,12 @@ async fn main() {
     let cluster = Cluster::start(ClusterOptions { settings: Settings::default(), ..ClusterOptions::temporary() });
     let cluster = cluster.await.unwrap();
     cluster.create_database("rate").await.unwrap();
-    let pool = database::connect(cluster.connect_options("rate"), args.core.database_connections).await.unwrap();
+    let pool = database::connect(cluster.connect_options("rate"), args.database_connections).await.unwrap();
     database::migrate(&pool).await.unwrap();
     let secret = Secret::new(vec![7; 32]).unwrap();
     let source = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
-    let core = Core::new(&pool, Arc::new(Verifier::new(source, None).await.unwrap()), &args.core).unwrap();
+    let core =
+        Core::new(&pool, Arc::new(Verifier::new(source, None).await.unwrap()), &CoreSettings::default()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let shutdown = CancellationToken::new();

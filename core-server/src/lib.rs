@@ -7,7 +7,6 @@
 pub mod access;
 mod affiliates;
 mod cases;
-pub mod config;
 pub mod database;
 mod error;
 mod gather;
@@ -17,10 +16,12 @@ mod monitoring;
 mod requests;
 mod rows;
 pub mod serve;
+mod settings;
 mod urls;
 mod vocabulary;
 
 pub use serve::{Core, CoreService};
+pub use settings::CoreSettings;
 
 /// Every statement that reads a page of a list, with how many parameters it takes: for whoever wants to look at plans.
 pub fn list_statements() -> impl Iterator<Item = (&'static str, usize)> {

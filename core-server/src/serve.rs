@@ -22,10 +22,10 @@ use tonic::{body::Body, service::Routes, transport::server::TcpIncoming};
 use tower::{ServiceBuilder, util::BoxCloneSyncService};
 
 use crate::{
+    CoreSettings,
     access::{Access, AccessLayer, Limiter},
     affiliates::Affiliates,
     cases::ComplianceCases,
-    config::CoreArgs,
     database::{Connections, keep_statistics},
     health,
     monitoring::Monitoring,
@@ -40,8 +40,6 @@ pub type CoreService =
 const GRACE: Duration = Duration::from_secs(30);
 /// How often companies that no longer call are forgotten by the rate limit.
 const SWEEP: Duration = Duration::from_mins(1);
-/// How often keys that may change are read anew.
-const REFRESH: Duration = Duration::from_mins(5);
 
 /// The service over a database.
 #[derive(Debug)]
@@ -56,11 +54,11 @@ impl Core {
     pub fn new(
         pool: &PgPool,
         verifier: Arc<Verifier>,
-        args: &CoreArgs,
+        settings: &CoreSettings,
     ) -> Result<Self, tonic_reflection::server::Error> {
         let connections = &Connections::of(pool);
         let (reporter, health_service) = tonic_health::server::health_reporter();
-        let limiter = Limiter::new(args.rate_limit).map(Arc::new);
+        let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
         let mut tasks = vec![
             tokio::spawn(health::watch(connections.clone(), reporter)).abort_handle(),
             tokio::spawn(keep_statistics(connections.clone())).abort_handle(),
@@ -68,23 +66,24 @@ impl Core {
         if let Some(limiter) = limiter.clone() {
             tasks.push(tokio::spawn(sweep(limiter)).abort_handle());
         }
-        if verifier.can_refresh() {
-            tasks.push(tokio::spawn(refresh(Arc::clone(&verifier))).abort_handle());
-        }
         let routes =
-            Routes::new(sized!(args, AffiliateServiceServer, Affiliates::new(connections, args.list_timeout())))
-                .add_service(sized!(args, ComplianceUrlServiceServer, ComplianceUrls::new(connections)))
-                .add_service(sized!(args, ComplianceCaseServiceServer, ComplianceCases::new(connections)))
-                .add_service(sized!(args, MonitoringServiceServer, Monitoring::new(connections, args.list_timeout())))
-                .add_service(sized!(args, AccessServiceServer, Access))
+            Routes::new(sized!(settings, AffiliateServiceServer, Affiliates::new(connections, settings.list_timeout)))
+                .add_service(sized!(settings, ComplianceUrlServiceServer, ComplianceUrls::new(connections)))
+                .add_service(sized!(settings, ComplianceCaseServiceServer, ComplianceCases::new(connections)))
+                .add_service(sized!(
+                    settings,
+                    MonitoringServiceServer,
+                    Monitoring::new(connections, settings.list_timeout)
+                ))
+                .add_service(sized!(settings, AccessServiceServer, Access))
                 .add_service(health_service)
                 .add_service(reflection().build_v1()?)
                 .add_service(reflection().build_v1alpha()?)
                 .prepare();
         let service = ServiceBuilder::new()
             .layer(stack::PanicLayer)
-            .layer(stack::OverloadLayer::new(args.max_in_flight))
-            .layer(stack::DeadlineLayer::new(args.call_timeout()))
+            .layer(stack::OverloadLayer::new(settings.max_in_flight))
+            .layer(stack::DeadlineLayer::new(settings.call_timeout))
             .layer(AccessLayer::new(verifier, limiter))
             .map_err(|never: std::convert::Infallible| match never {})
             .service(routes);
@@ -140,10 +139,10 @@ impl Drop for Core {
 
 /// A generated server with the limit on messages: whole batches come in one.
 macro_rules! sized {
-    ($args:expr, $server:ident, $service:expr) => {
+    ($settings:expr, $server:ident, $service:expr) => {
         $server::new($service)
-            .max_decoding_message_size($args.message_limit)
-            .max_encoding_message_size($args.message_limit)
+            .max_decoding_message_size($settings.message_limit)
+            .max_encoding_message_size($settings.message_limit)
     };
 }
 use sized;
@@ -158,14 +157,5 @@ async fn sweep(limiter: Arc<Limiter>) {
     loop {
         tokio::time::sleep(SWEEP).await;
         limiter.sweep();
-    }
-}
-
-async fn refresh(verifier: Arc<Verifier>) {
-    loop {
-        tokio::time::sleep(REFRESH).await;
-        if let Err(error) = verifier.refresh().await {
-            tracing::warn!("the keys that tokens are verified with stay as they are: {error}");
-        }
     }
 }

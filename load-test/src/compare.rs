@@ -115,7 +115,7 @@ pub(crate) async fn run(args: &CompareArgs) -> anyhow::Result<()> {
         Effort { rounds: args.rounds, seconds: args.seconds as f64 }
     };
     let before = args.before.as_deref().map(Results::read).transpose()?;
-    let binaries = Binaries::find_or_build(&["compliance", "core-server", "rest-gateway"]).await?;
+    let binaries = Binaries::find_or_build(&["compliance"]).await?;
     let folder = Folder::temporary()?;
     let database = Database::start(args.data_dir.as_deref().unwrap_or(&folder.0)).await?;
     // Whatever happens, the database is stopped in order: it may be used again.

@@ -5,19 +5,13 @@
 use std::{net::SocketAddr, path::PathBuf, process::Command, sync::Arc};
 
 use compliance_api::token::{Claims, KeySource, Secret, Verifier, issue};
-use core_server::{Core, config::CoreArgs, database};
+use core_server::{Core, CoreSettings, access::RateLimit, database};
 use embedded_postgres::{Cluster, ClusterOptions};
 use rest_gateway::Settings;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 const SECRET: &str = "a secret of tests, of no use anywhere else";
-
-#[derive(clap::Parser)]
-struct Args {
-    #[command(flatten)]
-    core: CoreArgs,
-}
 
 /// A service in this process with some records of company 1.
 struct Service {
@@ -40,8 +34,8 @@ impl Service {
 
         let keys = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await.unwrap());
-        let args: Args = clap::Parser::parse_from(["test", "--rate-limit", "off"]);
-        let core = Core::new(&pool, Arc::clone(&verifier), &args.core).unwrap();
+        let settings = CoreSettings { rate_limit: RateLimit::Off, ..CoreSettings::default() };
+        let core = Core::new(&pool, Arc::clone(&verifier), &settings).unwrap();
         let router =
             rest_gateway::router(rest_gateway::Core::in_process(core.service()), verifier, &Settings::default());
         let (rest, grpc) =

@@ -19,11 +19,9 @@ mod routes;
 mod serve;
 mod settings;
 mod stream;
-mod token_args;
 
 pub use core::Core;
 pub use remote::{RemoteError, remote};
 pub use router::router;
 pub use serve::serve;
-pub use settings::{GatewayArgs, Settings};
-pub use token_args::TokenArgs;
+pub use settings::Settings;

@@ -1,9 +1,9 @@
 //! The core in the process of the test, over a database of its own.
 
-use std::net::SocketAddr;
+use std::time::Duration;
 
 use compliance_api::token::SCOPE_MONITOR;
-use core_server::{Core, access::RateLimit, config::CoreArgs, database};
+use core_server::{Core, CoreSettings, access::RateLimit, database};
 use sqlx::{PgPool, postgres::PgConnectOptions};
 
 use crate::{GrpcClients, fresh_database, token_with_scope, verifier};
@@ -31,16 +31,8 @@ impl TestCore {
     /// A core over a database.
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
         let pool = database::connect(database, connections).await.unwrap();
-        let args = CoreArgs {
-            grpc_addr: SocketAddr::from(([127, 0, 0, 1], 0)),
-            rate_limit,
-            database_connections: connections,
-            max_in_flight: 4096,
-            call_timeout: 60,
-            list_timeout: 600,
-            message_limit: 64 << 20,
-        };
-        Self { core: Core::new(&pool, verifier().await, &args).unwrap(), pool }
+        let settings = CoreSettings { rate_limit, call_timeout: Duration::from_mins(1), ..CoreSettings::default() };
+        Self { core: Core::new(&pool, verifier().await, &settings).unwrap(), pool }
     }
 
     /// Clients of a company with every scope.

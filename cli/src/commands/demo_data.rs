@@ -13,7 +13,6 @@ use crate::{
     database::{Database, DatabaseArgs},
     demo_data::{CONNECTIONS, Made, Programme, Size, load},
     progress::Progress,
-    signals::Signals,
 };
 
 /// Make a realistic programme for a company that has no records: affiliates, URLs with infractions, cases with
@@ -58,8 +57,8 @@ struct Summary {
 }
 
 pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
-    super::runtime()?.block_on(async {
-        let mut signals = Signals::take()?;
+    runtime::block_on(async {
+        let mut signals = runtime::Signals::listen()?;
         let database = Database::open(&args.database, &args.data_dir, CONNECTIONS).await?;
         let made = tokio::select! {
             made = make(args, &database) => made,

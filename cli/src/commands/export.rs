@@ -8,7 +8,6 @@ use compliance_api::{MAX_ID, token::SCOPE_MONITOR};
 use crate::{
     export::{self, Format, Kind},
     service::{Service, ServiceArgs},
-    signals::Signals,
 };
 
 /// Write a company's records to a file or to standard output, by ID ascending. As NDJSON they can be imported into
@@ -51,8 +50,8 @@ impl ExportArgs {
 }
 
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
-    super::runtime()?.block_on(Box::pin(async {
-        let mut signals = Signals::take()?;
+    runtime::block_on(Box::pin(async {
+        let mut signals = runtime::Signals::listen()?;
         let scope = if matches!(args.what, What::Affiliates) { None } else { Some(SCOPE_MONITOR) };
         let service = Service::open(&args.service, args.company, scope).await?;
         let exported = tokio::select! {

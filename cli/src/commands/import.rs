@@ -8,7 +8,6 @@ use compliance_api::{MAX_ID, token::SCOPE_MONITOR};
 use crate::{
     import::{Encoding, Form, Job, Kind, OnDuplicate, Pair, check_readable},
     service::{Service, ServiceArgs},
-    signals::Signals,
 };
 
 /// Bring records in from a file. Bad rows are told of in a report and do not stop the rest; what is imported again
@@ -82,18 +81,14 @@ impl What {
 }
 
 pub(super) fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
-    let runtime = super::runtime()?;
-    let result = runtime.block_on(Box::pin(import(&args.what)));
-    // A thread may be reading still.
-    runtime.shutdown_background();
-    result
+    runtime::block_on(Box::pin(import(&args.what)))
 }
 
 async fn import(what: &What) -> anyhow::Result<ExitCode> {
     let common = what.common();
     // What is wrong with the file is told before a database is started.
     check_readable(&common.file)?;
-    let mut signals = Signals::take()?;
+    let mut signals = runtime::Signals::listen()?;
     let scope = if matches!(what, What::Affiliates(_)) { None } else { Some(SCOPE_MONITOR) };
     let service = if common.dry_run {
         None

@@ -84,6 +84,7 @@ pub struct Service {
     /// How long it took to get ready.
     pub took: Duration,
     output: Receiver<String>,
+    log: Receiver<String>,
 }
 
 impl Service {
@@ -99,13 +100,14 @@ impl Service {
         let (output, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
         // From here on whatever happens, dropping it ends the process.
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut service = Self { child, rest: unknown, grpc: unknown, took: Duration::ZERO, output };
+        let mut service = Self { child, rest: unknown, grpc: unknown, took: Duration::ZERO, output, log };
         let mut seen = Vec::new();
         loop {
-            let Ok(line) = log.recv_timeout(PATIENCE) else { panic!("the service does not get ready: {seen:#?}") };
+            let Ok(line) = service.log.recv_timeout(PATIENCE) else { panic!("the service does not get ready: {seen:#?}") };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
             if entry["message"] == "ready" {
-                let address = |name: &str| entry[name].as_str().unwrap().parse().unwrap();
+                // A tier of its own serves one of the two.
+                let address = |name: &str| entry[name].as_str().map_or(unknown, |address| address.parse().unwrap());
                 (service.rest, service.grpc, service.took) = (address("rest"), address("grpc"), begin.elapsed());
                 return service;
             }
@@ -120,6 +122,11 @@ impl Service {
             lines.push(self.output.recv_timeout(PATIENCE).unwrap());
         }
         lines
+    }
+
+    /// Waits for a log line that contains `text`.
+    pub fn wait_for_log(&self, text: &str) {
+        while !self.log.recv_timeout(PATIENCE).unwrap().contains(text) {}
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -138,6 +145,16 @@ impl Service {
 
     /// A request with a JSON answer: its status and body.
     pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
+        let mut stream = self.send(method, path, token, body);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    /// Sends a request without waiting for the response.
+    pub fn send(&self, method: &str, path: &str, token: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.rest).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(
@@ -147,11 +164,7 @@ impl Service {
             body.len()
         )
         .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, serde_json::from_str(body).unwrap_or_default())
+        stream
     }
 
     pub fn get(&self, path: &str, token: &str) -> Value {

@@ -32,6 +32,13 @@ pub enum RateLimit {
     },
 }
 
+impl Default for RateLimit {
+    /// 1000 requests a second.
+    fn default() -> Self {
+        Self::Limited { requests: NonZeroU32::MIN.saturating_add(999), window: Duration::from_secs(1) }
+    }
+}
+
 /// The text is no rate limit.
 #[derive(Debug, thiserror::Error)]
 #[error("a rate limit is N/s, N/m or off, with N from 1 to 4294967295")]

@@ -51,13 +51,21 @@ pub(crate) struct TwoProcesses {
 impl TwoProcesses {
     pub(crate) async fn start(binaries: &Binaries, database: &Database, folder: &Path) -> anyhow::Result<Self> {
         let (rest, grpc) = (free_address()?, free_address()?);
-        let mut command = Command::new(binaries.path("core-server")?);
-        command.args(["--grpc-addr", &grpc.to_string(), "--rate-limit", "off", "--database-url", &database.url()]);
+        let mut command = Command::new(binaries.path("compliance")?);
+        command.args([
+            "core",
+            "--grpc-addr",
+            &grpc.to_string(),
+            "--rate-limit",
+            "off",
+            "--database-url",
+            &database.url(),
+        ]);
         settings(&mut command);
         let mut core = Child::start("core-server", folder, command)?;
         core.accepts(grpc).await?;
-        let mut command = Command::new(binaries.path("rest-gateway")?);
-        command.args(["--rest-addr", &rest.to_string(), "--core-url", &format!("http://{grpc}")]);
+        let mut command = Command::new(binaries.path("compliance")?);
+        command.args(["gateway", "--rest-addr", &rest.to_string(), "--core-url", &format!("http://{grpc}")]);
         settings(&mut command);
         let mut gateway = Child::start("rest-gateway", folder, command)?;
         gateway.accepts(rest).await?;

@@ -10,7 +10,9 @@ use std::{
 
 use compliance_api::token::{Claims, Secret, issue};
 
-use crate::{commands::now, demo};
+use runtime::unix_now;
+
+use crate::demo;
 
 /// How long the token in the greeting is good for, in hours.
 const HOURS: i64 = 8;
@@ -19,7 +21,7 @@ const HOURS: i64 = 8;
 pub(super) struct Greeting<'a> {
     pub(super) rest: SocketAddr,
     pub(super) grpc: SocketAddr,
-    pub(super) place: String,
+    pub(super) data: String,
     pub(super) data_dir: &'a Path,
     /// What tokens are signed with, when that is for us to do.
     pub(super) secret: Option<&'a Secret>,
@@ -35,7 +37,7 @@ impl Greeting<'_> {
 
     /// A token for the demo company.
     fn token(&self) -> Option<String> {
-        let claims = Claims { iss: self.issuer.clone(), ..Claims::new(demo::COMPANY, now().ok()?, HOURS * 3600) };
+        let claims = Claims { iss: self.issuer.clone(), ..Claims::new(demo::COMPANY, unix_now().ok()?, HOURS * 3600) };
         issue(self.secret?, &claims).ok()
     }
 }
@@ -49,7 +51,7 @@ impl fmt::Display for Greeting<'_> {
         writeln!(f)?;
         writeln!(f, "  REST  http://{rest}/api")?;
         writeln!(f, "  gRPC  {grpc}")?;
-        writeln!(f, "  Data  {}", self.place)?;
+        writeln!(f, "  Data  {}", self.data)?;
         writeln!(f)?;
         writeln!(f, "Company {} is for trying things out. Paste these lines into another terminal:", demo::COMPANY)?;
         writeln!(f)?;
@@ -108,7 +110,7 @@ mod tests {
         let greeting = Greeting {
             rest: "0.0.0.0:8080".parse().unwrap(),
             grpc: "[::]:50051".parse().unwrap(),
-            place: "/data".to_owned(),
+            data: "/data".to_owned(),
             data_dir: Path::new("/it's here"),
             secret: Some(&secret),
             issuer: None,

@@ -1,128 +1,118 @@
-//! The life of the service: ports, database, keys, both layers; and the same backwards.
+//! The service from start to shutdown: ports, database, keys and both tiers.
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use compliance_api::token::{KeySource, Verifier};
-use core_server::Core;
+use core_server::{Core, CoreSettings};
+use rest_gateway::Settings;
+use runtime::{Port, close_pool, refresh_keys, until_shutdown};
 use sqlx::PgPool;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{ServeArgs, database::Database, greeting::Greeting, keys, ports::Port};
-use crate::demo;
+use super::{ServeArgs, greeting::Greeting};
+use crate::{database::DatabaseServer, demo, secret};
 
-/// How long connections to the database may take to be handed back at the end.
-const CLOSE_LIMIT: Duration = Duration::from_secs(10);
-
-/// Serves until `shutdown`, then lets accepted requests finish, and stops what was started.
-pub(super) async fn run(args: &ServeArgs, shutdown: &CancellationToken) -> anyhow::Result<()> {
-    // What can be wrong on the command line is told before a database is made.
-    let ports = Ports::take(args)?;
-    let given_keys = keys::given(&args.tokens)?;
+/// Serves until `shutdown`, then lets accepted requests finish and stops what was started.
+pub(super) async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
+    // Wrong settings are reported before a database is created.
+    let ports = Ports { rest: args.gateway.bind()?, grpc: args.core.bind()? };
+    let given_keys = args.keys.source()?;
     let data_dir = args.data_dir.choose()?;
-    let Some(database) = unless(shutdown, Box::pin(Database::start(args, &data_dir))).await? else { return Ok(()) };
-    let served = Box::pin(over(&database, args, ports, given_keys, &data_dir, shutdown)).await;
+    let start = DatabaseServer::start(&args.database, &data_dir, args.core.database_connections);
+    let Some(database) = until_shutdown(&shutdown, Box::pin(start)).await? else { return Ok(()) };
+    let served = Box::pin(serve_over(&database, args, ports, given_keys, &data_dir, &shutdown)).await;
     let stopped = database.stop().await;
     served.and(stopped)
 }
 
-/// Serves over a database that has been started.
-async fn over(
-    database: &Database,
+/// Serves over a database server that is running.
+async fn serve_over(
+    database: &DatabaseServer,
     args: &ServeArgs,
     ports: Ports,
     given_keys: Option<KeySource>,
     data_dir: &Path,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let opened = unless(shutdown, Box::pin(database.open(args.core.database_connections))).await?;
-    let Some(pool) = opened else { return Ok(()) };
-    let keys = given_keys.map_or_else(|| keys::own(data_dir), Ok)?;
-    let secret = keys.secret.clone();
-    let issuer = args.tokens.issuer.clone().filter(|issuer| !issuer.is_empty());
-    let Some(verifier) = unless(shutdown, async { Ok(Verifier::new(keys, issuer.clone()).await?) }).await? else {
-        return Ok(());
-    };
+    let connect = database.connect(args.core.database_connections);
+    let Some(pool) = until_shutdown(shutdown, Box::pin(connect)).await? else { return Ok(()) };
+    let keys = given_keys.map_or_else(|| kept_secret(data_dir), Ok)?;
+    let (secret, issuer) = (keys.secret.clone(), args.keys.issuer());
+    let verifier = async { Ok(Verifier::new(keys, issuer.clone()).await?) };
+    let Some(verifier) = until_shutdown(shutdown, verifier).await? else { return Ok(()) };
     if args.demo && demo::fill(&pool).await? {
         tracing::info!(company = demo::COMPANY, "the demo company was filled");
     }
-    let serving = Serving::start(&pool, verifier, args, ports)?;
-    let Addresses { rest, grpc } = serving.addresses;
-    tracing::info!(%rest, %grpc, data = database.place(), "ready");
+    let tiers = Tiers::open(&pool, verifier, args, ports)?;
+    let (rest, grpc) = tiers.addresses()?;
+    tracing::info!(%rest, %grpc, data = database.description(), "ready");
     if args.demo {
-        Greeting { rest, grpc, place: database.place(), data_dir, secret: secret.as_ref(), issuer }.print();
+        Greeting { rest, grpc, data: database.description(), data_dir, secret: secret.as_ref(), issuer }.print();
     }
-    serving.until(shutdown).await?;
-    if tokio::time::timeout(CLOSE_LIMIT, pool.close()).await.is_err() {
-        tracing::warn!("connections to the database were not handed back and are cut off");
-    }
+    tiers.serve(shutdown).await?;
+    close_pool(&pool).await;
+    tracing::info!("stopped");
     Ok(())
 }
 
-/// Does something unless, or until, `shutdown` comes.
-async fn unless<T>(
-    shutdown: &CancellationToken,
-    doing: impl Future<Output = anyhow::Result<T>>,
-) -> anyhow::Result<Option<T>> {
-    shutdown.run_until_cancelled(doing).await.transpose()
+/// The secret in the data folder, created if there is none.
+fn kept_secret(data_dir: &Path) -> anyhow::Result<KeySource> {
+    let kept = secret::load_or_create(data_dir)?;
+    if kept.created {
+        tracing::info!(file = %kept.path.display(), "a secret to sign tokens with was created");
+    }
+    Ok(KeySource { secret: Some(kept.secret), ..KeySource::default() })
 }
 
-/// The two ports of the service.
+/// The bound ports of the service.
 struct Ports {
     rest: Port,
     grpc: Port,
 }
 
-impl Ports {
-    fn take(args: &ServeArgs) -> anyhow::Result<Self> {
-        Ok(Self {
-            rest: Port::take(args.rest_addr, "--rest-addr", "COMPLIANCE_REST_ADDR")?,
-            grpc: Port::take(args.core.grpc_addr, "--grpc-addr", "COMPLIANCE_GRPC_ADDR")?,
-        })
-    }
-}
-
-/// The addresses in use: those asked for, with the number of the port when any was asked for.
-#[derive(Clone, Copy)]
-struct Addresses {
-    rest: SocketAddr,
-    grpc: SocketAddr,
-}
-
-/// Both layers, with their ports open.
-struct Serving {
+/// Both tiers, with their ports open.
+struct Tiers {
     core: Core,
     router: axum::Router,
-    settings: rest_gateway::Settings,
-    rest: tokio::net::TcpListener,
-    grpc: tokio::net::TcpListener,
-    addresses: Addresses,
+    settings: Settings,
+    verifier: Arc<Verifier>,
+    rest: TcpListener,
+    grpc: TcpListener,
 }
 
-impl Serving {
-    fn start(pool: &PgPool, verifier: Verifier, args: &ServeArgs, ports: Ports) -> anyhow::Result<Self> {
+impl Tiers {
+    fn open(pool: &PgPool, verifier: Verifier, args: &ServeArgs, ports: Ports) -> anyhow::Result<Self> {
         let verifier = Arc::new(verifier);
-        let settings = rest_gateway::Settings::from(&args.gateway);
-        let core = Core::new(pool, Arc::clone(&verifier), &args.core).context("the gRPC service cannot be set up")?;
-        let router = rest_gateway::router(rest_gateway::Core::in_process(core.service()), verifier, &settings);
-        let (rest, grpc) = (ports.rest.open()?, ports.grpc.open()?);
-        let addresses = Addresses { rest: rest.local_addr()?, grpc: grpc.local_addr()? };
-        Ok(Self { core, router, settings, rest, grpc, addresses })
+        let settings = Settings::from(&args.gateway);
+        let core = Core::new(pool, Arc::clone(&verifier), &CoreSettings::from(&args.core));
+        let core = core.context("the gRPC service cannot be set up")?;
+        let in_process = rest_gateway::Core::in_process(core.service());
+        let router = rest_gateway::router(in_process, Arc::clone(&verifier), &settings);
+        let (rest, grpc) = (ports.rest.listen()?, ports.grpc.listen()?);
+        Ok(Self { core, router, settings, verifier, rest, grpc })
     }
 
-    /// Serves until `shutdown`. Both layers stop accepting at once and finish what they have accepted; REST's calls of
-    /// the core do not depend on the gRPC port. When one fails, the other is stopped.
-    async fn until(self, shutdown: &CancellationToken) -> anyhow::Result<()> {
-        let Self { core, router, settings, rest, grpc, .. } = self;
+    /// The addresses of REST and gRPC, with the ports that the system chose for port 0.
+    fn addresses(&self) -> anyhow::Result<(SocketAddr, SocketAddr)> {
+        Ok((self.rest.local_addr()?, self.grpc.local_addr()?))
+    }
+
+    /// Serves until `shutdown`. Both tiers then stop accepting at once and finish what they have accepted; REST's calls
+    /// of the core do not depend on the gRPC port. If one tier fails, the other is stopped.
+    async fn serve(self, shutdown: &CancellationToken) -> anyhow::Result<()> {
+        let Self { core, router, settings, verifier, rest, grpc } = self;
+        let _refresh = refresh_keys(&verifier);
         let rest = async {
-            let ended = rest_gateway::serve(rest, router, &settings, shutdown.clone()).await;
+            let served = rest_gateway::serve(rest, router, &settings, shutdown.clone()).await;
             shutdown.cancel();
-            ended.context("REST cannot be served any longer")
+            served.context("REST cannot be served any longer")
         };
         let grpc = async {
-            let ended = core.serve(grpc, shutdown.clone()).await;
+            let served = core.serve(grpc, shutdown.clone()).await;
             shutdown.cancel();
-            ended.context("gRPC cannot be served any longer")
+            served.context("gRPC cannot be served any longer")
         };
         let (rest, grpc) = tokio::join!(rest, grpc);
         rest.and(grpc)

@@ -1,14 +1,14 @@
-//! What is said when the command fails.
+//! The error message of a program that fails.
 
 use std::io::Write as _;
 
-/// Prints an error and its causes as one line, or more where a cause has more.
-pub(crate) fn print(error: &anyhow::Error) {
-    // Nobody may be left to read it.
+/// Prints an error and its causes to standard error, as one line unless a cause has several.
+pub fn print(error: &anyhow::Error) {
+    // Standard error may be closed; there is nowhere else to report to.
     let _ = writeln!(std::io::stderr(), "compliance: {}", describe(error));
 }
 
-/// An error and its causes. Many errors repeat their cause in their own words; it is not said twice.
+/// The error followed by its causes. A cause that the text already contains is left out.
 fn describe(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -25,7 +25,7 @@ mod tests {
     use anyhow::anyhow;
 
     #[test]
-    fn causes_are_told_once() {
+    fn a_cause_that_is_already_in_the_text_is_not_repeated() {
         let error = anyhow!("the disk is full").context("cannot write a: the disk is full").context("cannot start");
         assert_eq!(super::describe(&error), "cannot start: cannot write a: the disk is full");
     }

@@ -1,30 +1,30 @@
-//! The signals that end the service.
+//! The signals that ask a program to end.
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Waits for the signals that ask a program to end.
+/// The signals that ask a program to end: SIGTERM, SIGINT and SIGHUP.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// Not there when whoever started the program wants it to outlive its terminal, as `nohup` does.
+    /// `None` if the program was started to outlive its terminal, as by `nohup`.
     hangup: Option<Signal>,
 }
 
 impl Signals {
-    /// Takes the signals over: from here on they no longer end the program by themselves.
-    pub(crate) fn take() -> anyhow::Result<Self> {
-        let take = |kind| signal(kind).context("signals cannot be received");
+    /// Starts to listen. From here on the signals no longer end the process by themselves.
+    pub fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("signals cannot be received");
         Ok(Self {
-            terminate: take(SignalKind::terminate())?,
-            interrupt: take(SignalKind::interrupt())?,
-            hangup: (!hangup_is_ignored()).then(|| take(SignalKind::hangup())).transpose()?,
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hangup: (!hangup_is_ignored()).then(|| listen(SignalKind::hangup())).transpose()?,
         })
     }
 
-    /// The name of the next signal.
-    pub(crate) async fn next(&mut self) -> &'static str {
+    /// Waits for the next signal and returns its name.
+    pub async fn next(&mut self) -> &'static str {
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,
@@ -39,8 +39,8 @@ impl Signals {
     }
 }
 
-/// Whether SIGHUP was ignored when the program started. Where the system does not tell, as if it were: then it stays
-/// what it was.
+/// Whether SIGHUP was ignored when the program started. Assumed where the system does not show it, so that the signal
+/// keeps its disposition.
 fn hangup_is_ignored() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,0 +1,56 @@
+//! `compliance core`: the gRPC tier alone.
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Context as _;
+use clap::Args;
+use compliance_api::token::Verifier;
+use core_server::{Core, CoreSettings, database};
+use runtime::{CoreArgs, KeyArgs, RequiredDatabaseArgs, close_pool, refresh_keys, until_shutdown};
+use sqlx::PgPool;
+use tokio_util::sync::CancellationToken;
+
+/// Run the core alone: gRPC over PostgreSQL, for gateways and internal services.
+#[derive(Args, Debug)]
+pub(crate) struct CoreTierArgs {
+    #[command(flatten)]
+    database: RequiredDatabaseArgs,
+    /// Bring the database's schema up to date first; without it, an outdated schema is refused.
+    #[arg(long)]
+    migrate: bool,
+    #[command(flatten, next_help_heading = "Core")]
+    core: CoreArgs,
+    #[command(flatten, next_help_heading = "Tokens")]
+    keys: KeyArgs,
+}
+
+pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
+    runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
+}
+
+async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
+    let port = args.core.bind()?;
+    let Some((verifier, pool)) = until_shutdown(&shutdown, prepare(args)).await? else { return Ok(()) };
+    let core = Core::new(&pool, Arc::clone(&verifier), &CoreSettings::from(&args.core));
+    let core = core.context("the gRPC service cannot be set up")?;
+    let _refresh = refresh_keys(&verifier);
+    let listener = port.listen()?;
+    tracing::info!(grpc = %listener.local_addr()?, "ready");
+    core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
+    // The health check uses the pool until the core is dropped.
+    drop(core);
+    close_pool(&pool).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn prepare(args: &CoreTierArgs) -> anyhow::Result<(Arc<Verifier>, PgPool)> {
+    let keys = args.keys.source()?.unwrap_or_default();
+    let verifier = Arc::new(Verifier::new(keys, args.keys.issuer()).await?);
+    let pool = database::connect(args.database.options()?, args.core.database_connections).await?;
+    if args.migrate {
+        database::migrate(&pool).await?;
+    }
+    database::check_migrated(&pool).await?;
+    Ok((verifier, pool))
+}

@@ -1,0 +1,43 @@
+//! `compliance gateway`: the REST tier alone.
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Context as _;
+use clap::Args;
+use compliance_api::token::Verifier;
+use rest_gateway::Settings;
+use runtime::{GatewayArgs, KeyArgs, refresh_keys, until_shutdown};
+use tokio_util::sync::CancellationToken;
+
+/// Run the gateway alone: REST, in front of a core in another process.
+#[derive(Args, Debug)]
+pub(crate) struct GatewayTierArgs {
+    /// Address of the core: `http://host:port`.
+    #[arg(long, env = "COMPLIANCE_CORE_URL", value_name = "URL")]
+    core_url: String,
+    #[command(flatten, next_help_heading = "REST")]
+    gateway: GatewayArgs,
+    #[command(flatten, next_help_heading = "Tokens")]
+    keys: KeyArgs,
+}
+
+pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
+    runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
+}
+
+async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
+    let port = args.gateway.bind()?;
+    let settings = Settings::from(&args.gateway);
+    let core = rest_gateway::remote(&args.core_url, &settings)?;
+    let keys = args.keys.source()?.unwrap_or_default();
+    let verifier = async { Ok(Verifier::new(keys, args.keys.issuer()).await?) };
+    let Some(verifier) = until_shutdown(&shutdown, verifier).await? else { return Ok(()) };
+    let verifier = Arc::new(verifier);
+    let _refresh = refresh_keys(&verifier);
+    let listener = port.listen()?;
+    tracing::info!(rest = %listener.local_addr()?, core = args.core_url, "ready");
+    let router = rest_gateway::router(core, verifier, &settings);
+    rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
+    tracing::info!("stopped");
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! `serve`, `core` and `gateway` behave the same: empty variables, a second signal, and a bounded shutdown.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    process::Command,
+};
+
+use common::{DataDir, Service, compliance, wait_until};
+use compliance_api::token::{Claims, Secret, issue};
+use embedded_postgres::{Cluster, ClusterOptions};
+use nix::sys::signal::Signal;
+use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
+use tokio::runtime::Runtime;
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// The three programs over one database.
+struct Programs {
+    data: DataDir,
+    /// Runs the database and the test's own connections to it.
+    threads: Runtime,
+    cluster: Option<Cluster>,
+}
+
+impl Programs {
+    fn new() -> Self {
+        let threads = Runtime::new().unwrap();
+        let cluster = threads.block_on(async {
+            let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
+            cluster.create_database("given").await.unwrap();
+            cluster
+        });
+        let programs = Self { data: DataDir::new(), threads, cluster: Some(cluster) };
+        let (status, _, log) = common::output(programs.command(&["migrate"]).env("DATABASE_URL", programs.database()));
+        assert!(status.success(), "{log}");
+        programs
+    }
+
+    fn database(&self) -> String {
+        self.cluster.as_ref().unwrap().endpoint().url("given")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = compliance(&self.data);
+        command.args(arguments).env("COMPLIANCE_JWT_SECRET", SECRET).env("COMPLIANCE_RATE_LIMIT", "off");
+        command
+    }
+
+    fn serve(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["serve"]);
+        command.args(arguments).env("DATABASE_URL", self.database());
+        command
+    }
+
+    fn core(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["core"]);
+        command.args(arguments).env("DATABASE_URL", self.database());
+        command
+    }
+
+    fn gateway(&self, core: SocketAddr) -> Command {
+        let mut command = self.command(&["gateway"]);
+        command.env("COMPLIANCE_CORE_URL", format!("http://{core}"));
+        command
+    }
+
+    /// Locks the table of affiliates, so that requests for them wait until the lock is dropped.
+    fn lock_affiliates(&self) -> PgConnection {
+        self.threads.block_on(async {
+            let mut connection = self.connect().await;
+            sqlx::raw_sql("begin; lock table affiliates").execute(&mut connection).await.unwrap();
+            connection
+        })
+    }
+
+    /// Waits until so many reads of affiliates wait for the lock.
+    fn wait_for_blocked_reads(&self, count: i64) {
+        let mut connection = self.threads.block_on(self.connect());
+        wait_until("the reads wait for the lock", || {
+            let blocked = sqlx::query_scalar(
+                "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%from affiliates%'",
+            );
+            self.threads.block_on(blocked.fetch_one(&mut connection)).is_ok_and(|blocked: i64| blocked == count)
+        });
+    }
+
+    async fn connect(&self) -> PgConnection {
+        let options: PgConnectOptions = self.database().parse().unwrap();
+        PgConnection::connect_with(&options).await.unwrap()
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        if let Some(cluster) = self.cluster.take() {
+            let _ = self.threads.block_on(cluster.stop());
+        }
+    }
+}
+
+fn token() -> String {
+    issue(&Secret::new(SECRET).unwrap(), &Claims::new(7, runtime::unix_now().unwrap(), 3600)).unwrap()
+}
+
+#[test]
+fn an_empty_variable_counts_as_absent() {
+    const VARIABLES: [&str; 9] = [
+        "COMPLIANCE_JWKS_URL",
+        "COMPLIANCE_JWKS_FILE",
+        "COMPLIANCE_JWT_ISSUER",
+        "COMPLIANCE_LOG",
+        "COMPLIANCE_MAX_IN_FLIGHT",
+        "COMPLIANCE_CALL_TIMEOUT",
+        "COMPLIANCE_BODY_LIMIT",
+        "COMPLIANCE_REST_IDLE_TIMEOUT",
+        "COMPLIANCE_DATABASE_CONNECTIONS",
+    ];
+    let programs = Programs::new();
+    let start = |mut command: Command| Service::start_as(command.envs(VARIABLES.map(|name| (name, ""))));
+    let serve = start(programs.serve(&[]));
+    let core = start(programs.core(&[]));
+    let gateway = start(programs.gateway(core.grpc));
+    for service in [&serve, &gateway] {
+        assert_eq!(service.get("/api/affiliates", &token())["data"], serde_json::json!([]));
+    }
+    // A required variable is missing, rather than wrong.
+    for (command, variable, flag) in
+        [("core", "DATABASE_URL", "--database-url"), ("gateway", "COMPLIANCE_CORE_URL", "--core-url")]
+    {
+        let (status, _, errors) = common::output(programs.command(&[command]).env(variable, ""));
+        assert_eq!(status.code(), Some(2), "{errors}");
+        assert!(errors.contains("required") && errors.contains(flag), "{errors}");
+    }
+}
+
+#[test]
+fn the_first_signal_finishes_requests_and_the_second_ends_the_program() {
+    let programs = Programs::new();
+    let token = token();
+    let core = Service::start_as(&mut programs.core(&[]));
+    let before_core = Service::start_as(&mut programs.gateway(core.grpc));
+    let serve = Service::start_as(&mut programs.serve(&[]));
+    let silent_core = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gateway = Service::start_as(&mut programs.gateway(silent_core.local_addr().unwrap()));
+
+    // Each program has a request in flight that does not end by itself.
+    let _lock = programs.lock_affiliates();
+    let mut requests = Vec::new();
+    for service in [&before_core, &serve, &gateway] {
+        requests.push(service.send("GET", "/api/affiliates/1", &token, ""));
+    }
+    programs.wait_for_blocked_reads(2);
+    let _accepted = silent_core.accept().unwrap();
+
+    for service in [core, serve, gateway] {
+        service.signal(Signal::SIGTERM);
+        service.wait_for_log("a second signal cuts them off");
+        service.signal(Signal::SIGINT);
+        assert_eq!(service.end().code(), Some(1));
+    }
+}
+
+#[test]
+fn an_abandoned_statement_does_not_keep_a_program_from_ending() {
+    let programs = Programs::new();
+    let token = token();
+    let core = Service::start_as(&mut programs.core(&["--call-timeout", "1s"]));
+    let gateway = Service::start_as(&mut programs.gateway(core.grpc));
+    let serve = Service::start_as(&mut programs.serve(&["--call-timeout", "1"]));
+    let _lock = programs.lock_affiliates();
+    for service in [&gateway, &serve] {
+        assert_eq!(service.request("GET", "/api/affiliates/1", &token, "").0, 504);
+    }
+    programs.wait_for_blocked_reads(2);
+    for service in [&core, &serve] {
+        service.signal(Signal::SIGTERM);
+    }
+    for service in [core, serve] {
+        service.wait_for_log("still in use and are cut off");
+        assert_eq!(service.end().code(), Some(0));
+    }
+    // The reads outlived the programs.
+    programs.wait_for_blocked_reads(2);
+}

@@ -1,0 +1,32 @@
+//! Settings of the core.
+
+use std::time::Duration;
+
+use crate::access::RateLimit;
+
+/// Limits of the core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreSettings {
+    /// Requests that a company may make.
+    pub rate_limit: RateLimit,
+    /// Calls in flight, at most; more are refused as overload.
+    pub max_in_flight: usize,
+    /// How long a call may take when its caller sets no shorter deadline.
+    pub call_timeout: Duration,
+    /// How long a whole streamed list may take, its reader's pauses included.
+    pub list_timeout: Duration,
+    /// Size of one message, at most, in bytes.
+    pub message_limit: usize,
+}
+
+impl Default for CoreSettings {
+    fn default() -> Self {
+        Self {
+            rate_limit: RateLimit::default(),
+            max_in_flight: 4096,
+            call_timeout: Duration::from_secs(30),
+            list_timeout: Duration::from_mins(10),
+            message_limit: 64 << 20,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The settings of the gateway.
+
+use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
+
+use clap::Args;
+use rest_gateway::Settings;
+
+use super::units::{duration, size};
+use crate::Port;
+
+const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
+/// The memory of bodies is counted in `u32`s of KiB.
+const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
+
+/// How REST is served.
+#[derive(Args, Clone, Debug)]
+pub struct GatewayArgs {
+    /// Address that REST is served at; port 0 takes a free one.
+    #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    rest_addr: SocketAddr,
+    /// Largest request body (`32MiB`, `500KiB`, bytes).
+    #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
+          value_parser = size(ANY_SIZE))]
+    body_limit: usize,
+    /// Memory that all request bodies may take together.
+    #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "1GiB", value_name = "SIZE",
+          value_parser = size(ANY_SIZE))]
+    body_memory: usize,
+    /// Time that a request body may take to arrive (`60s`, `5m`, `500ms`).
+    #[arg(long, env = "COMPLIANCE_BODY_TIMEOUT", default_value = "60s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    body_timeout: Duration,
+    /// Time that one call of the core may take.
+    #[arg(long, env = "COMPLIANCE_REST_REQUEST_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    rest_request_timeout: Duration,
+    /// Time that a whole streamed list may take.
+    #[arg(long, env = "COMPLIANCE_REST_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    rest_list_timeout: Duration,
+    /// Time that the head of a request may take.
+    #[arg(long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    rest_header_timeout: Duration,
+    /// Time that a connection may stay without a request.
+    #[arg(long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "60s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    rest_idle_timeout: Duration,
+    /// Time that accepted requests may take after shutdown was requested.
+    #[arg(long, env = "COMPLIANCE_REST_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    rest_shutdown_grace: Duration,
+    /// Open connections, at most.
+    #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS", default_value_t = Settings::default().max_connections,
+          value_name = "N")]
+    rest_max_connections: usize,
+    /// Connections to a core in another process.
+    #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = Settings::default().core_connections,
+          value_name = "N")]
+    core_connections: usize,
+}
+
+impl GatewayArgs {
+    /// Binds the port of REST.
+    pub fn bind(&self) -> anyhow::Result<Port> {
+        Port::bind(self.rest_addr, "--rest-addr", "COMPLIANCE_REST_ADDR")
+    }
+}
+
+impl From<&GatewayArgs> for Settings {
+    fn from(args: &GatewayArgs) -> Self {
+        Self {
+            body_limit: args.body_limit,
+            body_memory: args.body_memory.max(args.body_limit),
+            body_timeout: args.body_timeout,
+            request_timeout: args.rest_request_timeout,
+            list_timeout: args.rest_list_timeout,
+            header_timeout: args.rest_header_timeout,
+            idle_timeout: args.rest_idle_timeout,
+            shutdown_grace: args.rest_shutdown_grace,
+            max_connections: args.rest_max_connections.max(1),
+            core_connections: args.core_connections.max(1),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use rest_gateway::Settings;
+
+    use super::GatewayArgs;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        gateway: GatewayArgs,
+    }
+
+    #[test]
+    fn the_flags_have_the_defaults_of_the_settings() {
+        let args = Command::try_parse_from(["test"]).unwrap().gateway;
+        assert_eq!(Settings::from(&args), Settings::default());
+    }
+}

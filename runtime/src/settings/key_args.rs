@@ -1,0 +1,62 @@
+//! The keys of tokens.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use compliance_api::token::{KeySource, Secret, SecretError};
+
+use super::Hidden;
+
+/// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
+#[derive(Args, Clone, Debug)]
+pub struct SigningArgs {
+    /// Secret that tokens are signed with (HS256), at least 32 bytes. Better given in the environment than as a flag.
+    #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
+    secret: Option<Hidden>,
+    /// Issuer that tokens name (`iss`).
+    #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
+    issuer: Option<String>,
+}
+
+impl SigningArgs {
+    /// The secret, if one is given. Fails if it is too short.
+    pub fn secret(&self) -> Result<Option<Secret>, SecretError> {
+        self.secret.as_ref().and_then(Hidden::filled).map(Secret::new).transpose()
+    }
+
+    /// The issuer, if one is given.
+    pub fn issuer(&self) -> Option<String> {
+        self.issuer.clone().filter(|issuer| !issuer.is_empty())
+    }
+}
+
+/// The keys that tokens are verified with.
+#[derive(Args, Clone, Debug)]
+pub struct KeyArgs {
+    #[command(flatten)]
+    signing: SigningArgs,
+    /// File with a JSON Web Key Set (RS256, ES256, EdDSA).
+    #[arg(long, env = "COMPLIANCE_JWKS_FILE", value_name = "FILE")]
+    jwks_file: Option<PathBuf>,
+    /// URL of a JSON Web Key Set.
+    #[arg(long, env = "COMPLIANCE_JWKS_URL", value_name = "URL")]
+    jwks_url: Option<String>,
+}
+
+impl KeyArgs {
+    /// Where the keys come from, or `None` if nothing is given. Fails if the secret is too short.
+    pub fn source(&self) -> Result<Option<KeySource>, SecretError> {
+        let source = KeySource {
+            secret: self.signing.secret()?,
+            jwks_file: self.jwks_file.clone(),
+            jwks_url: self.jwks_url.clone().filter(|url| !url.is_empty()),
+        };
+        let given = source.secret.is_some() || source.jwks_file.is_some() || source.jwks_url.is_some();
+        Ok(given.then_some(source))
+    }
+
+    /// The issuer that tokens must name, if any.
+    pub fn issuer(&self) -> Option<String> {
+        self.signing.issuer()
+    }
+}
