@@ -103,7 +103,9 @@ impl Service {
         let mut service = Self { child, rest: unknown, grpc: unknown, took: Duration::ZERO, output, log };
         let mut seen = Vec::new();
         loop {
-            let Ok(line) = service.log.recv_timeout(PATIENCE) else { panic!("the service does not get ready: {seen:#?}") };
+            let Ok(line) = service.log.recv_timeout(PATIENCE) else {
+                panic!("the service does not get ready: {seen:#?}")
+            };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
             if entry["message"] == "ready" {
                 // A tier of its own serves one of the two.
