@@ -26,15 +26,24 @@ create table compliance_cases (
     last_updated_date timestamptz,
     request_id text collate "C", -- what the opener called the request: a retry of it opens no second case
     constraint compliance_cases_pkey primary key (company_id, id) include (case_status_id, created_date),
-    constraint compliance_cases_request_id_key unique (company_id, request_id),
     constraint compliance_cases_affiliate_fkey foreign key (company_id, affiliate_id)
         references affiliates (company_id, id),
     constraint compliance_cases_company_id_check check (company_id > 0)
-);
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 1000);
 
 alter sequence compliance_cases_id_seq owned by compliance_cases.id;
 
+create unique index compliance_cases_request_id_key on compliance_cases (company_id, request_id)
+    where request_id is not null;
+
+-- A list reads a page along its sort key, or reads the few records that its filters match and sorts them. Filters are
+-- checked in the index alone.
 create index compliance_cases_created_date_idx
-    on compliance_cases (company_id, created_date, id) include (case_status_id);
+    on compliance_cases (company_id, created_date, id) include (case_status_id)
+    where created_date is not null;
+create index compliance_cases_filter_idx
+    on compliance_cases (company_id, case_status_id, created_date, id)
+    where case_status_id is not null;
 create index compliance_cases_affiliate_idx
-    on compliance_cases (company_id, affiliate_id, id) include (case_status_id, created_date);
+    on compliance_cases (company_id, affiliate_id, id) include (case_status_id, created_date)
+    where affiliate_id is not null;

@@ -33,32 +33,33 @@ create table compliance_urls (
     transcription_status_id integer,
     constraint compliance_urls_pkey primary key (company_id, id)
         include (incident_status_id, disabled, discovery_date),
-    constraint compliance_urls_url_key unique (company_id, url_hash),
     constraint compliance_urls_affiliate_fkey foreign key (company_id, affiliate_id)
         references affiliates (company_id, id),
     constraint compliance_urls_case_fkey foreign key (company_id, case_id)
         references compliance_cases (company_id, id),
     constraint compliance_urls_company_id_check check (company_id > 0)
-);
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 1000);
 
 alter sequence compliance_urls_id_seq owned by compliance_urls.id;
 
--- A list walks one of these from where its page begins and reads filters from the index alone. What has no time is
--- sorted by ID after what has one, and stands in an index of its own.
+create unique index compliance_urls_url_key on compliance_urls (company_id, url_hash) where url_hash is not null;
+
+-- A list reads a page along its sort key, or reads the few records that its filters match and sorts them. Filters are
+-- checked in the index alone. Records without a timestamp follow those that have one, by ID. The condition of such an
+-- index holds for every record; a query implies it once it asks for either kind.
 create index compliance_urls_discovery_date_idx
-    on compliance_urls (company_id, discovery_date, id) include (incident_status_id, disabled);
+    on compliance_urls (company_id, discovery_date, id) include (incident_status_id, disabled)
+    where discovery_date is not null;
 create index compliance_urls_last_review_date_idx
     on compliance_urls (company_id, last_review_date, id) include (incident_status_id, disabled, discovery_date)
-    where last_review_date is not null;
-create index compliance_urls_not_reviewed_idx
-    on compliance_urls (company_id, id) include (incident_status_id, disabled, discovery_date)
-    where last_review_date is null;
+    where last_review_date is null or last_review_date is not null;
 create index compliance_urls_last_seen_idx
     on compliance_urls (company_id, last_seen, id) include (incident_status_id, disabled, discovery_date)
-    where last_seen is not null;
-create index compliance_urls_not_seen_idx
-    on compliance_urls (company_id, id) include (incident_status_id, disabled, discovery_date)
-    where last_seen is null;
+    where last_seen is null or last_seen is not null;
+create index compliance_urls_filter_idx
+    on compliance_urls (company_id, incident_status_id, disabled, discovery_date, id)
+    include (last_review_date, last_seen)
+    where incident_status_id is not null;
 create index compliance_urls_affiliate_idx
     on compliance_urls (company_id, affiliate_id, id)
     include (incident_status_id, disabled, discovery_date, last_review_date, last_seen)
@@ -78,7 +79,7 @@ create table infractions (
         (company_id, url_id, infraction_type_id, infraction_name_id),
     constraint infractions_url_fkey foreign key (company_id, url_id)
         references compliance_urls (company_id, id)
-);
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 1000);
 
 alter sequence infractions_id_seq owned by infractions.id;
 
@@ -99,7 +100,7 @@ create table incidents (
     constraint incidents_url_fkey foreign key (company_id, url_id) references compliance_urls (company_id, id),
     constraint incidents_type_check check (incident_type between 1 and 4),
     constraint incidents_url_check check ((incident_type = 1) = (url_id is not null))
-);
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 1000);
 
 alter sequence incidents_id_seq owned by incidents.id;
 

@@ -19,7 +19,8 @@ create table compliance_url_counts (
     first_day integer not null, -- days since 1970-01-01, UTC
     last_day integer not null,
     constraint compliance_url_counts_pkey primary key (company_id, dimension, bucket, incident_status_id, disabled)
-) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+) with (fillfactor = 60, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 create table compliance_case_counts (
     company_id bigint not null,
@@ -30,7 +31,8 @@ create table compliance_case_counts (
     first_day integer not null,
     last_day integer not null,
     constraint compliance_case_counts_pkey primary key (company_id, dimension, bucket, case_status_id)
-) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+) with (fillfactor = 60, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- Days since 1970-01-01, UTC.
 create function utc_day(moment timestamptz) returns integer

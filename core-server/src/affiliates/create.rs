@@ -24,7 +24,7 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
         ), inserted as (
             insert into affiliates (company_id, id, {names})
             select $1, (select ids from numbered)[key], {values} from unnest($2) as input
-            on conflict on constraint affiliates_name_key do nothing
+            on conflict (company_id, affiliate_name) where affiliate_name is not null do nothing
             returning id
         )
         select ids, array(select id from inserted) from numbered",

@@ -42,7 +42,7 @@ const ADD: &str = "
             where v.company_id = $1 and v.vocabulary = i.vocabulary and v.parent_id is null and v.name = i.name
         )
         order by i.vocabulary, i.name collate \"C\"
-        on conflict on constraint vocabulary_entries_name_key do nothing
+        on conflict (company_id, vocabulary, parent_id, name) where name is not null do nothing
         returning id, vocabulary, name
     ), typed as materialized (
         select i.*, coalesce(i.type_id, t.id) as parent_id from input i
@@ -64,7 +64,7 @@ const ADD: &str = "
             where v.company_id = $1 and v.vocabulary = $6 and v.parent_id = i.parent_id and v.name = i.name
         )
         order by i.parent_id, i.name collate \"C\"
-        on conflict on constraint vocabulary_entries_name_key do nothing
+        on conflict (company_id, vocabulary, parent_id, name) where name is not null do nothing
         returning id, name, parent_id
     )
     select i.place, coalesce(f.id, v.id), f.id is not null, i.room, true from input i

@@ -22,7 +22,7 @@ const ADD: &str = "
     ), inserted as (
         insert into compliance_urls (company_id, id, url, url_hash, domain)
         select $1, id, url, url_hash, domain from input order by url_hash, ord
-        on conflict on constraint compliance_urls_url_key do nothing
+        on conflict (company_id, url_hash) where url_hash is not null do nothing
         returning id
     )
     select ord, id from inserted join input using (id)";

@@ -99,7 +99,7 @@ static OPEN: LazyLock<&'static str> = LazyLock::new(|| {
                     null::timestamptz as flagged_date, null::timestamptz as closed_date,
                     null::timestamptz as last_updated_date
             ) o
-            on conflict on constraint compliance_cases_request_id_key do nothing
+            on conflict (company_id, request_id) where request_id is not null do nothing
             returning id, request_id
         ), attached as (
             insert into incidents

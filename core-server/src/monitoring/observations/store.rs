@@ -68,7 +68,7 @@ static SAVE: LazyLock<&'static str> = LazyLock::new(|| {
         ), inserted as (
             insert into compliance_urls (company_id, id, url, url_hash, domain, {names})
             select $1, id, url, url_hash, domain, {values} from fresh order by url_hash
-            on conflict on constraint compliance_urls_url_key do nothing
+            on conflict (company_id, url_hash) where url_hash is not null do nothing
             returning id, url_hash
         ), updated as (
             update compliance_urls u set {assignments}
