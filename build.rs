@@ -5,6 +5,8 @@ use std::{env, fs, path::PathBuf};
 use anyhow::Context as _;
 #[path = "proto/build/checks.rs"]
 mod checks;
+#[path = "proto/build/clients.rs"]
+mod clients;
 #[path = "proto/build/json.rs"]
 mod json;
 #[path = "proto/build/text_records.rs"]
@@ -25,6 +27,7 @@ fn main() -> anyhow::Result<()> {
     // The pool keeps the options that are extensions of ours; reflection shows the rules to whoever asks.
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
+    fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
     fs::write(out.join("text_records.rs"), text_records::generate(&pool)?)?;
 
     json::attributes(tonic_prost_build::configure(), &pool).compile_fds(compiler.file_descriptor_set())?;

@@ -12,7 +12,8 @@ use compliance_api::{
 use core_server::{Core, CoreSettings, access::RateLimit};
 use rand::{TryRng as _, rngs::SysRng};
 use runtime::{Hidden, SigningArgs, unix_now};
-use tonic::{Request, Status, metadata::MetadataValue, service::interceptor::InterceptedService};
+use tonic::{Request, Status, body::Body, metadata::MetadataValue, service::interceptor::InterceptedService};
+use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
 
 use crate::{
     data_dir::DataDirArgs,
@@ -48,14 +49,25 @@ pub(crate) struct ServiceArgs {
 
 /// The service, with a token for it.
 pub(crate) struct Service {
-    core: rest_gateway::Core,
+    channel: Channel,
     bearer: Bearer,
     /// What runs in this process.
     own: Option<(Core, Database)>,
 }
 
-/// A client's calls, each with the token.
-type Authorised = InterceptedService<rest_gateway::Core, Bearer>;
+/// The service in this process or across a network. `MonitoringService` takes streams, which have no local form.
+type Channel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, BoxError>;
+
+fn boxed<S>(service: S) -> Channel
+where
+    S: TowerService<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>,
+    S: Clone + Send + Sync + 'static,
+{
+    BoxCloneSyncService::new(service.map_err(Into::into))
+}
+
+/// A channel that sends the token with every call.
+type Authorised = InterceptedService<Channel, Bearer>;
 
 /// Presents the token.
 #[derive(Clone)]
@@ -74,8 +86,8 @@ impl Service {
         let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
         match args.core_url.as_deref().filter(|url| !url.is_empty()) {
             Some(url) => {
-                let core = rest_gateway::remote(url, &rest_gateway::Settings::default())?;
-                Ok(Self { core, bearer: Bearer::new(&args.token_for(claims)?)?, own: None })
+                let channel = rest_gateway::connect(url, &rest_gateway::Settings::default())?;
+                Ok(Self { channel: boxed(channel), bearer: Bearer::new(&args.token_for(claims)?)?, own: None })
             }
             None => Self::start(args, &claims).await,
         }
@@ -93,7 +105,7 @@ impl Service {
         let database = Database::open_for_service(&args.database, &args.data_dir, CONNECTIONS).await?;
         let core = Core::new(database.pool(), verifier, &core_settings()).context("the service cannot be set up");
         match core {
-            Ok(core) => Ok(Self { core: rest_gateway::Core::new(core.service()), bearer, own: Some((core, database)) }),
+            Ok(core) => Ok(Self { channel: boxed(core.service()), bearer, own: Some((core, database)) }),
             Err(error) => {
                 database.close().await?;
                 Err(error)
@@ -102,19 +114,19 @@ impl Service {
     }
 
     pub(crate) fn affiliates(&self) -> AffiliateServiceClient<Authorised> {
-        let client = AffiliateServiceClient::with_interceptor(self.core.clone(), self.bearer.clone());
+        let client = AffiliateServiceClient::with_interceptor(self.channel.clone(), self.bearer.clone());
         client.max_decoding_message_size(usize::MAX)
     }
 
     pub(crate) fn monitoring(&self) -> MonitoringServiceClient<Authorised> {
-        let client = MonitoringServiceClient::with_interceptor(self.core.clone(), self.bearer.clone());
+        let client = MonitoringServiceClient::with_interceptor(self.channel.clone(), self.bearer.clone());
         client.max_decoding_message_size(usize::MAX)
     }
 
     /// Stops what was started for it.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         let Some((core, database)) = self.own else { return Ok(()) };
-        drop((self.core, core));
+        drop((self.channel, core));
         database.close().await
     }
 }

@@ -1,10 +1,11 @@
-//! Who calls, and how often: token, scope and rate limit, before any look at the request itself.
+//! Who may call, and how often: token, rate limit and scope, checked before the request itself is looked at.
 
-mod layer;
 mod limit;
+mod policy;
 mod service;
 
-pub use layer::{AccessLayer, Caller};
-pub(crate) use limit::Limiter;
+pub(crate) use limit::{Limiter, Standing};
 pub use limit::{RateLimit, RateLimitError};
+pub use policy::Caller;
+pub(crate) use policy::{AccessPolicy, Denied, Granted};
 pub(crate) use service::Access;

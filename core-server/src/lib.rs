@@ -1,8 +1,7 @@
 //! The core of the Affiliate Compliance Service: a tonic service that implements every operation over PostgreSQL.
 //!
-//! A request passes [`serve`]'s stack (panics, overload, request log, deadline), [`access`] (token, scope, rate
-//! limit), its resource's `service` (rules) and `store` (one SQL statement). Whoever wants the service in its own
-//! process calls [`Core::service`]; the network is served by [`Core::serve`].
+//! A request passes the guard (overload, [`access`], deadline, panics), the service of its resource (rules) and one SQL
+//! statement. [`Core::serve`] serves the network, [`Core::clients`] are clients in the same process.
 
 pub mod access;
 mod affiliates;

@@ -1,13 +1,14 @@
-//! The service as a whole, and the way of a call through it.
+//! The services of the core, put together: for the network, and for clients in this process.
 
-mod stack;
-
-pub(crate) use stack::parse_timeout;
+mod guard;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
+    client::{
+        AccessClient, AffiliateClient, Clients, ComplianceCaseClient, ComplianceUrlClient, HealthClient, WithMiddleware,
+    },
     token::Verifier,
     v1::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
@@ -18,12 +19,12 @@ use compliance_api::{
 use sqlx::PgPool;
 use tokio::{net::TcpListener, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
-use tonic::{body::Body, service::Routes, transport::server::TcpIncoming};
-use tower::{ServiceBuilder, util::BoxCloneSyncService};
+use tonic::{service::Routes, transport::server::TcpIncoming};
+use tonic_health::{pb::health_server::HealthServer, server::HealthService};
 
 use crate::{
     CoreSettings,
-    access::{Access, AccessLayer, Limiter},
+    access::{Access, AccessPolicy, Limiter},
     affiliates::Affiliates,
     cases::ComplianceCases,
     database::{Connections, keep_statistics},
@@ -32,20 +33,22 @@ use crate::{
     urls::ComplianceUrls,
 };
 
-/// The whole service as a tower service: what the network serves, and what a gateway in the same process calls.
-pub type CoreService =
-    BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Box<dyn std::error::Error + Send + Sync>>;
+use guard::{Guard, Guarded};
 
-/// How long calls that were accepted may go on after the end was asked for.
+/// Every service as one tower service: what the network serves.
+pub type CoreService = Guarded<Routes>;
+
+/// How long accepted calls may run after shutdown begins.
 const GRACE: Duration = Duration::from_secs(30);
-/// How often companies that no longer call are forgotten by the rate limit.
+/// How often the rate limit drops the state of companies that no longer call.
 const SWEEP: Duration = Duration::from_mins(1);
 
 /// The service over a database.
 #[derive(Debug)]
 pub struct Core {
     service: CoreService,
-    /// What runs beside the calls; it ends with the core.
+    clients: Clients,
+    /// Background tasks, which end with the core.
     tasks: Vec<AbortHandle>,
 }
 
@@ -57,40 +60,47 @@ impl Core {
         settings: &CoreSettings,
     ) -> Result<Self, tonic_reflection::server::Error> {
         let connections = &Connections::of(pool);
-        let (reporter, health_service) = tonic_health::server::health_reporter();
+        let (reporter, _) = tonic_health::server::health_reporter();
+        let health = || HealthService::from_health_reporter(reporter.clone());
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
         let mut tasks = vec![
-            tokio::spawn(health::watch(connections.clone(), reporter)).abort_handle(),
+            tokio::spawn(health::watch(connections.clone(), reporter.clone())).abort_handle(),
             tokio::spawn(keep_statistics(connections.clone())).abort_handle(),
         ];
         if let Some(limiter) = limiter.clone() {
             tasks.push(tokio::spawn(sweep(limiter)).abort_handle());
         }
-        let routes =
-            Routes::new(sized!(settings, AffiliateServiceServer, Affiliates::new(connections, settings.list_timeout)))
-                .add_service(sized!(settings, ComplianceUrlServiceServer, ComplianceUrls::new(connections)))
-                .add_service(sized!(settings, ComplianceCaseServiceServer, ComplianceCases::new(connections)))
-                .add_service(sized!(
-                    settings,
-                    MonitoringServiceServer,
-                    Monitoring::new(connections, settings.list_timeout)
-                ))
-                .add_service(sized!(settings, AccessServiceServer, Access))
-                .add_service(health_service)
-                .add_service(reflection().build_v1()?)
-                .add_service(reflection().build_v1alpha()?)
-                .prepare();
-        let service = ServiceBuilder::new()
-            .layer(stack::PanicLayer)
-            .layer(stack::OverloadLayer::new(settings.max_in_flight))
-            .layer(stack::DeadlineLayer::new(settings.call_timeout))
-            .layer(AccessLayer::new(verifier, limiter))
-            .map_err(|never: std::convert::Infallible| match never {})
-            .service(routes);
-        Ok(Self { service: BoxCloneSyncService::new(service), tasks })
+        let access = AccessPolicy::new(verifier, limiter);
+        let guard = Guard::new(access, settings.max_in_flight, settings.call_timeout);
+        let affiliates = Arc::new(Affiliates::new(connections, settings.list_timeout));
+        let urls = Arc::new(ComplianceUrls::new(connections));
+        let cases = Arc::new(ComplianceCases::new(connections));
+        let monitoring = Arc::new(Monitoring::new(connections, settings.list_timeout));
+        let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
+            .add_service(sized!(settings, ComplianceUrlServiceServer, urls))
+            .add_service(sized!(settings, ComplianceCaseServiceServer, cases))
+            .add_service(sized!(settings, MonitoringServiceServer, monitoring))
+            .add_service(AccessServiceServer::new(Access))
+            .add_service(HealthServer::new(health()))
+            .add_service(reflection().build_v1()?)
+            .add_service(reflection().build_v1alpha()?)
+            .prepare();
+        let clients = Clients {
+            access: AccessClient::local(guarded(&guard, Arc::new(Access))),
+            affiliates: AffiliateClient::local(guarded(&guard, affiliates)),
+            urls: ComplianceUrlClient::local(guarded(&guard, urls)),
+            cases: ComplianceCaseClient::local(guarded(&guard, cases)),
+            health: HealthClient::local(WithMiddleware::new(Arc::new(health()), guard.clone())),
+        };
+        Ok(Self { service: Guarded::new(guard, routes), clients, tasks })
     }
 
-    /// The service, to be called in this process.
+    /// Clients in this process. A call passes the same checks as one from the network.
+    pub fn clients(&self) -> Clients {
+        self.clients.clone()
+    }
+
+    /// Every service, for clients in this process that need the operations of `MonitoringService`.
     pub fn service(&self) -> CoreService {
         self.service.clone()
     }
@@ -103,10 +113,9 @@ impl Core {
     ) -> Result<(), tonic::transport::Error> {
         let address: Option<SocketAddr> = listener.local_addr().ok();
         tracing::info!(?address, "gRPC is served");
-        let service = stack::infallible(self.service.clone());
-        let routes = Routes::from(axum::Router::new().fallback_service(service));
+        let routes = Routes::from(axum::Router::new().fallback_service(self.service.clone()));
         let server = tonic::transport::Server::builder()
-            // Without these a peer may open as many streams, and reset as many, as it likes.
+            // Without these a peer may open and reset any number of streams.
             .max_concurrent_streams(1024)
             .http2_max_pending_accept_reset_streams(Some(64))
             .http2_max_local_error_reset_streams(Some(1024))
@@ -124,7 +133,7 @@ impl Core {
         tokio::select! {
             ended = server => ended,
             () = async { shutdown.cancelled().await; tokio::time::sleep(GRACE).await } => {
-                tracing::warn!("calls did not end in {} s and are cut off", GRACE.as_secs());
+                tracing::warn!("calls did not end in {} s and are aborted", GRACE.as_secs());
                 Ok(())
             }
         }
@@ -137,10 +146,15 @@ impl Drop for Core {
     }
 }
 
-/// A generated server with the limit on messages: whole batches come in one.
+/// A service behind the guard, for a client in this process.
+fn guarded<S>(guard: &Guard, service: Arc<S>) -> Arc<WithMiddleware<S, Guard>> {
+    Arc::new(WithMiddleware::new(service, guard.clone()))
+}
+
+/// A generated server with the limit on messages: a whole batch is one message.
 macro_rules! sized {
     ($settings:expr, $server:ident, $service:expr) => {
-        $server::new($service)
+        $server::from_arc(Arc::clone(&$service))
             .max_decoding_message_size($settings.message_limit)
             .max_encoding_message_size($settings.message_limit)
     };

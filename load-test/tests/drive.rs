@@ -36,8 +36,7 @@ impl Service {
         let verifier = Arc::new(Verifier::new(keys, None).await.unwrap());
         let settings = CoreSettings { rate_limit: RateLimit::Off, ..CoreSettings::default() };
         let core = Core::new(&pool, Arc::clone(&verifier), &settings).unwrap();
-        let router =
-            rest_gateway::router(rest_gateway::Core::in_process(core.service()), verifier, &Settings::default());
+        let router = rest_gateway::router(core.clients(), verifier, &Settings::default());
         let (rest, grpc) =
             (TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let addresses = (rest.local_addr().unwrap(), grpc.local_addr().unwrap());

@@ -152,10 +152,6 @@ impl Error {
     }
 }
 
-/// Header of a call that stands for several requests of one caller, with their number from 1 to 1,000: so many are
-/// counted against the company's rate limit.
-pub const REQUEST_COUNT: http::HeaderName = http::HeaderName::from_static("x-request-count");
-
 /// The fixed sentence of a server error.
 pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the server administrator.";
 /// The sentence of a service that cannot answer for a while.

@@ -2,9 +2,9 @@
 //! `proto/`, the rules that stand beside the fields, the one table of errors, tokens, and the vocabularies.
 
 pub mod catalogue;
+pub mod client;
 pub mod country;
 pub mod error;
-pub mod in_process;
 pub mod json;
 pub mod rules;
 pub mod text_record;

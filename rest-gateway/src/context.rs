@@ -10,11 +10,11 @@ use compliance_api::{error::Error, token::TokenError, v1::CheckAccessRequest};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use crate::{error::Refusal, gateway::Gateway, observe::REQUEST_ID, rate_limit::RateLimit, reads::Wanted};
+use crate::{error::Refusal, gateway::Gateway, observe::REQUEST_ID, rate_limit::RateLimit};
 
 /// How much longer than the core itself the gateway waits, so that the core's own word on a deadline arrives first.
 /// A call in process has no other bound.
-pub(crate) const SLACK: Duration = Duration::from_millis(500);
+const SLACK: Duration = Duration::from_millis(500);
 
 /// The bearer of a token that was accepted.
 pub(crate) struct Caller {
@@ -57,11 +57,6 @@ impl Caller {
         request
     }
 
-    /// A single read of a record.
-    pub(crate) fn wants(self, id: i64) -> Wanted {
-        Wanted { authorization: self.authorization, request_id: self.request_id, id }
-    }
-
     /// Waits for the core, but not for ever.
     pub(crate) async fn call<M>(
         &self,
@@ -82,7 +77,7 @@ impl Caller {
     /// Refuses a request that the core never sees. The core is asked first whether it would have been let in at all,
     /// so that a limit that is exceeded comes before any fault, and is counted.
     pub(crate) async fn refuse(&self, gateway: &Gateway, error: Error) -> Refusal {
-        let mut access = gateway.access.clone();
+        let access = &gateway.clients.access;
         match self.call(access.check_access(self.request(CheckAccessRequest {}))).await {
             Ok((_, rate_limit)) => Refusal { error, rate_limit },
             Err(refusal) => refusal,

@@ -5,14 +5,12 @@
 //! the core's, which may run in the same process or on another machine.
 
 mod context;
-mod core;
 mod envelope;
 mod error;
 mod extract;
 mod gateway;
 mod observe;
 mod rate_limit;
-mod reads;
 mod remote;
 mod router;
 mod routes;
@@ -20,8 +18,7 @@ mod serve;
 mod settings;
 mod stream;
 
-pub use core::Core;
-pub use remote::{RemoteError, remote};
+pub use remote::{CoreChannel, RemoteError, connect, remote};
 pub use router::router;
 pub use serve::serve;
 pub use settings::Settings;

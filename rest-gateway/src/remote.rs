@@ -9,15 +9,16 @@ use std::{
     time::Duration,
 };
 
+use compliance_api::client::Clients;
 use futures::future::BoxFuture;
 use tonic::{
     Status,
     body::Body,
-    transport::{Channel, Endpoint},
+    transport::{self, Endpoint},
 };
-use tower::{BoxError, Service, ServiceExt as _, util::BoxCloneSyncService};
+use tower::{Service, ServiceExt as _};
 
-use crate::{Core, Settings};
+use crate::Settings;
 
 /// The address of the core is not one to connect to.
 #[derive(Debug, thiserror::Error)]
@@ -26,9 +27,14 @@ pub struct RemoteError {
     url: String,
 }
 
-/// The core at `core_url` (`http://host:port`). Connections are made when they are first needed, and anew when they
-/// broke.
-pub fn remote(core_url: &str, settings: &Settings) -> Result<Core, RemoteError> {
+/// Clients of the core at `core_url` (`http://host:port`).
+pub fn remote(core_url: &str, settings: &Settings) -> Result<Clients, RemoteError> {
+    Ok(Clients::remote(connect(core_url, settings)?, settings.message_limit()))
+}
+
+/// A channel to the core at `core_url` (`http://host:port`). Connections are made when they are first needed, and again
+/// when they break.
+pub fn connect(core_url: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
     let wrong = || RemoteError { url: core_url.to_owned() };
     // Other schemes would be taken for something: a Unix socket, a host without a scheme.
     if !core_url.starts_with("http://") {
@@ -50,40 +56,40 @@ pub fn remote(core_url: &str, settings: &Settings) -> Result<Core, RemoteError> 
         .initial_connection_window_size(8 << 20)
         // Statuses carry their details in headers.
         .http2_max_header_list_size(16 << 20);
-    let channels = (0..settings.core_connections.max(1)).map(|_| endpoint.connect_lazy()).collect();
-    Ok(Core::new(BoxCloneSyncService::new(Pool { channels, next: Arc::default() })))
+    let connections = (0..settings.core_connections.max(1)).map(|_| endpoint.connect_lazy()).collect();
+    Ok(CoreChannel { connections, next: Arc::default() })
 }
 
-/// Connections that take turns.
-#[derive(Clone)]
-struct Pool {
-    channels: Arc<[Channel]>,
+/// Connections to one core, used in rotation. Clones share them.
+#[derive(Clone, Debug)]
+pub struct CoreChannel {
+    connections: Arc<[transport::Channel]>,
     next: Arc<AtomicUsize>,
 }
 
-impl Service<http::Request<Body>> for Pool {
+impl Service<http::Request<Body>> for CoreChannel {
     type Response = http::Response<Body>;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+    type Error = Status;
+    type Future = BoxFuture<'static, Result<Self::Response, Status>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.channels.len();
-        let channel = self.channels[turn].clone();
-        Box::pin(async move { channel.oneshot(request).await.map_err(unreachable_core) })
+        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
+        let connection = self.connections[index].clone();
+        Box::pin(async move { connection.oneshot(request).await.map_err(unreachable_core) })
     }
 }
 
-/// What the transport tells is that the core cannot be reached, unless the deadline passed.
-fn unreachable_core(error: tonic::transport::Error) -> BoxError {
+/// A transport error means that the core cannot be reached, unless the deadline passed.
+fn unreachable_core(error: transport::Error) -> Status {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     let mut text = String::new();
     while let Some(error) = source {
         if error.is::<tonic::TimeoutExpired>() {
-            return Status::deadline_exceeded("the deadline passed").into();
+            return Status::deadline_exceeded("the deadline passed");
         }
         if !text.is_empty() {
             text.push_str(": ");
@@ -91,7 +97,7 @@ fn unreachable_core(error: tonic::transport::Error) -> BoxError {
         text.push_str(&error.to_string());
         source = error.source();
     }
-    Status::unavailable(text).into()
+    Status::unavailable(text)
 }
 
 #[cfg(test)]

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use axum::{Router, routing::get};
-use compliance_api::token::Verifier;
+use compliance_api::{client::Clients, token::Verifier};
 
 use crate::{
-    Core, Settings,
+    Settings,
     gateway::Gateway,
     observe::observe,
     routes::{affiliates, cases, health, unknown_path, urls, wrong_method},
 };
 
 /// The documented JSON interface in front of a core.
-pub fn router(core: Core, verifier: Arc<Verifier>, settings: &Settings) -> Router {
-    let gateway = Arc::new(Gateway::new(core, verifier, settings.clone()));
+pub fn router(clients: Clients, verifier: Arc<Verifier>, settings: &Settings) -> Router {
+    let gateway = Arc::new(Gateway::new(clients, verifier, settings.clone()));
     let routes = Router::new()
         .route("/api/affiliates", get(affiliates::list).post(affiliates::create))
         .route("/api/affiliates/{id}", get(affiliates::get).put(affiliates::update))

@@ -74,8 +74,8 @@ impl TestService {
 
         let remote = rest_gateway::remote(&format!("http://{grpc}"), &options.settings).unwrap();
         let mut addresses = Vec::new();
-        for core in [rest_gateway::Core::in_process(core.service()), remote] {
-            let router = rest_gateway::router(core, verifier().await, &options.settings);
+        for clients in [core.clients(), remote] {
+            let router = rest_gateway::router(clients, verifier().await, &options.settings);
             let listener = self::listener().await;
             addresses.push(listener.local_addr().unwrap());
             let (settings, end) = (options.settings.clone(), shutdown.clone());

@@ -11,19 +11,19 @@ use governor::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Requests of a company that are let through, at most.
+/// Requests of a company that are let through at once.
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 /// Requests that could be made right now.
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-/// Seconds until the whole limit is there again.
+/// Seconds until the whole limit is available again.
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// How many requests a company may make: `N/s`, `N/m` or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateLimit {
-    /// As many as it likes.
+    /// No limit.
     Off,
-    /// So many within so long, all at once if need be.
+    /// `requests` in each `window`, all at once if need be.
     Limited {
         /// Requests.
         requests: NonZeroU32,
@@ -68,7 +68,7 @@ pub(crate) struct Limiter {
     companies: RateLimiter<i64, DashMapStateStore<i64>, DefaultClock, StateInformationMiddleware>,
 }
 
-/// What a company has left, as headers of its answer.
+/// What a company has left of its limit, for the headers of a response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     limit: u32,
@@ -85,24 +85,22 @@ impl Limiter {
         Some(Self { requests: requests.get(), window, companies })
     }
 
-    /// Counts requests, all of them or none.
-    pub(crate) fn count(&self, company_id: i64, requests: NonZeroU32) -> Result<Standing, (Standing, Error)> {
-        match self.companies.check_key_n(&company_id, requests) {
-            Ok(Ok(state)) => {
+    /// Counts a request.
+    pub(crate) fn count(&self, company_id: i64) -> Result<Standing, (Standing, Error)> {
+        match self.companies.check_key(&company_id) {
+            Ok(state) => {
                 let remaining = state.remaining_burst_capacity();
                 Ok(Standing { limit: self.requests, remaining, reset: self.seconds_to_refill(remaining) })
             }
-            Ok(Err(until)) => {
+            Err(until) => {
                 let wait = until.wait_time_from(self.companies.clock().now());
                 Err(self.exceeded(company_id, wait))
             }
-            // More than there ever are at once.
-            Err(_) => Err(self.exceeded(company_id, self.window)),
         }
     }
 
     fn exceeded(&self, company_id: i64, wait: Duration) -> (Standing, Error) {
-        // Whole seconds, so that who waits as told is let through.
+        // Whole seconds, so that a caller who waits for this long is let through.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let standing = Standing { limit: self.requests, remaining: 0, reset: self.seconds_to_refill(0) };
         let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.")
@@ -110,7 +108,7 @@ impl Limiter {
         (standing, error.with("company_id", company_id).with("limit", self.requests))
     }
 
-    /// Forgets companies that have their whole limit.
+    /// Drops the state of companies that have their whole limit.
     pub(crate) fn sweep(&self) {
         self.companies.retain_recent();
     }
@@ -132,7 +130,7 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limiter, NonZeroU32, RateLimit};
+    use super::{Limiter, RateLimit};
 
     #[test]
     fn limits_are_written_as_documented() {
@@ -148,11 +146,9 @@ mod tests {
     #[test]
     fn one_company_does_not_use_up_the_limit_of_another() {
         let limiter = Limiter::new("2/m".parse().unwrap()).unwrap();
-        let count = |company_id, requests| limiter.count(company_id, NonZeroU32::new(requests).unwrap());
-        assert!(count(1, 1).is_ok() && count(1, 1).is_ok());
-        let (_, error) = count(1, 1).unwrap_err();
+        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok());
+        let (_, error) = limiter.count(1).unwrap_err();
         assert!(error.retry_after.is_some_and(|wait| (1..=31).contains(&wait.as_secs())), "{error:?}");
-        // Several at once are counted as several; too many are not counted at all.
-        assert!(count(2, 3).is_err() && count(2, 2).is_ok() && count(2, 1).is_err());
+        assert!(limiter.count(2).is_ok() && limiter.count(2).is_ok() && limiter.count(2).is_err());
     }
 }

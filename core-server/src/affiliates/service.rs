@@ -6,7 +6,6 @@ use crate::database::Connections;
 use compliance_api::{
     MAX_ID,
     error::Error,
-    in_process::{self, Slot},
     rules::Violations,
     v1::{
         Affiliate, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchCreateAffiliatesResponse,
@@ -64,9 +63,9 @@ impl AffiliateService for Affiliates {
         request: Request<BatchGetAffiliatesRequest>,
     ) -> Result<Response<BatchGetAffiliatesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, BatchGetAffiliatesRequest { ids }) = request.into_parts();
+        let BatchGetAffiliatesRequest { ids } = request.into_inner();
         let affiliates = read::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
-        Ok(Slot::answer(&beside, BatchGetAffiliatesResponse { affiliates }))
+        Ok(Response::new(BatchGetAffiliatesResponse { affiliates }))
     }
 
     async fn create_affiliate(
@@ -90,11 +89,10 @@ impl AffiliateService for Affiliates {
         request: Request<BatchCreateAffiliatesRequest>,
     ) -> Result<Response<BatchCreateAffiliatesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, sent) = request.into_parts();
-        let request = in_process::message(&beside, sent);
+        let request = request.into_inner();
         valid(&request)?;
         let results = create::create(&self.pool, company_id, request.affiliates).await?;
-        Ok(Slot::answer(&beside, BatchCreateAffiliatesResponse { results }))
+        Ok(Response::new(BatchCreateAffiliatesResponse { results }))
     }
 
     async fn update_affiliate(
@@ -123,12 +121,11 @@ impl AffiliateService for Affiliates {
         request: Request<BatchUpdateAffiliatesRequest>,
     ) -> Result<Response<BatchUpdateAffiliatesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, sent) = request.into_parts();
-        let request = in_process::message(&beside, sent);
+        let request = request.into_inner();
         valid(&request)?;
         let anchor = request.anchor_id;
         match update::update(&self.pool, company_id, anchor, request.affiliates).await? {
-            Some(results) => Ok(Slot::answer(&beside, BatchUpdateAffiliatesResponse { results })),
+            Some(results) => Ok(Response::new(BatchUpdateAffiliatesResponse { results })),
             None => Err(Error::affiliate_not_found(anchor.filter(|id| *id <= MAX_ID).unwrap_or_default()).into()),
         }
     }

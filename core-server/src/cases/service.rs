@@ -3,7 +3,6 @@
 use crate::database::Connections;
 use compliance_api::{
     error::Error,
-    in_process::Slot,
     v1::{
         BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
         ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
@@ -38,12 +37,12 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<ListComplianceCasesRequest>,
     ) -> Result<Response<ListComplianceCasesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, request) = request.into_parts();
+        let request = request.into_inner();
         valid(&request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let page = list::page(&self.pool, company_id, &request, query).await?;
         let (records, meta) = (page.records, Some(query.meta(page.total)));
-        Ok(Slot::answer(&beside, ListComplianceCasesResponse { cases: records, meta }))
+        Ok(Response::new(ListComplianceCasesResponse { cases: records, meta }))
     }
 
     async fn get_compliance_case(
@@ -61,8 +60,8 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<BatchGetComplianceCasesRequest>,
     ) -> Result<Response<BatchGetComplianceCasesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, BatchGetComplianceCasesRequest { ids }) = request.into_parts();
+        let BatchGetComplianceCasesRequest { ids } = request.into_inner();
         let cases = list::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
-        Ok(Slot::answer(&beside, BatchGetComplianceCasesResponse { cases }))
+        Ok(Response::new(BatchGetComplianceCasesResponse { cases }))
     }
 }

@@ -3,7 +3,6 @@
 use crate::database::Connections;
 use compliance_api::{
     error::Error,
-    in_process::{self, Slot},
     v1::{
         AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest,
         BatchGetComplianceUrlsResponse, ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest,
@@ -39,12 +38,12 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<ListComplianceUrlsRequest>,
     ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, request) = request.into_parts();
+        let request = request.into_inner();
         valid(&request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let page = list::page(&self.pool, company_id, &request, query).await?;
         let (records, meta) = (page.records, Some(query.meta(page.total)));
-        Ok(Slot::answer(&beside, ListComplianceUrlsResponse { urls: records, meta }))
+        Ok(Response::new(ListComplianceUrlsResponse { urls: records, meta }))
     }
 
     async fn get_compliance_url(
@@ -62,9 +61,9 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, BatchGetComplianceUrlsRequest { ids }) = request.into_parts();
+        let BatchGetComplianceUrlsRequest { ids } = request.into_inner();
         let urls = list::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
-        Ok(Slot::answer(&beside, BatchGetComplianceUrlsResponse { urls }))
+        Ok(Response::new(BatchGetComplianceUrlsResponse { urls }))
     }
 
     async fn add_compliance_urls(
@@ -72,10 +71,9 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<AddComplianceUrlsRequest>,
     ) -> Result<Response<AddComplianceUrlsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let (_, beside, sent) = request.into_parts();
-        let request = in_process::message(&beside, sent);
+        let request = request.into_inner();
         valid(&request)?;
         let results = add::add(&self.pool, company_id, request.urls).await?;
-        Ok(Slot::answer(&beside, AddComplianceUrlsResponse { results }))
+        Ok(Response::new(AddComplianceUrlsResponse { results }))
     }
 }

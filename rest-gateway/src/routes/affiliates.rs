@@ -8,10 +8,9 @@ use axum::{
 };
 use compliance_api::{
     error::{Error, ResultCode},
-    in_process::Slot,
-    v1::{AffiliateResult, ListAffiliatesRequest},
+    v1::{AffiliateResult, GetAffiliateRequest, ListAffiliatesRequest},
 };
-use futures::{StreamExt as _, stream};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::{StatusCode, Uri};
 
 use super::text;
@@ -25,18 +24,17 @@ use crate::{
         path::PathId,
     },
     gateway::Gateway,
-    reads::read,
     stream::list_body,
 };
 
 pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) -> Result<Response, Refusal> {
     let within = gateway.settings.list_timeout;
     let deadline = tokio::time::Instant::now() + within;
-    let mut client = gateway.affiliates.clone();
+    let client = &gateway.clients.affiliates;
     let request = caller.request_within(within, ListAffiliatesRequest {});
     let (mut messages, rate_limit) = caller.call(client.list_affiliates(request)).await?;
     // An error that comes before the first record still gets the status that it deserves.
-    let first = caller.wait(messages.message()).await;
+    let first = caller.wait(messages.try_next()).await;
     let first = first.map_err(|refusal| Refusal { rate_limit: rate_limit.clone(), ..refusal })?;
     let messages = stream::iter(first.map(Ok)).chain(messages);
     let body = list_body(text::AFFILIATES_FOUND, messages, deadline);
@@ -48,15 +46,16 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
     let Some(id) = path.possible() else {
         return Err(caller.refuse(&gateway, Error::affiliate_not_found(path.text)).await);
     };
-    let (affiliate, rate) = read(&gateway.affiliate, caller.wants(id), Error::affiliate_not_found).await?;
-    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::AFFILIATE_FOUND, &*affiliate, None)))
+    let call = gateway.clients.affiliates.get_affiliate(caller.request(GetAffiliateRequest { id }));
+    let (affiliate, rate) = caller.call(call).await?;
+    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None)))
 }
 
 pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
     let entered = enter(&gateway, request).await?;
     let memory = gateway.settings.message_memory();
     let parse = move |body: &[u8]| affiliates::create(body, memory);
-    let mut client = gateway.affiliates.clone();
+    let client = &gateway.clients.affiliates;
     let caller = &entered.caller;
     let answered = match entered.form(parse).await? {
         Create::One(request) => {
@@ -71,11 +70,9 @@ pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request
             })
         }
         Create::Batch(request) => {
-            let mut request = gateway.large(caller.request(request));
-            let slot = Slot::beside(&mut request);
+            let request = caller.request(request);
             let call = client.batch_create_affiliates(request);
             caller.call(call).await.map(|(done, rate)| {
-                let done = slot.or_sent(done);
                 respond(batch_status(StatusCode::CREATED, &done.results), rate, &results(&done.results))
             })
         }
@@ -90,7 +87,7 @@ pub(crate) async fn update(State(gateway): State<Arc<Gateway>>, request: Request
     let entered = enter(&gateway, request).await?;
     let (path, memory) = (PathId::of(entered.parts.uri.path()), gateway.settings.message_memory());
     let parse = move |body: &[u8]| affiliates::update(body, &path, memory);
-    let mut client = gateway.affiliates.clone();
+    let client = &gateway.clients.affiliates;
     let caller = &entered.caller;
     let answered = match entered.form(parse.clone()).await? {
         Update::One(request) => {
@@ -104,13 +101,12 @@ pub(crate) async fn update(State(gateway): State<Arc<Gateway>>, request: Request
             })
         }
         Update::Batch(request) => {
-            let mut request = gateway.large(caller.request(request));
-            let slot = Slot::beside(&mut request);
+            let request = caller.request(request);
             let call = client.batch_update_affiliates(request);
-            caller.call(call).await.map(|(done, rate)| {
-                let done = slot.or_sent(done);
-                respond(batch_status(StatusCode::OK, &done.results), rate, &results(&done.results))
-            })
+            caller
+                .call(call)
+                .await
+                .map(|(done, rate)| respond(batch_status(StatusCode::OK, &done.results), rate, &results(&done.results)))
         }
     };
     match answered {

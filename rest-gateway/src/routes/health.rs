@@ -18,10 +18,9 @@ pub(crate) async fn live() -> Response {
 
 /// The core answers that it serves.
 pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
-    let mut client = gateway.health.clone();
     let mut request = tonic::Request::new(HealthCheckRequest { service: String::new() });
     request.set_timeout(PATIENCE);
-    let serves = match tokio::time::timeout(PATIENCE, client.check(request)).await {
+    let serves = match tokio::time::timeout(PATIENCE, gateway.clients.health.check(request)).await {
         Ok(Ok(response)) => response.into_inner().status == i32::from(ServingStatus::Serving),
         Ok(Err(status)) => {
             tracing::debug!(code = ?status.code(), message = status.message(), "the core did not tell how it is");

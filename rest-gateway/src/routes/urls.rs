@@ -6,7 +6,10 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use compliance_api::{error::Error, in_process::Slot, v1::UrlResult};
+use compliance_api::{
+    error::Error,
+    v1::{GetComplianceUrlRequest, UrlResult},
+};
 use http::{StatusCode, Uri};
 
 use super::text;
@@ -16,7 +19,6 @@ use crate::{
     error::Refusal,
     extract::{body::enter, path::PathId, query, urls},
     gateway::Gateway,
-    reads::read,
 };
 
 pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
@@ -24,11 +26,9 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller, ur
         Ok(request) => request,
         Err(error) => return Err(caller.refuse(&gateway, error).await),
     };
-    let mut client = gateway.urls.clone();
-    let mut request = caller.request(request);
-    let slot = Slot::beside(&mut request);
+    let client = &gateway.clients.urls;
+    let request = caller.request(request);
     let (page, rate) = caller.call(client.list_compliance_urls(request)).await?;
-    let page = slot.or_sent(page);
     Ok(respond(StatusCode::OK, rate, &Envelope::found(text::URLS_FOUND, &page.urls, page.meta)))
 }
 
@@ -37,8 +37,9 @@ pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri
     let Some(id) = path.possible() else {
         return Err(caller.refuse(&gateway, Error::url_not_found(path.text)).await);
     };
-    let (url, rate) = read(&gateway.url, caller.wants(id), Error::url_not_found).await?;
-    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::URL_FOUND, &*url, None)))
+    let call = gateway.clients.urls.get_compliance_url(caller.request(GetComplianceUrlRequest { id }));
+    let (url, rate) = caller.call(call).await?;
+    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::URL_FOUND, &url, None)))
 }
 
 pub(crate) async fn add(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
@@ -46,11 +47,10 @@ pub(crate) async fn add(State(gateway): State<Arc<Gateway>>, request: Request) -
     let memory = gateway.settings.message_memory();
     let parse = move |body: &[u8]| urls::add(body, memory);
     let request = entered.form(parse).await?;
-    let mut client = gateway.urls.clone();
-    let mut request = gateway.large(entered.caller.request(request));
-    let slot = Slot::beside(&mut request);
+    let client = &gateway.clients.urls;
+    let request = entered.caller.request(request);
     match entered.caller.call(client.add_compliance_urls(request)).await {
-        Ok((done, rate)) => Ok(respond(StatusCode::CREATED, rate, &results(&slot.or_sent(done).results))),
+        Ok((done, rate)) => Ok(respond(StatusCode::CREATED, rate, &results(&done.results))),
         Err(refusal) => Err(entered.told_whole(refusal, parse).await),
     }
 }

@@ -6,7 +6,8 @@ use compliance_api::{
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
         self, AffiliateInput, AffiliateResult, UrlResult, access_service_server::AccessService,
-        affiliate_service_server::AffiliateService, compliance_url_service_server::ComplianceUrlService,
+        affiliate_service_server::AffiliateService, compliance_case_service_server::ComplianceCaseService,
+        compliance_url_service_server::ComplianceUrlService,
     },
 };
 use futures::{Stream, StreamExt as _, future::join_all, stream};
@@ -191,5 +192,32 @@ impl ComplianceUrlService for Fake {
         };
         let results = urls.iter().enumerate().map(result).collect();
         Ok(good(v1::AddComplianceUrlsResponse { results }))
+    }
+}
+
+#[async_trait]
+impl ComplianceCaseService for Fake {
+    async fn list_compliance_cases(
+        &self,
+        request: Request<v1::ListComplianceCasesRequest>,
+    ) -> Result<Response<v1::ListComplianceCasesResponse>, Status> {
+        self.enter_checked("list_compliance_cases", request)?;
+        Ok(good(v1::ListComplianceCasesResponse::default()))
+    }
+
+    async fn get_compliance_case(
+        &self,
+        request: Request<v1::GetComplianceCaseRequest>,
+    ) -> Result<Response<v1::ComplianceCase>, Status> {
+        let id = self.enter("get_compliance_case", request)?.case_id;
+        Err(bad(Error::case_not_found(id)))
+    }
+
+    async fn batch_get_compliance_cases(
+        &self,
+        request: Request<v1::BatchGetComplianceCasesRequest>,
+    ) -> Result<Response<v1::BatchGetComplianceCasesResponse>, Status> {
+        self.enter("batch_get_compliance_cases", request)?;
+        Ok(good(v1::BatchGetComplianceCasesResponse::default()))
     }
 }

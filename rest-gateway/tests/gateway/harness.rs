@@ -1,15 +1,17 @@
 //! A gateway on a port of its own, and the requests to it.
 
 use std::{
-    convert::Infallible,
     net::SocketAddr,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use compliance_api::token::{Claims, KeySource, Secret, Verifier, issue};
+use compliance_api::{
+    client::{AccessClient, AffiliateClient, Clients, ComplianceCaseClient, ComplianceUrlClient, HealthClient},
+    token::{Claims, KeySource, Secret, Verifier, issue},
+};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use rest_gateway::{Core, Settings, router, serve};
+use rest_gateway::{Settings, router, serve};
 use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -63,9 +65,16 @@ pub(crate) fn token(ttl: i64) -> String {
 }
 
 /// The core in the same process.
-pub(crate) fn in_process(fake: &Fake) -> Core {
-    let service = tower::util::MapErr::new(fake.routes(), |never: Infallible| match never {});
-    Core::new(tower::util::BoxCloneSyncService::new(service))
+pub(crate) fn in_process(fake: &Fake) -> Clients {
+    let (reporter, _) = tonic_health::server::health_reporter();
+    let service = Arc::new(fake.clone());
+    Clients {
+        access: AccessClient::local(Arc::clone(&service) as _),
+        affiliates: AffiliateClient::local(Arc::clone(&service) as _),
+        urls: ComplianceUrlClient::local(Arc::clone(&service) as _),
+        cases: ComplianceCaseClient::local(service),
+        health: HealthClient::local(tonic_health::server::HealthService::from_health_reporter(reporter)),
+    }
 }
 
 impl Gateway {
@@ -74,14 +83,14 @@ impl Gateway {
         Self::start(in_process(fake), Settings::default()).await
     }
 
-    pub(crate) async fn start(core: Core, settings: Settings) -> Self {
+    pub(crate) async fn start(clients: Clients, settings: Settings) -> Self {
         let source = KeySource { secret: Some(secret()), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(source, None).await.unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let token = shutdown.clone();
-        let routes = router(core, verifier, &settings);
+        let routes = router(clients, verifier, &settings);
         let served = tokio::spawn(async move { serve(listener, routes, &settings, token).await });
         let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_mins(1)).build().unwrap();
         Self { addr, token: self::token(600), client, shutdown, served }

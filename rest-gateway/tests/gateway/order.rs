@@ -66,8 +66,8 @@ async fn the_core_is_asked_once_and_only_about_access_when_it_need_not_know_more
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
     for (path, status, calls) in [
-        ("/api/affiliates/7", 200, ["batch_get_affiliates"]),
-        ("/api/affiliates/404", 404, ["batch_get_affiliates"]),
+        ("/api/affiliates/7", 200, ["get_affiliate"]),
+        ("/api/affiliates/404", 404, ["get_affiliate"]),
         ("/api/affiliates/abc", 404, ["check_access"]),
         ("/api/affiliates/0", 404, ["check_access"]),
         ("/api/affiliates/9007199254740992", 404, ["check_access"]),

@@ -88,8 +88,7 @@ impl Tiers {
         let settings = Settings::from(&args.gateway);
         let core = Core::new(pool, Arc::clone(&verifier), &CoreSettings::from(&args.core));
         let core = core.context("the gRPC service cannot be set up")?;
-        let in_process = rest_gateway::Core::in_process(core.service());
-        let router = rest_gateway::router(in_process, Arc::clone(&verifier), &settings);
+        let router = rest_gateway::router(core.clients(), Arc::clone(&verifier), &settings);
         let (rest, grpc) = (ports.rest.listen()?, ports.grpc.listen()?);
         Ok(Self { core, router, settings, verifier, rest, grpc })
     }

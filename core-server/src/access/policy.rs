@@ -1,0 +1,93 @@
+//! Token, rate limit and scope of a call, checked in this order before the call is decoded.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use compliance_api::{
+    error::{Error, Reason},
+    token::{Claims, SCOPE_MONITOR, TokenError, Verifier},
+};
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use tonic::Status;
+
+use super::limit::{Limiter, Standing};
+
+/// Services that need no token: they hold nothing of any company.
+const OPEN: &[&str] =
+    &["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];
+/// Services that need a scope.
+const SCOPED: &[(&str, &str)] = &[("/compliance.v1.MonitoringService/", SCOPE_MONITOR)];
+
+/// Who calls: what a verified token says.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The company whose records the call is about, and no others.
+    pub company_id: i64,
+    /// Everything the token says.
+    pub claims: Arc<Claims>,
+}
+
+impl Caller {
+    /// The caller of a request whose token was verified.
+    pub fn of<T>(request: &tonic::Request<T>) -> Result<&Self, Status> {
+        // A service that is reached without a check of the token must not respond.
+        request.extensions().get().ok_or_else(|| Error::internal().into())
+    }
+}
+
+/// Decides who may call what, and how often.
+pub(crate) struct AccessPolicy {
+    verifier: Arc<Verifier>,
+    limiter: Option<Arc<Limiter>>,
+}
+
+/// A call that is let through. Both are `None` for services that need no token.
+#[derive(Default)]
+pub(crate) struct Granted {
+    pub(crate) caller: Option<Caller>,
+    pub(crate) standing: Option<Standing>,
+}
+
+/// A call that is refused. The standing is known once the token is.
+pub(crate) struct Denied {
+    pub(crate) error: Error,
+    pub(crate) standing: Option<Standing>,
+}
+
+impl AccessPolicy {
+    pub(crate) fn new(verifier: Arc<Verifier>, limiter: Option<Arc<Limiter>>) -> Self {
+        Self { verifier, limiter }
+    }
+
+    /// Checks a call of the operation at `path` and counts it against the company's rate limit.
+    pub(crate) fn check(&self, path: &str, headers: &HeaderMap) -> Result<Granted, Denied> {
+        if OPEN.iter().any(|service| path.starts_with(service)) {
+            return Ok(Granted::default());
+        }
+        let mut presented = headers.get_all(AUTHORIZATION).iter();
+        let claims = match (presented.next(), presented.next()) {
+            // Of two tokens nobody can say which one counts.
+            (Some(_), Some(_)) => Err(TokenError::Invalid),
+            (header, _) => self.verifier.authorize(header.map(HeaderValue::as_bytes), now()),
+        };
+        let claims = claims.map_err(|error| Denied { error: error.into(), standing: None })?;
+        let company_id = claims.company_id;
+        let standing = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
+            Ok(standing) => standing,
+            Err((standing, error)) => return Err(Denied { error, standing: Some(standing) }),
+        };
+        match SCOPED.iter().find(|(service, scope)| path.starts_with(service) && !claims.has_scope(scope)) {
+            Some((_, scope)) => {
+                let message = format!("The operation needs a token with the scope {scope}.");
+                Err(Denied { error: Error::new(Reason::ScopeMissing, message).with("scope", scope), standing })
+            }
+            None => Ok(Granted { caller: Some(Caller { company_id, claims }), standing }),
+        }
+    }
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+}

@@ -1,0 +1,203 @@
+//! What every call passes before its service sees it, on a network and in this process alike: a limit on calls in
+//! flight, access, a deadline, and a catch for panics.
+
+use std::{
+    convert::Infallible,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use compliance_api::{client::Middleware, error::Error};
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, ready},
+};
+use http::{Extensions, HeaderMap};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::{Request, Response, Status, body::Body};
+use tower::Service;
+use tracing::{Instrument as _, Span};
+
+use crate::{
+    access::{AccessPolicy, Caller, Denied, Granted, Standing},
+    requests::grpc_timeout,
+};
+
+/// Lets calls through, or refuses them. Clones share the limits.
+#[derive(Clone)]
+pub(crate) struct Guard(Arc<Limits>);
+
+struct Limits {
+    access: AccessPolicy,
+    in_flight: Arc<Semaphore>,
+    call_timeout: Duration,
+}
+
+/// A call that was let through.
+struct Admitted {
+    caller: Option<Caller>,
+    standing: Option<Standing>,
+    timeout: Duration,
+    /// Names the operation and the request in the log.
+    span: Span,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Guard {
+    /// At most `max_in_flight` calls at the same time, each for `call_timeout` at most.
+    pub(crate) fn new(access: AccessPolicy, max_in_flight: usize, call_timeout: Duration) -> Self {
+        let in_flight = Arc::new(Semaphore::new(max_in_flight.min(Semaphore::MAX_PERMITS)));
+        Self(Arc::new(Limits { access, in_flight, call_timeout }))
+    }
+
+    fn admit(&self, path: &str, headers: &HeaderMap) -> Result<Admitted, Denied> {
+        let Limits { access, in_flight, call_timeout } = &*self.0;
+        // No queue: a caller that has to wait is better off with another instance.
+        let permit = Arc::clone(in_flight).try_acquire_owned();
+        let permit = permit.map_err(|_| Denied { error: Error::overloaded(), standing: None })?;
+        let Granted { caller, standing } = access.check(path, headers)?;
+        let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
+        Ok(Admitted { caller, standing, timeout, span: span(path, headers), permit })
+    }
+}
+
+impl Admitted {
+    /// Hands the caller to the service.
+    fn identify(&mut self, extensions: &mut Extensions) {
+        if let Some(caller) = self.caller.take() {
+            extensions.insert(caller);
+        }
+    }
+
+    /// Waits for the response. A stream's messages have a deadline of their own.
+    async fn run<A: Answer>(self, call: impl Future<Output = A>) -> A {
+        let Self { standing, timeout, span, permit, .. } = self;
+        let call = AssertUnwindSafe(tokio::time::timeout(timeout, call)).catch_unwind().instrument(span.clone());
+        let answer = match call.await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => A::error(Error::deadline_exceeded()),
+            Err(_) => {
+                span.in_scope(|| tracing::error!("a call panicked"));
+                A::error(Error::internal())
+            }
+        };
+        drop(permit);
+        with_standing(answer, standing)
+    }
+}
+
+fn span(path: &str, headers: &HeaderMap) -> Span {
+    match headers.get("x-request-id").and_then(|id| id.to_str().ok()) {
+        Some(id) if id.len() <= 128 => tracing::error_span!("call", operation = path, request_id = id),
+        _ => Span::none(),
+    }
+}
+
+/// A response or an error, on a network or in this process.
+trait Answer {
+    fn error(error: Error) -> Self;
+    fn headers_mut(&mut self) -> &mut HeaderMap;
+}
+
+impl Answer for Result<http::Response<Body>, Infallible> {
+    fn error(error: Error) -> Self {
+        Ok(Status::from(error).into_http())
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        match self {
+            Ok(response) => response.headers_mut(),
+            Err(never) => match *never {},
+        }
+    }
+}
+
+impl<R> Answer for Result<Response<R>, Status> {
+    fn error(error: Error) -> Self {
+        Err(error.into())
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        match self {
+            Ok(response) => response.metadata_mut().as_mut(),
+            Err(status) => status.metadata_mut().as_mut(),
+        }
+    }
+}
+
+fn with_standing<A: Answer>(mut answer: A, standing: Option<Standing>) -> A {
+    if let Some(standing) = standing {
+        standing.write(answer.headers_mut());
+    }
+    answer
+}
+
+fn denied<A: Answer>(Denied { error, standing }: Denied) -> A {
+    with_standing(A::error(error), standing)
+}
+
+impl Middleware for Guard {
+    async fn call<M, R, F>(
+        &self,
+        path: &'static str,
+        mut request: Request<M>,
+        call: impl FnOnce(Request<M>) -> F + Send,
+    ) -> Result<Response<R>, Status>
+    where
+        M: Send,
+        R: Send,
+        F: Future<Output = Result<Response<R>, Status>> + Send,
+    {
+        match self.admit(path, request.metadata().as_ref()) {
+            Ok(mut admitted) => {
+                admitted.identify(request.extensions_mut());
+                admitted.run(call(request)).await
+            }
+            Err(refused) => denied(refused),
+        }
+    }
+}
+
+/// Services on a network behind a [`Guard`], which decides before a message is read.
+#[derive(Clone)]
+pub struct Guarded<S> {
+    guard: Guard,
+    inner: S,
+}
+
+impl<S> Guarded<S> {
+    pub(crate) fn new(guard: Guard, inner: S) -> Self {
+        Self { guard, inner }
+    }
+}
+
+impl<S> std::fmt::Debug for Guarded<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guarded").finish_non_exhaustive()
+    }
+}
+
+impl<S, B> Service<http::Request<B>> for Guarded<S>
+where
+    S: Service<http::Request<B>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>,
+{
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
+        match self.guard.admit(request.uri().path(), request.headers()) {
+            Ok(mut admitted) => {
+                admitted.identify(request.extensions_mut());
+                Box::pin(admitted.run(self.inner.call(request)))
+            }
+            Err(refused) => Box::pin(ready(denied(refused))),
+        }
+    }
+}

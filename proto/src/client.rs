@@ -1,0 +1,171 @@
+//! Clients of the partner services: one type for each service, whether it runs in this process or across a network.
+//!
+//! A local client calls the generated service trait directly, so nothing is encoded. A remote client sends the same
+//! call over a [`Channel`]. Callers cannot tell which one they hold.
+
+use std::sync::Arc;
+
+pub use tonic::codegen::BoxStream;
+use tonic::{Request, Response, Status, body::Body, codegen::Service, codegen::tokio_stream::Stream};
+use tonic_health::pb::{
+    HealthCheckRequest, HealthCheckResponse, health_client::HealthClient as NetworkHealthClient, health_server::Health,
+};
+
+/// What a remote client sends its calls over.
+pub trait Channel:
+    Service<http::Request<Body>, Response = http::Response<Body>, Error = Status, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<C> Channel for C where
+    C: Service<http::Request<Body>, Response = http::Response<Body>, Error = Status, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// Runs around every call of a local service, as a tower layer does on a network.
+pub trait Middleware: Send + Sync + 'static {
+    /// Makes a call, or refuses it. `path` is `/package.Service/Operation`.
+    fn call<M, R, F>(
+        &self,
+        path: &'static str,
+        request: Request<M>,
+        call: impl FnOnce(Request<M>) -> F + Send,
+    ) -> impl Future<Output = Result<Response<R>, Status>> + Send
+    where
+        M: Send,
+        R: Send,
+        F: Future<Output = Result<Response<R>, Status>> + Send;
+}
+
+/// A service behind a [`Middleware`]. It implements the trait of the service.
+#[derive(Clone, Debug)]
+pub struct WithMiddleware<S, M> {
+    service: Arc<S>,
+    middleware: M,
+}
+
+impl<S, M> WithMiddleware<S, M> {
+    /// Puts a middleware in front of a service.
+    pub fn new(service: Arc<S>, middleware: M) -> Self {
+        Self { service, middleware }
+    }
+}
+
+/// A service that is reached over a network. It implements the trait of the service.
+struct Remote<C> {
+    client: C,
+}
+
+/// The clients that a gateway needs.
+#[derive(Clone, Debug)]
+pub struct Clients {
+    /// What a token may do.
+    pub access: AccessClient,
+    /// Affiliates.
+    pub affiliates: AffiliateClient,
+    /// Compliance URLs.
+    pub urls: ComplianceUrlClient,
+    /// Compliance cases.
+    pub cases: ComplianceCaseClient,
+    /// Whether the services can serve.
+    pub health: HealthClient,
+}
+
+impl Clients {
+    /// Clients that share one channel, with messages of up to `max_message_size` bytes.
+    pub fn remote(channel: impl Channel, max_message_size: usize) -> Self {
+        Self {
+            access: AccessClient::remote(channel.clone(), max_message_size),
+            affiliates: AffiliateClient::remote(channel.clone(), max_message_size),
+            urls: ComplianceUrlClient::remote(channel.clone(), max_message_size),
+            cases: ComplianceCaseClient::remote(channel.clone(), max_message_size),
+            health: HealthClient::remote(channel),
+        }
+    }
+}
+
+/// A client of `grpc.health.v1.Health`, in this process or across a network. A clone is cheap.
+#[derive(Clone)]
+pub struct HealthClient(Arc<dyn CheckHealth>);
+
+impl HealthClient {
+    /// Calls a service in this process.
+    pub fn local(service: impl Health) -> Self {
+        Self(Arc::new(service))
+    }
+
+    /// Calls a service over a channel.
+    pub fn remote(channel: impl Channel) -> Self {
+        Self(Arc::new(Remote { client: NetworkHealthClient::new(channel) }))
+    }
+
+    /// Calls `Check`.
+    pub async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+        self.0.check_health(request).await
+    }
+}
+
+impl std::fmt::Debug for HealthClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HealthClient").finish_non_exhaustive()
+    }
+}
+
+/// `Health` without its stream, whose type differs between services.
+#[tonic::async_trait]
+trait CheckHealth: Send + Sync {
+    async fn check_health(&self, request: Request<HealthCheckRequest>)
+    -> Result<Response<HealthCheckResponse>, Status>;
+}
+
+#[tonic::async_trait]
+impl<S: Health> CheckHealth for S {
+    async fn check_health(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        self.check(request).await
+    }
+}
+
+#[tonic::async_trait]
+impl<C: Channel> Health for Remote<NetworkHealthClient<C>> {
+    type WatchStream = BoxStream<HealthCheckResponse>;
+
+    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+        self.client.clone().check(request).await
+    }
+
+    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        Ok(self.client.clone().watch(request).await?.map(boxed))
+    }
+}
+
+#[tonic::async_trait]
+impl<S: Health, M: Middleware> Health for WithMiddleware<S, M> {
+    type WatchStream = S::WatchStream;
+
+    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+        let path = "/grpc.health.v1.Health/Check";
+        self.middleware.call(path, request, |request| self.service.check(request)).await
+    }
+
+    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let path = "/grpc.health.v1.Health/Watch";
+        self.middleware.call(path, request, |request| self.service.watch(request)).await
+    }
+}
+
+fn boxed<T>(stream: impl Stream<Item = Result<T, Status>> + Send + 'static) -> BoxStream<T> {
+    Box::pin(stream)
+}
+
+include!(concat!(env!("OUT_DIR"), "/clients.rs"));
