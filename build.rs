@@ -9,8 +9,8 @@ mod checks;
 mod clients;
 #[path = "proto/build/json.rs"]
 mod json;
-#[path = "proto/build/text_records.rs"]
-mod text_records;
+#[path = "proto/build/records.rs"]
+mod records;
 
 fn main() -> anyhow::Result<()> {
     println!("cargo:rerun-if-changed=proto");
@@ -28,7 +28,7 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
-    fs::write(out.join("text_records.rs"), text_records::generate(&pool)?)?;
+    fs::write(out.join("records.rs"), records::generate(&pool)?)?;
 
     json::attributes(tonic_prost_build::configure(), &pool).compile_fds(compiler.file_descriptor_set())?;
     Ok(())

@@ -6,8 +6,8 @@ pub mod client;
 pub mod country;
 pub mod error;
 pub mod json;
+pub mod record;
 pub mod rules;
-pub mod text_record;
 pub mod token;
 
 /// Messages and services of `compliance.v1`, generated from `proto/`.
@@ -23,7 +23,7 @@ pub mod v1 {
     tonic::include_proto!("compliance.v1");
 
     include!(concat!(env!("OUT_DIR"), "/checks.rs"));
-    include!(concat!(env!("OUT_DIR"), "/text_records.rs"));
+    include!(concat!(env!("OUT_DIR"), "/records.rs"));
 }
 
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.

@@ -3,7 +3,7 @@
 use compliance_api::{
     country,
     error::Error,
-    text_record::TextRecord as _,
+    record::{Form, Record as _},
     v1::{Affiliate, AffiliateInput, ListAffiliatesRequest},
 };
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ use crate::{
 };
 
 pub(super) async fn export(service: &Service, mut output: Output, progress: &Progress) -> anyhow::Result<u64> {
-    output.columns(AffiliateInput::FIELDS.to_vec())?;
+    output.columns(AffiliateInput::names())?;
     let list = patiently(|| {
         let mut client = service.affiliates();
         async move { client.list_affiliates(ListAffiliatesRequest {}).await }
@@ -33,37 +33,36 @@ pub(super) async fn export(service: &Service, mut output: Output, progress: &Pro
     Ok(count)
 }
 
-/// The fields that an affiliate has, under the names that they are written with.
+/// The fields that an affiliate has, under the names that they are written with: those of the same columns.
 fn written(affiliate: &Affiliate) -> Map<String, Value> {
-    let text = |field: &str| {
-        if field == "country" {
-            let numeric = affiliate.country.and_then(|code| i16::try_from(code).ok());
-            return numeric.and_then(country::alpha2);
-        }
-        let read = match field {
-            "affiliate_name" => "distributor_name",
-            "client_affiliate_id" => "client_distributor_id",
-            "status" => "distributor_status",
-            same => same,
+    let mut object = Map::new();
+    for field in AffiliateInput::FIELDS {
+        let Some(read) = Affiliate::FIELDS.iter().find(|read| read.column.name == field.column.name) else { continue };
+        let value = match (read.column.form, field.column.form) {
+            (Form::CountryNumber, Form::CountryCode) => {
+                let numeric = affiliate.country.and_then(|code| i16::try_from(code).ok());
+                numeric.and_then(country::alpha2).map(Value::from)
+            }
+            _ => read.written(affiliate).map(Value::from),
         };
-        Affiliate::position(read).and_then(|position| affiliate.text(position))
-    };
-    let fields = AffiliateInput::FIELDS.iter();
-    fields.filter_map(|field| Some(((*field).to_owned(), Value::from(text(field)?)))).collect()
+        object.extend(value.map(|value| (field.name.to_owned(), value)));
+    }
+    object
 }
 
 #[cfg(test)]
 mod tests {
     use compliance_api::{
-        text_record::TextRecord as _,
+        record::{Access, Record as _},
         v1::{Affiliate, AffiliateInput},
     };
 
     #[test]
     fn every_field_that_is_read_is_written() {
-        let mut affiliate = Affiliate { country: Some(276), ..Affiliate::default() };
-        for position in 0..Affiliate::FIELDS.len() {
-            affiliate.set_text(position, Some(Affiliate::FIELDS[position].to_owned()));
+        let mut affiliate = Affiliate::default();
+        for field in Affiliate::FIELDS {
+            let text = if matches!(field.access, Access::Text { .. }) { field.name } else { "276" };
+            assert!(field.set_written(&mut affiliate, Some(text.to_owned())), "{field:?}");
         }
         let written = super::written(&affiliate);
         assert_eq!(written.len(), AffiliateInput::FIELDS.len());

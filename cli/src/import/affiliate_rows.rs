@@ -2,8 +2,8 @@
 
 use compliance_api::{
     country,
+    record::{Access, Field, FieldSet, Form, Record as _},
     rules::check,
-    text_record::TextRecord as _,
     v1::{AffiliateInput, CreateAffiliateRequest},
 };
 
@@ -20,14 +20,14 @@ use super::{
 pub(super) struct Row {
     pub(super) place: Place,
     pub(super) affiliate: AffiliateInput,
-    /// The fields that the row gives, null included, as positions.
-    pub(super) given: Vec<usize>,
+    /// The fields that the row gives, null included.
+    pub(super) given: FieldSet<AffiliateInput>,
     pub(super) faults: Vec<Fault>,
 }
 
 impl Row {
     pub(super) fn at(place: Place) -> Self {
-        Self { place, affiliate: AffiliateInput::default(), given: Vec::new(), faults: Vec::new() }
+        Self { place, affiliate: AffiliateInput::default(), given: FieldSet::EMPTY, faults: Vec::new() }
     }
 
     pub(super) fn with(mut self, fault: Fault) -> Self {
@@ -35,16 +35,15 @@ impl Row {
         self
     }
 
-    pub(super) fn set(&mut self, position: usize, value: Option<String>) {
-        let value = if Self::is_country(position) { value.map(alpha2) } else { value };
-        self.affiliate.set_text(position, value);
-        if !self.given.contains(&position) {
-            self.given.push(position);
+    /// Sets a field from its written form, or clears it.
+    pub(super) fn set(&mut self, field: &'static Field<AffiliateInput>, value: Option<String>) {
+        let value = if field.column.form == Form::CountryCode { value.map(alpha2) } else { value };
+        self.given.insert(field);
+        let text = value.clone().unwrap_or_default();
+        if !field.set_written(&mut self.affiliate, value) {
+            let reason = format!("The {} field must be {}.", field.name.replace('_', " "), field.expected());
+            self.faults.push(Fault::new(field.name, &text, reason));
         }
-    }
-
-    pub(super) fn is_country(position: usize) -> bool {
-        AffiliateInput::FIELDS.get(position) == Some(&"country")
     }
 
     /// The affiliate's name; empty when it has none.
@@ -54,8 +53,8 @@ impl Row {
 
     /// A fault of a field, with the value that the row gives it.
     pub(super) fn fault(&self, field: &str, reason: &str) -> Fault {
-        let value = AffiliateInput::position(field).and_then(|position| self.affiliate.text(position));
-        Fault::new(field, value.unwrap_or_default(), reason)
+        let value = AffiliateInput::field(field).and_then(|field| field.written(&self.affiliate));
+        Fault::new(field, &value.unwrap_or_default(), reason)
     }
 
     /// Holds the row to the rules that the service has. One that could not be read has faults enough.
@@ -69,6 +68,16 @@ impl Row {
         let faults = violations.iter().map(|violation| self.fault(&violation.path, &violation.message)).collect();
         self.faults = faults;
     }
+}
+
+/// Whether a number can be the value of a field; a country may be given by the read form's numeric code.
+pub(super) fn takes_number(field: &Field<AffiliateInput>) -> bool {
+    field.column.form == Form::CountryCode || matches!(field.access, Access::Integer { .. })
+}
+
+/// Whether `true` and `false` can be the value of a field.
+pub(super) fn takes_flag(field: &Field<AffiliateInput>) -> bool {
+    matches!(field.access, Access::Boolean { .. })
 }
 
 /// The code that is written, where the read form's numeric one is given.

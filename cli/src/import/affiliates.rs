@@ -5,13 +5,11 @@ use std::{collections::HashMap, hash::BuildHasher as _, hash::RandomState};
 use clap::ValueEnum;
 use compliance_api::{
     error::{Error, Reason},
-    text_record::TextRecord as _,
     v1::{
-        AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
+        AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
         ListAffiliatesRequest, ResultCode,
     },
 };
-use prost_types::FieldMask;
 
 use super::{
     affiliate_rows::Row,
@@ -194,9 +192,9 @@ impl<'a> Sender<'a> {
 
 /// The change that a row makes to the affiliate of its name.
 fn change(id: i64, row: &Row) -> AffiliateUpdate {
-    let fields = row.given.iter().filter_map(|position| AffiliateInput::FIELDS.get(*position));
-    let paths = fields.filter(|field| **field != "affiliate_name").map(ToString::to_string).collect();
-    AffiliateUpdate { id: Some(id), affiliate: Some(row.affiliate.clone()), update_mask: Some(FieldMask { paths }) }
+    let mut mask = row.given.to_mask();
+    mask.paths.retain(|path| path != "affiliate_name");
+    AffiliateUpdate { id: Some(id), affiliate: Some(row.affiliate.clone()), update_mask: Some(mask) }
 }
 
 /// Makes the rows bad that the service finds fault with. Fails unless there are such.

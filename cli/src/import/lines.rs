@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use super::{
-    affiliate_rows::Row,
+    affiliate_rows::{Row, takes_flag, takes_number},
     mapping::{Mapping, Target},
     report::{Fault, Place},
     source::{Meter, Source},
@@ -55,14 +55,16 @@ pub(super) fn affiliate(place: Place, line: &[u8], mapping: &Mapping) -> Row {
     for (key, value) in object {
         match (mapping.target(&key), value) {
             (Some(Target::Nothing), _) => {}
-            (Some(Target::Field(position)), Value::String(text)) => row.set(position, Some(text)),
-            (Some(Target::Field(position)), Value::Null) => row.set(position, None),
-            // The read form has the numeric code of a country.
-            (Some(Target::Field(position)), Value::Number(number)) if Row::is_country(position) => {
-                row.set(position, Some(number.to_string()));
+            (Some(Target::Field(field)), Value::String(text)) => row.set(field, Some(text)),
+            (Some(Target::Field(field)), Value::Null) => row.set(field, None),
+            (Some(Target::Field(field)), Value::Number(number)) if takes_number(field) => {
+                row.set(field, Some(number.to_string()));
             }
-            (Some(Target::Field(_)), other) => {
-                let reason = format!("The {} field must be a string.", key.replace('_', " "));
+            (Some(Target::Field(field)), Value::Bool(flag)) if takes_flag(field) => {
+                row.set(field, Some(flag.to_string()));
+            }
+            (Some(Target::Field(field)), other) => {
+                let reason = format!("The {} field must be {}.", key.replace('_', " "), field.expected());
                 row.faults.push(Fault::new(&key, &other.to_string(), reason));
             }
             (None, other) => {

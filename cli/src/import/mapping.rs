@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 
 use anyhow::bail;
-use compliance_api::{text_record::TextRecord as _, v1::AffiliateInput};
+use compliance_api::{
+    record::{Field, Record as _},
+    v1::{Affiliate, AffiliateInput},
+};
 
 /// What becomes of a column or key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// It is the field at this position of [`AffiliateInput::FIELDS`].
-    Field(usize),
+    /// It is this field.
+    Field(&'static Field<AffiliateInput>),
     /// It is left out.
     Nothing,
 }
@@ -33,15 +36,6 @@ impl std::str::FromStr for Pair {
         }
     }
 }
-
-/// Names of the read form that differ from those of the written form.
-const READ_NAMES: [(&str, &str); 3] = [
-    ("client_distributor_id", "client_affiliate_id"),
-    ("distributor_name", "affiliate_name"),
-    ("distributor_status", "status"),
-];
-/// Keys of the read form that the service assigns.
-const ASSIGNED: [&str; 2] = ["id", "client_id"];
 
 /// Fields by the names that a file gives them.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +88,7 @@ impl Mapping {
             columns.push(target);
         }
         for required in ["client_affiliate_id", "affiliate_name"] {
-            let field = AffiliateInput::position(required).map(Target::Field);
+            let field = AffiliateInput::field(required).map(Target::Field);
             if !columns.iter().any(|column| Some(*column) == field) {
                 bail!(
                     "no column is the field {required}, which every affiliate has; name it with --map \
@@ -110,25 +104,26 @@ impl Mapping {
 /// A name of the written or the read form, however its words are separated.
 fn known(name: &str) -> Option<Target> {
     let name = name.trim().to_lowercase().replace([' ', '-'], "_");
-    let name = READ_NAMES.iter().find(|(read, _)| *read == name).map_or(name.as_str(), |(_, written)| written);
-    if ASSIGNED.contains(&name) {
-        return Some(Target::Nothing);
-    }
-    AffiliateInput::position(name).map(Target::Field)
+    AffiliateInput::field(&name).map(Target::Field).or_else(|| {
+        let read = Affiliate::field(&name)?;
+        let written = AffiliateInput::FIELDS.iter().find(|field| field.column.name == read.column.name);
+        // What is read and never written is assigned by the service.
+        Some(written.map_or(Target::Nothing, Target::Field))
+    })
 }
 
 fn fields() -> String {
-    AffiliateInput::FIELDS.join(", ")
+    AffiliateInput::names().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::{text_record::TextRecord as _, v1::AffiliateInput};
+    use compliance_api::{record::Record as _, v1::AffiliateInput};
 
     use super::{Mapping, Pair, Target};
 
     fn field(name: &str) -> Target {
-        Target::Field(AffiliateInput::position(name).unwrap())
+        Target::Field(AffiliateInput::field(name).unwrap())
     }
 
     #[test]

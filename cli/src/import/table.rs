@@ -58,10 +58,10 @@ impl Table {
             return Ok(Some(row.with(Fault::of_row(reason))));
         }
         for (target, cell) in self.columns.iter().zip(&self.record) {
-            if let Target::Field(position) = target
+            if let Target::Field(field) = target
                 && !cell.is_empty()
             {
-                row.set(*position, Some(cell.to_owned()));
+                row.set(field, Some(cell.to_owned()));
             }
         }
         Ok(Some(row))

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path, time::Duration};
 
 use anyhow::{Context as _, ensure};
-use compliance_api::{country, text_record::TextRecord as _, v1::AffiliateInput};
+use compliance_api::{country, record::{Field, Form, Record as _}, v1::AffiliateInput};
 use serde_json::json;
 use tokio::process::Command;
 
@@ -63,15 +63,15 @@ async fn by_request(caller: &mut Caller, inputs: &[AffiliateInput]) -> anyhow::R
 
 /// One `\copy`; its milliseconds.
 async fn by_copy(database: &Database, folder: &Path, inputs: &[AffiliateInput]) -> anyhow::Result<f64> {
-    let present: Vec<usize> =
-        (0..AffiliateInput::FIELDS.len()).filter(|at| inputs.iter().any(|input| input.text(*at).is_some())).collect();
-    let names: Vec<&str> = present.iter().map(|at| AffiliateInput::FIELDS[*at]).collect();
+    let given = |field: &Field<AffiliateInput>| inputs.iter().any(|input| field.is_given(input));
+    let present: Vec<_> = AffiliateInput::FIELDS.iter().filter(|field| given(field)).collect();
+    let names: Vec<&str> = present.iter().map(|field| field.column.name).collect();
     let mut rows = String::new();
     for input in inputs {
         write!(rows, "{BY_COPY}")?;
-        for (at, name) in present.iter().zip(&names) {
-            let text = input.text(*at).unwrap_or("\\N");
-            match country::numeric(text).filter(|_| *name == "country") {
+        for field in &present {
+            let text = field.text(input).unwrap_or("\\N");
+            match country::numeric(text).filter(|_| field.column.form == Form::CountryCode) {
                 Some(code) => write!(rows, "\t{code}")?,
                 None => write!(rows, "\t{text}")?,
             }

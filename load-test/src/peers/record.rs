@@ -92,12 +92,12 @@ pub(super) fn answer<E: std::fmt::Display>(found: Result<Option<Affiliate>, E>) 
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::{text_record::TextRecord as _, v1::Affiliate};
+    use compliance_api::{record::Record as _, v1::Affiliate};
 
     #[test]
     fn the_record_is_the_documented_one() {
         let mut names = super::names();
-        let mut expected = [&["id", "client_id", "country"], Affiliate::FIELDS].concat();
+        let mut expected = Affiliate::names();
         names.sort_unstable();
         expected.sort_unstable();
         assert_eq!(names, expected);

@@ -36,9 +36,9 @@ pub(crate) fn affiliate(run: u64, number: u64) -> AffiliateInput {
 
 /// The same as a JSON object, absent fields left out.
 pub(crate) fn affiliate_json(input: &AffiliateInput) -> Value {
-    use compliance_api::text_record::TextRecord as _;
-    let fields = AffiliateInput::FIELDS.iter().enumerate();
-    let present = fields.filter_map(|(at, name)| Some(((*name).to_owned(), Value::from(input.text(at)?))));
+    use compliance_api::record::Record as _;
+    let fields = AffiliateInput::FIELDS.iter();
+    let present = fields.filter_map(|field| Some((field.name.to_owned(), Value::from(field.text(input)?))));
     Value::Object(present.collect::<Map<_, _>>())
 }
 

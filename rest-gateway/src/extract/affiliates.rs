@@ -18,7 +18,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 use super::{
     Form,
     faults::{Faults, Unreadable},
-    json::{Integer, IntegerShape, Key, Read, Shape, TextShape, read},
+    json::{Integer, IntegerShape, Key, Read, Shape, read},
     path::PathId,
 };
 use record::{Known, Record, key};
@@ -63,7 +63,7 @@ pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
     if let Some(affiliates) = list {
         return faults.or(BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
     }
-    top.tell_faults("", 0, &mut faults);
+    top.report("", 0, &mut faults);
     faults.or(CreateAffiliateRequest { affiliate: Some(top.into()) }).map(|request| Create::One(Box::new(request)))
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn update(body: &[u8], path: &PathId, memory: usize) -> Result<Update
         let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };
         faults.or(request).map(Update::Batch)
     } else {
-        top.tell_faults("", 0, &mut faults);
+        top.report("", 0, &mut faults);
         // A path that holds no number at all has nothing to compare with: it is unknown, which is told below.
         if let (Integer::Is(id), Some(number)) = (top.id, path.number)
             && id != number
@@ -144,12 +144,9 @@ impl<'de, I: Item> Shape<'de> for TopShape<'_, I> {
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let mut document = Document { top: Record::default(), list: None, faults: Faults::default() };
         let mut after = 0;
-        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, after)))? {
+        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, &mut after)))? {
             match known {
-                Known::Field(position) => {
-                    document.top.set(position, object.next_value_seed(Read(TextShape))?);
-                    after = position;
-                }
+                Known::Field(field) => document.top.read(field, &mut object)?,
                 Known::Id => document.top.id = object.next_value_seed(Read(IntegerShape))?,
                 Known::List => {
                     // The last list counts: an earlier one is forgotten with its faults.
@@ -200,7 +197,7 @@ impl<'de, I: Item> Shape<'de> for ListShape<'_, I> {
             }
             if let Some(record) = record {
                 if record.is_wrong() {
-                    record.tell_faults(&format!("{LIST}.{index}."), index as u32 + 1, self.faults);
+                    record.report(&format!("{LIST}.{index}."), index as u32 + 1, self.faults);
                 }
                 self.items.push((*record).into());
             } else {
@@ -226,12 +223,9 @@ impl<'de, I: Item> Shape<'de> for RecordShape<I> {
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let mut record = Box::<Record>::default();
         let mut after = 0;
-        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, after)))? {
+        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, &mut after)))? {
             match known {
-                Known::Field(position) => {
-                    record.set(position, object.next_value_seed(Read(TextShape))?);
-                    after = position;
-                }
+                Known::Field(field) => record.read(field, &mut object)?,
                 Known::Id => record.id = object.next_value_seed(Read(IntegerShape))?,
                 Known::List | Known::Nothing => {
                     object.next_value::<IgnoredAny>()?;

@@ -30,6 +30,11 @@ pub(crate) trait Shape<'de>: Sized {
         self.other()
     }
 
+    /// `true` or `false`.
+    fn flag(self, _flag: bool) -> Self::Value {
+        self.other()
+    }
+
     /// An array. Whoever takes it reads it to its end.
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
         while array.next_element::<IgnoredAny>()?.is_some() {}
@@ -69,8 +74,8 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
         f.write_str("any value")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<S::Value, E> {
-        Ok(self.0.other())
+    fn visit_bool<E>(self, flag: bool) -> Result<S::Value, E> {
+        Ok(self.0.flag(flag))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<S::Value, E> {

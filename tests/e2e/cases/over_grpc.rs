@@ -3,7 +3,7 @@
 //! This is the test's own idea of what belongs together. It knows nothing of the gateway.
 
 use compliance_api::{
-    text_record::TextRecord as _,
+    record::Record as _,
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
         BatchUpdateAffiliatesRequest, CaseSort, CreateAffiliateRequest, GetAffiliateRequest, GetComplianceCaseRequest,
@@ -101,9 +101,9 @@ fn elements<T>(body: &Value, name: &str, element: impl Fn(&Value) -> T) -> Vec<T
 fn input(object: &Value) -> AffiliateInput {
     let mut input = AffiliateInput::default();
     for (name, value) in object.as_object().unwrap() {
-        let Some(position) = AffiliateInput::position(name) else { continue };
+        let Some(field) = AffiliateInput::field(name) else { continue };
         match value {
-            Value::String(text) => input.set_text(position, Some(text.clone())),
+            Value::String(text) => assert!(field.set_written(&mut input, Some(text.clone())), "{name}: {text}"),
             Value::Null => {}
             _ => panic!("{name}: gRPC cannot say {value}"),
         }
@@ -113,7 +113,7 @@ fn input(object: &Value) -> AffiliateInput {
 
 /// A change: what is there is in the mask.
 fn change(object: &Value) -> AffiliateUpdate {
-    let fields = object.as_object().unwrap().keys().filter(|name| AffiliateInput::position(name).is_some());
+    let fields = object.as_object().unwrap().keys().filter(|name| AffiliateInput::field(name).is_some());
     AffiliateUpdate {
         id: object["id"].as_i64(),
         affiliate: Some(input(object)),

@@ -1,28 +1,24 @@
 //! One object of a body: which fields it sent, and which of them have the wrong type.
 
 use compliance_api::{
-    text_record::TextRecord as _,
+    record::{Access, Field, FieldSet, Record as _},
     v1::{AffiliateInput, AffiliateUpdate},
 };
-use prost_types::FieldMask;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use super::{Item, LIST};
 use crate::extract::{
     faults::Faults,
-    json::{Integer, Text},
+    json::{Integer, Read, Shape, Text, TextShape},
 };
-
-pub(super) const FIELDS: &[&str] = AffiliateInput::FIELDS;
-// One bit a field tells which were sent and which were of the wrong type.
-const _: () = assert!(FIELDS.len() <= 64);
 
 /// One object, as it was sent.
 #[derive(Default)]
 pub(super) struct Record {
     pub(super) id: Integer,
     input: AffiliateInput,
-    sent: u64,
-    wrong: u64,
+    sent: FieldSet<AffiliateInput>,
+    wrong: FieldSet<AffiliateInput>,
 }
 
 impl From<Record> for AffiliateInput {
@@ -33,65 +29,127 @@ impl From<Record> for AffiliateInput {
 
 impl From<Record> for AffiliateUpdate {
     fn from(record: Record) -> Self {
-        let sent = FIELDS.iter().enumerate().filter(|(position, _)| record.sent & (1 << position) != 0);
-        let paths = sent.map(|(_, name)| (*name).to_owned()).collect();
         Self {
             id: if let Integer::Is(id) = record.id { Some(id) } else { None },
             affiliate: Some(record.input),
-            update_mask: Some(FieldMask { paths }),
+            update_mask: Some(record.sent.to_mask()),
         }
     }
 }
 
 impl Record {
-    /// Takes the value of a key; of a key that is sent twice the last value counts.
-    pub(super) fn set(&mut self, position: usize, value: Text) {
-        let bit = 1 << position;
-        self.sent |= bit;
-        self.wrong &= !bit;
-        let text = match value {
-            Text::Is(text) => Some(text),
-            Text::Null => None,
-            Text::Wrong => {
-                self.wrong |= bit;
-                None
-            }
-        };
-        self.input.set_text(position, text);
+    /// Reads the value of a field. If a key is sent twice, the last value counts.
+    pub(super) fn read<'de, A: MapAccess<'de>>(
+        &mut self,
+        field: &'static Field<AffiliateInput>,
+        object: &mut A,
+    ) -> Result<(), A::Error> {
+        self.sent.insert(field);
+        self.wrong.remove(field);
+        let good = object.next_value_seed(Read(FieldShape { field, input: &mut self.input }))?;
+        if !good {
+            self.wrong.insert(field);
+        }
+        Ok(())
     }
 
     /// Whether a value is of the wrong type.
     pub(super) fn is_wrong(&self) -> bool {
-        self.wrong != 0 || self.id == Integer::Wrong
+        !self.wrong.is_empty() || self.id == Integer::Wrong
     }
 
-    /// Tells which values are of the wrong type. `prefix` is the path of the object, with its closing dot.
-    pub(super) fn tell_faults(&self, prefix: &str, item: u32, faults: &mut Faults) {
+    /// Reports the values of the wrong type. `prefix` is the path of the object, with its closing dot.
+    pub(super) fn report(&self, prefix: &str, item: u32, faults: &mut Faults) {
         if self.id == Integer::Wrong {
             faults.push(format!("{prefix}id"), item, 1, |label| format!("The {label} field must be an integer."));
         }
-        let wrong = (0..FIELDS.len()).filter(|position| self.wrong & (1 << position) != 0);
-        for position in wrong {
-            let path = format!("{prefix}{}", FIELDS[position]);
-            // The fields of the message are numbered in the order of their declaration.
-            faults.push(path, item, position as u32 + 1, |label| format!("The {label} field must be a string."));
+        for field in self.wrong.iter() {
+            let path = format!("{prefix}{}", field.name);
+            faults.push(path, item, field.number, |label| format!("The {label} field must be {}.", field.expected()));
         }
     }
 }
 
-/// What a key of an object means.
+/// The shape of a field's value: sets it, and reports whether it is of the field's type. A wrong one clears the field.
+struct FieldShape<'r> {
+    field: &'static Field<AffiliateInput>,
+    input: &'r mut AffiliateInput,
+}
+
+impl FieldShape<'_> {
+    fn written(self, text: String) -> bool {
+        self.field.set_written(self.input, Some(text)) || self.other()
+    }
+}
+
+impl<'de> Shape<'de> for FieldShape<'_> {
+    type Value = bool;
+
+    fn other(self) -> bool {
+        self.null();
+        false
+    }
+
+    fn null(self) -> bool {
+        self.field.set_written(self.input, None)
+    }
+
+    fn text(self, text: &str) -> bool {
+        match self.field.access {
+            Access::Text { .. } | Access::Boolean { .. } | Access::Timestamp { .. } => self.written(text.to_owned()),
+            Access::Integer { .. } | Access::Texts { .. } => self.other(),
+        }
+    }
+
+    fn integer(self, number: i64) -> bool {
+        match self.field.access {
+            Access::Integer { .. } => self.written(number.to_string()),
+            _ => self.other(),
+        }
+    }
+
+    fn flag(self, flag: bool) -> bool {
+        match self.field.access {
+            Access::Boolean { .. } => self.written(flag.to_string()),
+            _ => self.other(),
+        }
+    }
+
+    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<bool, A::Error> {
+        let Access::Texts { set, .. } = self.field.access else {
+            while array.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(self.other());
+        };
+        let mut texts = Some(Vec::new());
+        while let Some(element) = array.next_element_seed(Read(TextShape))? {
+            match (element, &mut texts) {
+                (Text::Is(text), Some(texts)) => texts.push(text),
+                _ => texts = None,
+            }
+        }
+        let good = texts.is_some();
+        set(self.input, texts.unwrap_or_default());
+        Ok(good)
+    }
+}
+
+/// The meaning of an object's key.
 pub(super) enum Known {
-    Field(usize),
+    Field(&'static Field<AffiliateInput>),
     Id,
     List,
     Nothing,
 }
 
 /// Finds a key. Objects tend to have their keys in the order of declaration, so the search starts after the last.
-pub(super) fn key<I: Item>(name: &str, after: usize) -> Known {
-    let found = FIELDS[after..].iter().position(|field| *field == name).map(|position| after + position);
-    match found.or_else(|| FIELDS[..after].iter().position(|field| *field == name)) {
-        Some(position) => Known::Field(position),
+pub(super) fn key<I: Item>(name: &str, after: &mut usize) -> Known {
+    let fields = AffiliateInput::FIELDS;
+    let found = (*after..fields.len()).chain(0..*after).find(|index| fields[*index].name == name);
+    match found {
+        Some(index) => {
+            *after = index + 1;
+            Known::Field(&fields[index])
+        }
         None if name == "id" && I::HAS_ID => Known::Id,
         None if name == LIST => Known::List,
         None => Known::Nothing,

@@ -46,14 +46,14 @@ fn unknown_keys_are_ignored_and_the_last_of_a_key_counts() {
 }
 
 #[test]
-fn every_field_has_its_place() {
-    let names = super::record::FIELDS;
+fn every_field_has_its_own_value() {
+    use compliance_api::record::Record as _;
+    let names = AffiliateInput::names();
     let body: serde_json::Map<_, _> =
         names.iter().rev().map(|name| ((*name).to_owned(), serde_json::json!(format!("value of {name}")))).collect();
     let input = one(&serde_json::to_string(&body).unwrap());
-    for (position, name) in names.iter().enumerate() {
-        use compliance_api::text_record::TextRecord as _;
-        assert_eq!(input.text(position), Some(format!("value of {name}").as_str()));
+    for field in AffiliateInput::FIELDS {
+        assert_eq!(field.text(&input), Some(format!("value of {}", field.name).as_str()));
     }
 }
 

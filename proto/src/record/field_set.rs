@@ -1,0 +1,126 @@
+//! Sets of a record's fields: what an update changes, what a request sent.
+
+use std::{fmt, marker::PhantomData};
+
+use prost_types::FieldMask;
+
+use super::{Field, Record};
+
+/// A set of fields of the record `R`.
+pub struct FieldSet<R> {
+    bits: i64,
+    record: PhantomData<fn() -> R>,
+}
+
+impl<R: Record> FieldSet<R> {
+    /// No field.
+    pub const EMPTY: Self = Self { bits: 0, record: PhantomData };
+
+    /// The fields that a mask names. Names of no field are left out.
+    pub fn of_mask(mask: &FieldMask) -> Self {
+        mask.paths.iter().filter_map(|path| R::field(path)).collect()
+    }
+
+    /// The mask that names the fields.
+    pub fn to_mask(self) -> FieldMask {
+        FieldMask { paths: self.iter().map(|field| field.name.to_owned()).collect() }
+    }
+
+    /// The fields of which `record` has a value; an empty text is one.
+    pub fn given(record: &R) -> Self {
+        R::FIELDS.iter().filter(|field| field.is_given(record)).collect()
+    }
+
+    /// Adds a field.
+    pub fn insert(&mut self, field: &Field<R>) {
+        self.bits |= field.bit();
+    }
+
+    /// Removes a field.
+    pub fn remove(&mut self, field: &Field<R>) {
+        self.bits &= !field.bit();
+    }
+
+    /// Whether a field is in the set.
+    pub const fn contains(self, field: &Field<R>) -> bool {
+        self.bits & field.bit() != 0
+    }
+
+    /// Whether the field of a name is in the set.
+    pub fn names(self, name: &str) -> bool {
+        R::field(name).is_some_and(|field| self.contains(field))
+    }
+
+    /// Whether there is no field.
+    pub const fn is_empty(self) -> bool {
+        self.bits == 0
+    }
+
+    /// The fields, in the order of declaration.
+    pub fn iter(self) -> impl Iterator<Item = &'static Field<R>> {
+        R::FIELDS.iter().filter(move |field| self.contains(field))
+    }
+
+    /// The set as an integer for a statement: the [`bit`](Field::bit) of each field.
+    pub const fn bits(self) -> i64 {
+        self.bits
+    }
+}
+
+impl<R: Record> FromIterator<&'static Field<R>> for FieldSet<R> {
+    fn from_iter<I: IntoIterator<Item = &'static Field<R>>>(fields: I) -> Self {
+        let mut set = Self::EMPTY;
+        fields.into_iter().for_each(|field| set.insert(field));
+        set
+    }
+}
+
+impl<R: Record> Default for FieldSet<R> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+// Derived, these would ask the same of the message.
+impl<R> Clone for FieldSet<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for FieldSet<R> {}
+
+impl<R> PartialEq for FieldSet<R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits == other.bits
+    }
+}
+
+impl<R> Eq for FieldSet<R> {}
+
+impl<R: Record> fmt::Debug for FieldSet<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(|field| field.name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FieldSet, Record as _};
+    use crate::v1::AffiliateInput;
+
+    #[test]
+    fn a_mask_becomes_a_set_and_a_set_a_mask() {
+        let mask = prost_types::FieldMask { paths: ["zip", "town", "city"].map(str::to_owned).into() };
+        let set = FieldSet::<AffiliateInput>::of_mask(&mask);
+        assert!(set.names("zip") && set.names("city") && !set.names("state") && !set.names("town"));
+        assert_eq!(set.to_mask().paths, ["city", "zip"]);
+        assert_eq!(AffiliateInput::FIELDS.iter().copied().map(|field| field.bit().count_ones()).max(), Some(1));
+    }
+
+    #[test]
+    fn what_is_given_includes_empty_texts() {
+        let affiliate = AffiliateInput { city: Some(String::new()), zip: Some("1".into()), ..Default::default() };
+        assert_eq!(FieldSet::given(&affiliate).to_mask().paths, ["city", "zip"]);
+    }
+}
