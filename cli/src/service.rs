@@ -103,7 +103,7 @@ impl Service {
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let database = Database::open_for_service(&args.database, &args.data_dir, CONNECTIONS).await?;
-        let core = Core::new(database.pool(), verifier, &core_settings()).context("the service cannot be set up");
+        let core = Core::new(database.pool(), verifier, &core_settings()).await.context("the service cannot be set up");
         match core {
             Ok(core) => Ok(Self { channel: boxed(core.service()), bearer, own: Some((core, database)) }),
             Err(error) => {

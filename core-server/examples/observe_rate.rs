@@ -46,7 +46,7 @@ async fn main() {
     let secret = Secret::new(vec![7; 32]).unwrap();
     let source = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
     let core =
-        Core::new(&pool, Arc::new(Verifier::new(source, None).await.unwrap()), &CoreSettings::default()).unwrap();
+        Core::new(&pool, Arc::new(Verifier::new(source, None).await.unwrap()), &CoreSettings::default()).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let shutdown = CancellationToken::new();

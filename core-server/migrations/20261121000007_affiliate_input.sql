@@ -1,9 +1,9 @@
--- An affiliate as it is sent to be written: many come as one array of these rather than as an array a column. After the
--- first two, the fields are those of the request's message, in its order. A version with more fields needs a type of its
--- own beside this one, which the version before still sends.
+-- An affiliate as it is sent to be written: a batch is one array of these rather than an array for each column. The
+-- attributes are known by name, and each has the type of the column of its name. A later version adds attributes with
+-- `alter type … add attribute`; the version before sends null for those that it does not know.
 
 create type affiliate_input as (
-    key bigint, -- the place in the request of one to be created, the ID of one to be changed
+    key bigint, -- the position in the batch of one to be created, the ID of one to be changed
     mask bigint, -- of one to be changed: a bit for each field that is
     client_affiliate_id text collate "C",
     affiliate_name text collate "C",
@@ -17,7 +17,7 @@ create type affiliate_input as (
     twitter text,
     tiktok text,
     pintrest text,
-    country text,
+    country smallint,
     first_name text,
     last_name text,
     notes text,
@@ -30,7 +30,7 @@ create type affiliate_input as (
     sponsor text,
     upline text,
     status text,
-    start_date text,
+    start_date date,
     language_used text,
     territory text,
     entrepreneur_id text,

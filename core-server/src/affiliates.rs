@@ -1,9 +1,10 @@
 //! Affiliates: the company's own records of its affiliates.
 
-mod columns;
 mod create;
+mod input;
 mod read;
 mod service;
 mod update;
 
+pub(crate) use input::INPUT;
 pub(crate) use service::Affiliates;

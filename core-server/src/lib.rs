@@ -14,13 +14,16 @@ mod lists;
 mod monitoring;
 mod requests;
 mod rows;
+mod schema;
 pub mod serve;
 mod settings;
+mod table;
 mod urls;
 mod vocabulary;
 
-pub use serve::{Core, CoreService};
+pub use serve::{Core, CoreService, StartError};
 pub use settings::CoreSettings;
+pub use table::SchemaError;
 
 /// Every statement that reads a page of a list, with how many parameters it takes: for whoever wants to look at plans.
 pub fn list_statements() -> impl Iterator<Item = (&'static str, usize)> {

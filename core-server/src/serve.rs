@@ -30,6 +30,8 @@ use crate::{
     database::{Connections, keep_statistics},
     health,
     monitoring::Monitoring,
+    schema,
+    table::SchemaError,
     urls::ComplianceUrls,
 };
 
@@ -43,6 +45,17 @@ const GRACE: Duration = Duration::from_secs(30);
 /// How often the rate limit drops the state of companies that no longer call.
 const SWEEP: Duration = Duration::from_mins(1);
 
+/// Why the service cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database is not the one that this version works with.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// Reflection cannot be offered.
+    #[error("reflection cannot be offered: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
 /// The service over a database.
 #[derive(Debug)]
 pub struct Core {
@@ -53,13 +66,9 @@ pub struct Core {
 }
 
 impl Core {
-    /// Puts the service together. The database must be migrated.
-    pub fn new(
-        pool: &PgPool,
-        verifier: Arc<Verifier>,
-        settings: &CoreSettings,
-    ) -> Result<Self, tonic_reflection::server::Error> {
-        let connections = &Connections::of(pool);
+    /// Puts the service together. The database must be migrated: its tables and input types are checked first.
+    pub async fn new(pool: &PgPool, verifier: Arc<Verifier>, settings: &CoreSettings) -> Result<Self, StartError> {
+        let connections = &Connections::open(pool, schema::expected()).await?;
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);

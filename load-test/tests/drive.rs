@@ -35,7 +35,7 @@ impl Service {
         let keys = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await.unwrap());
         let settings = CoreSettings { rate_limit: RateLimit::Off, ..CoreSettings::default() };
-        let core = Core::new(&pool, Arc::clone(&verifier), &settings).unwrap();
+        let core = Core::new(&pool, Arc::clone(&verifier), &settings).await.unwrap();
         let router = rest_gateway::router(core.clients(), verifier, &Settings::default());
         let (rest, grpc) =
             (TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap());

@@ -49,12 +49,7 @@ fn write_record(
     Ok(())
 }
 
-fn write_field(
-    pool: &DescriptorPool,
-    field: &FieldDescriptor,
-    table: &str,
-    code: &mut String,
-) -> anyhow::Result<()> {
+fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code: &mut String) -> anyhow::Result<()> {
     let column = Column::of(pool, field)?;
     let Some((access, obvious_type)) = access(field) else { return Ok(()) };
     if column.none {

@@ -32,7 +32,7 @@ impl TestCore {
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
         let pool = database::connect(database, connections).await.unwrap();
         let settings = CoreSettings { rate_limit, call_timeout: Duration::from_mins(1), ..CoreSettings::default() };
-        Self { core: Core::new(&pool, verifier().await, &settings).unwrap(), pool }
+        Self { core: Core::new(&pool, verifier().await, &settings).await.unwrap(), pool }
     }
 
     /// Clients of a company with every scope.

@@ -31,7 +31,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let port = args.core.bind()?;
     let Some((verifier, pool)) = until_shutdown(&shutdown, prepare(args)).await? else { return Ok(()) };
-    let core = Core::new(&pool, Arc::clone(&verifier), &CoreSettings::from(&args.core));
+    let core = Core::new(&pool, Arc::clone(&verifier), &CoreSettings::from(&args.core)).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let _refresh = refresh_keys(&verifier);
     let listener = port.listen()?;

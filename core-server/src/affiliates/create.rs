@@ -2,20 +2,24 @@
 
 use std::sync::LazyLock;
 
-use crate::database::Connections;
 use compliance_api::{
     error::{Error, NAME_EXISTS},
+    record::FieldSet,
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
 
-use super::columns;
-use crate::error::{from_database, is_contention};
+use super::input::{INPUT, Input};
+use crate::{
+    database::Connections,
+    error::{from_database, is_contention},
+    table,
+};
 
-/// How often a batch that got in another's way is tried.
+/// How often a batch that collides with another one is tried.
 const TRIES: u32 = 5;
 
-/// Inserts affiliates in the order in which they come, with IDs in the order of their places. Answers with the IDs of
-/// all places, and with those that were inserted.
+/// Inserts affiliates in the order in which they come, with IDs in the order of their keys. Returns the IDs of all
+/// keys, and those that were inserted.
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
         "with numbered as materialized (
@@ -23,87 +27,80 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
             from generate_series(1, cardinality($2::affiliate_input[]))
         ), inserted as (
             insert into affiliates (company_id, id, {names})
-            select $1, (select ids from numbered)[key], {values} from unnest($2) as input
+            select $1, (select ids from numbered)[input.key], {values} from unnest($2) as input
             on conflict (company_id, affiliate_name) where affiliate_name is not null do nothing
             returning id
         )
-        select ids, array(select id from inserted) from numbered",
-        names = columns::names(),
-        values = columns::values("input"),
+        select ids, array(select id from inserted) as inserted from numbered",
+        names = table::names::<AffiliateInput>(),
+        values = table::values::<AffiliateInput>("input"),
     )
     .leak()
 });
+
+/// A row of [`CREATE`].
+#[derive(sqlx::FromRow)]
+struct Created {
+    ids: Vec<i64>,
+    inserted: Vec<i64>,
+}
 
 /// Creates affiliates whose fields were checked; one result each, in their order.
 pub(super) async fn create(
     pool: &Connections,
     company_id: i64,
-    mut affiliates: Vec<AffiliateInput>,
+    affiliates: Vec<AffiliateInput>,
 ) -> Result<Vec<AffiliateResult>, Error> {
     let mut results = Vec::with_capacity(affiliates.len());
-    let mut good = Vec::with_capacity(affiliates.len());
-    for affiliate in &mut affiliates {
-        if let Some(code) = columns::normalise(affiliate) {
-            let msg = format!("{code} is no ISO 3166-1 alpha-2 country code.");
-            results.push(failure(affiliate, ResultCode::InvalidCountry, msg));
-        } else {
-            good.push((results.len(), &*affiliate));
-            results.push(failure(affiliate, ResultCode::Duplicate, NAME_EXISTS.to_owned()));
+    let mut inputs = Vec::with_capacity(affiliates.len());
+    // The index of each input's result.
+    let mut indexes = Vec::with_capacity(affiliates.len());
+    for affiliate in affiliates {
+        let client_affiliate_id = affiliate.client_affiliate_id.clone();
+        let input = Input::new(indexes.len() as i64 + 1, affiliate, FieldSet::ALL);
+        let (code, msg) = match &input.bad_country {
+            Some(code) => (ResultCode::InvalidCountry, format!("{code} is no ISO 3166-1 alpha-2 country code.")),
+            None => (ResultCode::Duplicate, NAME_EXISTS.to_owned()),
+        };
+        if input.bad_country.is_none() {
+            indexes.push(results.len());
+            inputs.push(input);
         }
+        results.push(AffiliateResult { code: code.into(), affiliate_id: None, client_affiliate_id, msg });
     }
-    if good.is_empty() {
+    if inputs.is_empty() {
         return Ok(results);
     }
-    for (place, id) in insert(pool, company_id, &good).await? {
-        let Some((index, affiliate)) = good.get(place) else { continue };
-        results[*index] = AffiliateResult {
-            code: ResultCode::Saved.into(),
-            affiliate_id: Some(id),
-            client_affiliate_id: affiliate.client_affiliate_id.clone(),
-            msg: "Affiliate created successfully.".to_owned(),
-        };
+    let Created { ids, inserted } = insert(pool, company_id, &inputs).await?;
+    for id in inserted {
+        // A sequence only grows.
+        let result = ids.binary_search(&id).ok().and_then(|key| results.get_mut(*indexes.get(key)?));
+        if let Some(result) = result {
+            result.code = ResultCode::Saved.into();
+            result.affiliate_id = Some(id);
+            "Affiliate created successfully.".clone_into(&mut result.msg);
+        }
     }
     Ok(results)
 }
 
-/// Inserts affiliates; tells the place and the ID of each that was. They go in the order of their names: two batches
-/// that cross take the same names in the same order, so neither waits for the other while it is waited for. Of two
-/// equal names the first in order is inserted.
-async fn insert(
-    pool: &Connections,
-    company_id: i64,
-    good: &[(usize, &AffiliateInput)],
-) -> Result<Vec<(usize, i64)>, Error> {
-    // By bytes, as the name's collation has it; of equal names the first comes first.
-    let mut order: Vec<_> = good
-        .iter()
-        .enumerate()
-        .map(|(place, (_, affiliate))| (affiliate.affiliate_name(), place, *affiliate))
-        .collect();
-    order.sort_unstable_by_key(|(name, place, _)| (*name, *place));
-    let inputs: Vec<_> = order
-        .into_iter()
-        .map(|(_, place, affiliate)| columns::Input { key: place as i64 + 1, mask: 0, affiliate })
-        .collect();
+/// Inserts affiliates in the order of their names: two batches that cross take the same names in the same order, so
+/// neither waits for the other while it is waited for. Of two equal names the first in order is inserted.
+async fn insert(pool: &Connections, company_id: i64, inputs: &[Input]) -> Result<Created, Error> {
+    // By bytes, as the name's collation has it.
+    let mut order: Vec<_> = inputs.iter().collect();
+    order.sort_unstable_by_key(|input| (input.fields.affiliate_name(), input.key));
     let mut tries = 0;
-    let (ids, inserted) = loop {
+    loop {
         tries += 1;
-        let query = sqlx::query_as::<_, (Vec<i64>, Vec<i64>)>(*CREATE).bind(company_id).bind(inputs.as_slice());
-        match query.fetch_one(pool).await {
-            Ok(created) => break created,
+        let created = pool.inputs().send(|layouts| {
+            let query = sqlx::query_as(*CREATE).bind(company_id).bind(INPUT.batch(&layouts, &order));
+            query.fetch_one(pool)
+        });
+        match created.await {
+            Ok(created) => return Ok(created),
             Err(error) if tries < TRIES && is_contention(&error) => tracing::debug!("a batch is tried again: {error}"),
             Err(error) => return Err(from_database(&error)),
         }
-    };
-    // A sequence only grows.
-    Ok(inserted.into_iter().filter_map(|id| Some((ids.binary_search(&id).ok()?, id))).collect())
-}
-
-fn failure(affiliate: &AffiliateInput, code: ResultCode, msg: String) -> AffiliateResult {
-    AffiliateResult {
-        code: code.into(),
-        affiliate_id: None,
-        client_affiliate_id: affiliate.client_affiliate_id.clone(),
-        msg,
     }
 }

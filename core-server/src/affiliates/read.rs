@@ -11,11 +11,11 @@ use futures::{Stream, StreamExt as _};
 use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
-use super::columns;
 use crate::{
     database,
     error::from_database,
     gather::{self, Gather},
+    table::{Reader, selection},
 };
 
 /// Records in one message of a list: few, so that the first is there at once, and so that no message is of the size that
@@ -24,32 +24,41 @@ const PAGE: i64 = 64;
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
-        "select {} from unnest($1::bigint[], $2::bigint[]) as k (company_id, id)
+        "select k.company_id as key_company_id, k.id as key_id, {}
+        from unnest($1::bigint[], $2::bigint[]) as k (company_id, id)
         join affiliates a on a.company_id = k.company_id and a.id = k.id",
-        columns::selection()
+        columns()
     )
     .leak()
 });
+static BY_KEYS_READER: Reader<Affiliate> = Reader::new();
 
 static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| {
-    let selection = columns::selection();
-    format!("select {selection} from affiliates a where a.company_id = $1 and a.id = any($2) order by a.id").leak()
+    let columns = columns();
+    format!("select {columns} from affiliates a where a.company_id = $1 and a.id = any($2) order by a.id").leak()
 });
+static BY_IDS_READER: Reader<Affiliate> = Reader::new();
 
 static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
-    let selection = columns::selection();
-    format!("select {selection} from affiliates a where a.company_id = $1 and a.id > $2 order by a.id limit $3").leak()
+    let columns = columns();
+    format!("select {columns} from affiliates a where a.company_id = $1 and a.id > $2 order by a.id limit $3").leak()
 });
+static AFTER_READER: Reader<Affiliate> = Reader::new();
+
+/// What is selected of an affiliate, whose alias is `a`.
+fn columns() -> String {
+    selection::<Affiliate>(&[("affiliates", "a")], &[])
+}
 
 /// Starts the reader of single affiliates.
 pub(super) fn single(pool: &Connections) -> Gather<Affiliate> {
-    gather::records(pool, *BY_KEYS, columns::read)
+    gather::records(pool, *BY_KEYS, |row| BY_KEYS_READER.read(row))
 }
 
 /// The affiliates of the company among `ids`, by ID.
 pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<Affiliate>, Error> {
     let rows = database::read(|| sqlx::query(*BY_IDS).bind(company_id).bind(ids).fetch_all(pool)).await;
-    let affiliates = rows.and_then(|rows| rows.iter().map(columns::read).collect());
+    let affiliates = rows.and_then(|rows| rows.iter().map(|row| BY_IDS_READER.read(row)).collect());
     affiliates.map_err(|error| from_database(&error))
 }
 
@@ -69,7 +78,7 @@ pub(super) fn all(
             let rows = database::read(|| sqlx::query(*AFTER).bind(company_id).bind(after).bind(PAGE).fetch_all(&pool));
             let page = match timeout_at(deadline, rows).await {
                 Ok(rows) => rows
-                    .and_then(|rows| rows.iter().map(columns::read).collect::<Result<Vec<_>, _>>())
+                    .and_then(|rows| rows.iter().map(|row| AFTER_READER.read(row)).collect::<Result<Vec<_>, _>>())
                     .map_err(|error| from_database(&error)),
                 Err(_) => Err(Error::deadline_exceeded()),
             };

@@ -19,7 +19,10 @@ use sqlx::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ACQUIRE_TIMEOUT;
-use crate::error::is_disconnected;
+use crate::{
+    error::is_disconnected,
+    table::{Expected, Inputs, SchemaError},
+};
 
 /// How long a connection is lent again and again before the pool may look after it.
 const LIFETIME: Duration = Duration::from_mins(5);
@@ -37,6 +40,7 @@ struct Inner {
     permits: Arc<Semaphore>,
     /// Connections that are not lent, the last used last.
     idle: Mutex<Vec<Idle>>,
+    inputs: Inputs,
 }
 
 #[derive(Debug)]
@@ -55,11 +59,18 @@ pub(crate) struct Lease {
 }
 
 impl Connections {
-    pub(crate) fn of(pool: &PgPool) -> Self {
+    /// The connections of a pool to a database that has the tables and input types that are expected.
+    pub(crate) async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
+        let inputs = Inputs::open(pool, expected).await?;
         let most = pool.options().get_max_connections() as usize;
         let lent = if most > 2 * RESERVE { most - RESERVE } else { most };
         let (pool, permits) = (pool.clone(), Arc::new(Semaphore::new(lent)));
-        Self(Arc::new(Inner { pool, permits, idle: Mutex::new(Vec::new()) }))
+        Ok(Self(Arc::new(Inner { pool, permits, idle: Mutex::new(Vec::new()), inputs })))
+    }
+
+    /// The input types of the database.
+    pub(crate) fn inputs(&self) -> &Inputs {
+        &self.0.inputs
     }
 
     /// Connections that there may be.

@@ -3,7 +3,11 @@
 use std::{fmt::Write as _, path::Path, time::Duration};
 
 use anyhow::{Context as _, ensure};
-use compliance_api::{country, record::{Field, Form, Record as _}, v1::AffiliateInput};
+use compliance_api::{
+    country,
+    record::{Field, Form, Record as _},
+    v1::AffiliateInput,
+};
 use serde_json::json;
 use tokio::process::Command;
 

@@ -16,6 +16,16 @@ impl<R: Record> FieldSet<R> {
     /// No field.
     pub const EMPTY: Self = Self { bits: 0, record: PhantomData };
 
+    /// Every field.
+    pub const ALL: Self = {
+        let (mut bits, mut index) = (0, 0);
+        while index < R::FIELDS.len() {
+            bits |= R::FIELDS[index].bit();
+            index += 1;
+        }
+        Self { bits, record: PhantomData }
+    };
+
     /// The fields that a mask names. Names of no field are left out.
     pub fn of_mask(mask: &FieldMask) -> Self {
         mask.paths.iter().filter_map(|path| R::field(path)).collect()

@@ -45,7 +45,7 @@ async fn serve_over(
     if args.demo && demo::fill(&pool).await? {
         tracing::info!(company = demo::COMPANY, "the demo company was filled");
     }
-    let tiers = Tiers::open(&pool, verifier, args, ports)?;
+    let tiers = Tiers::open(&pool, verifier, args, ports).await?;
     let (rest, grpc) = tiers.addresses()?;
     tracing::info!(%rest, %grpc, data = database.description(), "ready");
     if args.demo {
@@ -83,10 +83,10 @@ struct Tiers {
 }
 
 impl Tiers {
-    fn open(pool: &PgPool, verifier: Verifier, args: &ServeArgs, ports: Ports) -> anyhow::Result<Self> {
+    async fn open(pool: &PgPool, verifier: Verifier, args: &ServeArgs, ports: Ports) -> anyhow::Result<Self> {
         let verifier = Arc::new(verifier);
         let settings = Settings::from(&args.gateway);
-        let core = Core::new(pool, Arc::clone(&verifier), &CoreSettings::from(&args.core));
+        let core = Core::new(pool, Arc::clone(&verifier), &CoreSettings::from(&args.core)).await;
         let core = core.context("the gRPC service cannot be set up")?;
         let router = rest_gateway::router(core.clients(), Arc::clone(&verifier), &settings);
         let (rest, grpc) = (ports.rest.listen()?, ports.grpc.listen()?);

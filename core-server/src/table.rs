@@ -1,0 +1,20 @@
+//! Tables and input types, by name. The contract describes each field of a record once ([`compliance_api::record`]);
+//! from that come the SQL that names columns, the decoding of rows, the encoding of batches, and the check of the
+//! description against the database's own catalogue.
+
+mod attribute;
+mod batch;
+mod expected;
+mod inputs;
+mod layout;
+mod reader;
+mod sql;
+
+pub(crate) use attribute::Attribute;
+pub(crate) use batch::Composite;
+pub(crate) use expected::Expected;
+pub use expected::SchemaError;
+pub(crate) use inputs::Inputs;
+pub(crate) use layout::Layouts;
+pub(crate) use reader::Reader;
+pub(crate) use sql::{assignments, names, selection, values};

@@ -1,0 +1,139 @@
+//! Rows as records: each field is read from the column of its name.
+
+use std::sync::OnceLock;
+
+use compliance_api::{
+    country,
+    record::{Access, Field, Form, Record},
+};
+use prost_types::Timestamp;
+use sqlx::{Column as _, Decode, Postgres, Row as _, Type, TypeInfo as _, postgres::PgRow};
+use time::OffsetDateTime;
+
+use super::sql::own_name_column;
+use crate::vocabulary;
+
+/// Reads records of one kind from the rows of one statement: its columns are looked up by name, once.
+pub(crate) struct Reader<R: Record> {
+    columns: OnceLock<Vec<ReadColumn<R>>>,
+}
+
+/// A field, and the ordinals of its columns in the rows of the statement.
+struct ReadColumn<R: 'static> {
+    field: &'static Field<R>,
+    ordinal: usize,
+    /// Of a name of a vocabulary: the column of the company's own name.
+    own_name: usize,
+}
+
+impl<R: Record> Reader<R> {
+    /// A reader for the rows of one statement.
+    pub(crate) const fn new() -> Self {
+        Self { columns: OnceLock::new() }
+    }
+
+    /// The record of a row.
+    pub(crate) fn read(&self, row: &PgRow) -> Result<R, sqlx::Error> {
+        let columns = if let Some(columns) = self.columns.get() {
+            columns
+        } else {
+            let columns = resolve(row)?;
+            self.columns.get_or_init(|| columns)
+        };
+        let mut record = R::default();
+        for column in columns {
+            debug_assert_eq!(row.column(column.ordinal).name(), column.field.name, "a reader is for one statement");
+            column.read(row, &mut record)?;
+        }
+        Ok(record)
+    }
+}
+
+/// The columns of all fields in the rows of a statement.
+fn resolve<R: Record>(row: &PgRow) -> Result<Vec<ReadColumn<R>>, sqlx::Error> {
+    let resolve = |field: &'static Field<R>| {
+        let ordinal = row.try_column(field.name)?.ordinal();
+        check_type(field, row.column(ordinal))?;
+        let own_name = match field.column.form {
+            Form::Name(_) => {
+                let column = row.try_column(own_name_column(field.name).as_str())?;
+                compatible::<String>(field.name, column)?;
+                column.ordinal()
+            }
+            _ => ordinal,
+        };
+        Ok(ReadColumn { field, ordinal, own_name })
+    };
+    R::FIELDS.iter().map(resolve).collect()
+}
+
+/// Values are decoded without a check of their type, so the type is checked here.
+fn check_type<R>(field: &Field<R>, column: &sqlx::postgres::PgColumn) -> Result<(), sqlx::Error> {
+    let name = field.name;
+    match (&field.access, field.column.form) {
+        (Access::Text { .. }, Form::Plain | Form::Date) => compatible::<String>(name, column),
+        (Access::Text { .. }, Form::Name(_)) => compatible::<i32>(name, column),
+        (Access::Text { .. }, Form::CountryCode | Form::CountryName)
+        | (Access::Integer { .. }, Form::CountryNumber) => compatible::<i16>(name, column),
+        (Access::Integer { .. }, _) if field.column.sql_type == "integer" => compatible::<i32>(name, column),
+        (Access::Integer { .. }, _) => compatible::<i64>(name, column),
+        (Access::Boolean { .. }, _) => compatible::<bool>(name, column),
+        (Access::Timestamp { .. }, _) => compatible::<OffsetDateTime>(name, column),
+        (Access::Texts { .. }, _) => compatible::<Vec<String>>(name, column),
+        (Access::Text { .. }, Form::CountryNumber) => Err(mismatch(name, column, "a form for texts")),
+    }
+}
+
+fn compatible<T: Type<Postgres>>(name: &str, column: &sqlx::postgres::PgColumn) -> Result<(), sqlx::Error> {
+    if T::compatible(column.type_info()) {
+        return Ok(());
+    }
+    Err(mismatch(name, column, T::type_info().name()))
+}
+
+fn mismatch(name: &str, column: &sqlx::postgres::PgColumn, expected: &str) -> sqlx::Error {
+    let found = column.type_info().name();
+    sqlx::Error::ColumnDecode { index: name.to_owned(), source: format!("it is {found}, expected {expected}").into() }
+}
+
+impl<R> ReadColumn<R> {
+    fn read(&self, row: &PgRow, record: &mut R) -> Result<(), sqlx::Error> {
+        match self.field.access {
+            Access::Text { set, .. } => set(record, self.text(row)?),
+            Access::Integer { set, .. } => set(record, self.integer(row)?),
+            Access::Boolean { set, .. } => set(record, self.value(row)?),
+            Access::Timestamp { set, .. } => set(record, self.value(row)?.map(timestamp)),
+            Access::Texts { set, .. } => set(record, self.value(row)?.unwrap_or_default()),
+        }
+        Ok(())
+    }
+
+    fn text(&self, row: &PgRow) -> Result<Option<String>, sqlx::Error> {
+        let country = |of: fn(i16) -> Option<&'static str>| {
+            self.value::<i16>(row).map(|code| code.and_then(of).map(str::to_owned))
+        };
+        match self.field.column.form {
+            Form::Plain | Form::Date | Form::CountryNumber => self.value(row),
+            Form::CountryCode => country(country::alpha2),
+            Form::CountryName => country(country::name),
+            Form::Name(kind) => Ok(vocabulary::name(kind, self.value(row)?, row.try_get_unchecked(self.own_name)?)),
+        }
+    }
+
+    fn integer(&self, row: &PgRow) -> Result<Option<i64>, sqlx::Error> {
+        match self.field.column.sql_type {
+            "smallint" => Ok(self.value::<i16>(row)?.map(i64::from)),
+            "integer" => Ok(self.value::<i32>(row)?.map(i64::from)),
+            _ => self.value(row),
+        }
+    }
+
+    fn value<'r, T: Decode<'r, Postgres>>(&self, row: &'r PgRow) -> Result<Option<T>, sqlx::Error> {
+        row.try_get_unchecked(self.ordinal)
+    }
+}
+
+/// An instant as a message has it; records hold whole seconds.
+pub(crate) fn timestamp(instant: OffsetDateTime) -> Timestamp {
+    Timestamp { seconds: instant.unix_timestamp(), nanos: 0 }
+}

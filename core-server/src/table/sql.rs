@@ -1,0 +1,53 @@
+//! SQL that names the columns of records.
+
+use compliance_api::record::{Form, Record};
+
+use crate::vocabulary::own_name;
+
+/// The names of a record's columns, separated by commas.
+pub(crate) fn names<R: Record>() -> String {
+    list(R::FIELDS.iter().map(|field| field.column.name.to_owned()))
+}
+
+/// The same columns of a relation, in the same order.
+pub(crate) fn values<R: Record>(relation: &str) -> String {
+    list(R::FIELDS.iter().map(|field| format!("{relation}.{}", field.column.name)))
+}
+
+/// `column = the new value if its bit is in the mask, else the old one`, for every column.
+pub(crate) fn assignments<R: Record>(mask: &str, new: &str, old: &str) -> String {
+    list(R::FIELDS.iter().map(|field| {
+        let (column, bit) = (field.column.name, field.bit());
+        format!("{column} = case when {mask} & {bit} <> 0 then {new}.{column} else {old}.{column} end")
+    }))
+}
+
+/// What is selected to read a record with a [`Reader`](super::Reader): every field under its own name. `aliases` are
+/// those of the tables, `computed` the expressions of fields that no column holds.
+pub(crate) fn selection<R: Record>(aliases: &[(&str, &str)], computed: &[(&str, &str)]) -> String {
+    list(R::FIELDS.iter().map(|field| {
+        let (name, column) = (field.name, field.column);
+        if let Some((_, expression)) = computed.iter().find(|(computed, _)| *computed == name) {
+            return format!("{expression} as {name}");
+        }
+        let alias = aliases.iter().find(|(table, _)| *table == column.table).map_or(column.table, |(_, alias)| *alias);
+        let value = format!("{alias}.{}", column.name);
+        match column.form {
+            Form::Date => format!("{value}::text as {name}"),
+            Form::Name(vocabulary) => {
+                let own = own_name(vocabulary, &format!("{alias}.company_id"), &value);
+                format!("{value} as {name}, {own} as {}", own_name_column(name))
+            }
+            _ => format!("{value} as {name}"),
+        }
+    }))
+}
+
+/// The column with a company's own name of the ID that the column `name` has.
+pub(super) fn own_name_column(name: &str) -> String {
+    format!("own_{name}")
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
