@@ -78,7 +78,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code
     writeln!(
         code,
         "crate::record::Field {{ name: {name:?}, number: {number}, column: crate::record::Column {{ \
-         table: {table:?}, name: {column_name:?}, sql_type: {sql_type:?}, form: crate::record::Form::{form} }}, \
+         table: {table:?}, name: {column_name:?}, sql_type: {sql_type:?}, form: crate::record::StoredAs::{form} }}, \
          access: crate::record::Access::{access} }},"
     )?;
     Ok(())

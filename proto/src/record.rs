@@ -51,12 +51,12 @@ pub struct Column {
     /// The column's type, as PostgreSQL's `format_type` writes it.
     pub sql_type: &'static str,
     /// How the value of the message becomes that of the column.
-    pub form: Form,
+    pub form: StoredAs,
 }
 
 /// How the value of a message's field becomes that of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum StoredAs {
     /// They are the same.
     Plain,
     /// A calendar day as text, stored as date.

@@ -3,7 +3,7 @@
 use compliance_api::{
     country,
     error::Error,
-    record::{Form, Record as _},
+    record::{Record as _, StoredAs},
     v1::{Affiliate, AffiliateInput, ListAffiliatesRequest},
 };
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ fn written(affiliate: &Affiliate) -> Map<String, Value> {
     for field in AffiliateInput::FIELDS {
         let Some(read) = Affiliate::FIELDS.iter().find(|read| read.column.name == field.column.name) else { continue };
         let value = match (read.column.form, field.column.form) {
-            (Form::CountryNumber, Form::CountryCode) => {
+            (StoredAs::CountryNumber, StoredAs::CountryCode) => {
                 let numeric = affiliate.country.and_then(|code| i16::try_from(code).ok());
                 numeric.and_then(country::alpha2).map(Value::from)
             }

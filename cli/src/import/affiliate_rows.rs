@@ -2,7 +2,7 @@
 
 use compliance_api::{
     country,
-    record::{Access, Field, FieldSet, Form, Record as _},
+    record::{Access, Field, FieldSet, Record as _, StoredAs},
     rules::check,
     v1::{AffiliateInput, CreateAffiliateRequest},
 };
@@ -37,7 +37,7 @@ impl Row {
 
     /// Sets a field from its written form, or clears it.
     pub(super) fn set(&mut self, field: &'static Field<AffiliateInput>, value: Option<String>) {
-        let value = if field.column.form == Form::CountryCode { value.map(alpha2) } else { value };
+        let value = if field.column.form == StoredAs::CountryCode { value.map(alpha2) } else { value };
         self.given.insert(field);
         let text = value.clone().unwrap_or_default();
         if !field.set_written(&mut self.affiliate, value) {
@@ -72,7 +72,7 @@ impl Row {
 
 /// Whether a number can be the value of a field; a country may be given by the read form's numeric code.
 pub(super) fn takes_number(field: &Field<AffiliateInput>) -> bool {
-    field.column.form == Form::CountryCode || matches!(field.access, Access::Integer { .. })
+    field.column.form == StoredAs::CountryCode || matches!(field.access, Access::Integer { .. })
 }
 
 /// Whether `true` and `false` can be the value of a field.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use compliance_api::{
     country,
-    record::{Access, Field, Form},
+    record::{Access, Field, StoredAs},
     rules::start_date,
 };
 use sqlx::{Encode, Postgres, error::BoxDynError};
@@ -94,21 +94,21 @@ impl<T: 'static> Attribute<T> {
     pub(crate) fn field<R: 'static>(field: &'static Field<R>, record: fn(&T) -> &R) -> Option<Self> {
         let name = field.column.name;
         Some(match (field.access, field.column.form) {
-            (Access::Text { get, .. }, Form::Plain) => {
+            (Access::Text { get, .. }, StoredAs::Plain) => {
                 Self::text(name, move |value| get(record(value)).filter(|text| !text.is_empty()))
             }
-            (Access::Text { get, .. }, Form::Date) => Self::scalar(name, move |value| {
+            (Access::Text { get, .. }, StoredAs::Date) => Self::scalar(name, move |value| {
                 let day = get(record(value)).and_then(start_date)?;
                 Date::parse(&day, &Iso8601::DATE).ok()
             }),
-            (Access::Text { get, .. }, Form::CountryCode) => {
+            (Access::Text { get, .. }, StoredAs::CountryCode) => {
                 Self::scalar(name, move |value| get(record(value)).and_then(country::numeric))
             }
-            (Access::Integer { get, .. }, Form::Plain) if field.column.sql_type == i32::SQL_TYPE => {
+            (Access::Integer { get, .. }, StoredAs::Plain) if field.column.sql_type == i32::SQL_TYPE => {
                 Self::scalar(name, move |value| get(record(value)).and_then(|number| i32::try_from(number).ok()))
             }
-            (Access::Integer { get, .. }, Form::Plain) => Self::scalar(name, move |value| get(record(value))),
-            (Access::Integer { get, .. }, Form::CountryNumber) => {
+            (Access::Integer { get, .. }, StoredAs::Plain) => Self::scalar(name, move |value| get(record(value))),
+            (Access::Integer { get, .. }, StoredAs::CountryNumber) => {
                 Self::scalar(name, move |value| get(record(value)).and_then(|number| i16::try_from(number).ok()))
             }
             (Access::Boolean { get, .. }, _) => Self::scalar(name, move |value| get(record(value))),

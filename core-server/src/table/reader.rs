@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use compliance_api::{
     country,
-    record::{Access, Field, Form, Record},
+    record::{Access, Field, Record, StoredAs},
 };
 use prost_types::Timestamp;
 use sqlx::{Column as _, Decode, Postgres, Row as _, Type, TypeInfo as _, postgres::PgRow};
@@ -55,7 +55,7 @@ fn resolve<R: Record>(row: &PgRow) -> Result<Vec<ReadColumn<R>>, sqlx::Error> {
         let ordinal = row.try_column(field.name)?.ordinal();
         check_type(field, row.column(ordinal))?;
         let own_name = match field.column.form {
-            Form::Name(_) => {
+            StoredAs::Name(_) => {
                 let column = row.try_column(own_name_column(field.name).as_str())?;
                 compatible::<String>(field.name, column)?;
                 column.ordinal()
@@ -71,16 +71,16 @@ fn resolve<R: Record>(row: &PgRow) -> Result<Vec<ReadColumn<R>>, sqlx::Error> {
 fn check_type<R>(field: &Field<R>, column: &sqlx::postgres::PgColumn) -> Result<(), sqlx::Error> {
     let name = field.name;
     match (&field.access, field.column.form) {
-        (Access::Text { .. }, Form::Plain | Form::Date) => compatible::<String>(name, column),
-        (Access::Text { .. }, Form::Name(_)) => compatible::<i32>(name, column),
-        (Access::Text { .. }, Form::CountryCode | Form::CountryName)
-        | (Access::Integer { .. }, Form::CountryNumber) => compatible::<i16>(name, column),
+        (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => compatible::<String>(name, column),
+        (Access::Text { .. }, StoredAs::Name(_)) => compatible::<i32>(name, column),
+        (Access::Text { .. }, StoredAs::CountryCode | StoredAs::CountryName)
+        | (Access::Integer { .. }, StoredAs::CountryNumber) => compatible::<i16>(name, column),
         (Access::Integer { .. }, _) if field.column.sql_type == "integer" => compatible::<i32>(name, column),
         (Access::Integer { .. }, _) => compatible::<i64>(name, column),
         (Access::Boolean { .. }, _) => compatible::<bool>(name, column),
         (Access::Timestamp { .. }, _) => compatible::<OffsetDateTime>(name, column),
         (Access::Texts { .. }, _) => compatible::<Vec<String>>(name, column),
-        (Access::Text { .. }, Form::CountryNumber) => Err(mismatch(name, column, "a form for texts")),
+        (Access::Text { .. }, StoredAs::CountryNumber) => Err(mismatch(name, column, "a form for texts")),
     }
 }
 
@@ -113,10 +113,10 @@ impl<R> ReadColumn<R> {
             self.value::<i16>(row).map(|code| code.and_then(of).map(str::to_owned))
         };
         match self.field.column.form {
-            Form::Plain | Form::Date | Form::CountryNumber => self.value(row),
-            Form::CountryCode => country(country::alpha2),
-            Form::CountryName => country(country::name),
-            Form::Name(kind) => Ok(vocabulary::name(kind, self.value(row)?, row.try_get_unchecked(self.own_name)?)),
+            StoredAs::Plain | StoredAs::Date | StoredAs::CountryNumber => self.value(row),
+            StoredAs::CountryCode => country(country::alpha2),
+            StoredAs::CountryName => country(country::name),
+            StoredAs::Name(kind) => Ok(vocabulary::name(kind, self.value(row)?, row.try_get_unchecked(self.own_name)?)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! SQL that names the columns of records.
 
-use compliance_api::record::{Form, Record};
+use compliance_api::record::{Record, StoredAs};
 
 use crate::vocabulary::own_name;
 
@@ -33,8 +33,8 @@ pub(crate) fn selection<R: Record>(aliases: &[(&str, &str)], computed: &[(&str, 
         let alias = aliases.iter().find(|(table, _)| *table == column.table).map_or(column.table, |(_, alias)| *alias);
         let value = format!("{alias}.{}", column.name);
         match column.form {
-            Form::Date => format!("{value}::text as {name}"),
-            Form::Name(vocabulary) => {
+            StoredAs::Date => format!("{value}::text as {name}"),
+            StoredAs::Name(vocabulary) => {
                 let own = own_name(vocabulary, &format!("{alias}.company_id"), &value);
                 format!("{value} as {name}, {own} as {}", own_name_column(name))
             }

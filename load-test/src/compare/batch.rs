@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 use anyhow::{Context as _, ensure};
 use compliance_api::{
     country,
-    record::{Field, Form, Record as _},
+    record::{Field, Record as _, StoredAs},
     v1::AffiliateInput,
 };
 use serde_json::json;
@@ -75,7 +75,7 @@ async fn by_copy(database: &Database, folder: &Path, inputs: &[AffiliateInput]) 
         write!(rows, "{BY_COPY}")?;
         for field in &present {
             let text = field.text(input).unwrap_or("\\N");
-            match country::numeric(text).filter(|_| field.column.form == Form::CountryCode) {
+            match country::numeric(text).filter(|_| field.column.form == StoredAs::CountryCode) {
                 Some(code) => write!(rows, "\t{code}")?,
                 None => write!(rows, "\t{text}")?,
             }
