@@ -30,8 +30,8 @@ pub(crate) struct Records<T> {
     decode: fn(&PgRow) -> Result<T, sqlx::Error>,
 }
 
-/// A reader of records. `sql` takes the companies and the IDs as two arrays and returns the key of each record as
-/// `key_company_id` and `key_id`; `decode` reads a row.
+/// A reader of records. `sql` takes the companies and the IDs as two arrays and returns the company and the ID of each
+/// record in the first two columns; `decode` reads a row.
 pub(crate) fn records<T: Clone + Send + Sync + 'static>(
     pool: &Connections,
     sql: &'static str,
@@ -77,7 +77,7 @@ impl<T: Clone> Records<T> {
         let rows = database::read(|| sqlx::query(self.sql).bind(&companies).bind(&ids).fetch_all(&self.pool)).await;
         let rows = rows.map_err(|error| from_database(&error))?;
         rows.iter()
-            .map(|row| Ok(((row.try_get("key_company_id")?, row.try_get("key_id")?), (self.decode)(row)?)))
+            .map(|row| Ok(((row.try_get(0)?, row.try_get(1)?), (self.decode)(row)?)))
             .collect::<Result<_, sqlx::Error>>()
             .map_err(|error| from_database(&error))
     }
