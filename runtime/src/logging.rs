@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, stderr};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 /// The default filter. It leaves out PostgreSQL notices such as "relation already exists".
 const DEFAULT: &str = "info,sqlx::postgres::notice=warn";
@@ -33,7 +33,8 @@ enum Format {
 /// Starts logging to standard error, panics included. Fails if the filter is malformed.
 pub fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     let filter = if args.filter.trim().is_empty() { DEFAULT } else { args.filter.as_str() };
-    let filter = EnvFilter::try_new(filter)
+    let filter: Targets = filter
+        .parse()
         .with_context(|| format!("--log (COMPLIANCE_LOG) has {filter:?}, which is not a log filter: try `info`"))?;
     // By default a failed write is reported on standard error too, and that panics when standard error is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
