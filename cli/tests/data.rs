@@ -3,9 +3,9 @@
 
 mod common;
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf, process::ExitStatus};
+use std::{collections::BTreeMap, fmt::Write as _, fs, process::ExitStatus};
 
-use common::{DataDir, Service, compliance, output, token};
+use common::{DataDir, Service, compliance, output, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -33,8 +33,8 @@ fn exported(data: &DataDir, company: &str, what: &str) -> Vec<Value> {
 
 /// A file beside the database.
 fn file(data: &DataDir, name: &str, content: &[u8]) -> String {
-    fs::create_dir_all(&data.0).unwrap();
-    let path = data.0.join(name);
+    fs::create_dir_all(data.path()).unwrap();
+    let path = data.path().join(name);
     fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_owned()
 }
@@ -87,7 +87,7 @@ fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -
 #[test]
 fn a_seed_makes_the_same_programme_and_no_company_gets_two() {
     let data = DataDir::new();
-    let service = Service::start(&data, &["serve"]);
+    let service = start(&data, &["serve"]);
     let sizes = ["150", "1200", "120"];
     let made = demo_data(&data, "1", sizes, "7");
     assert_eq!((&made["affiliates"], &made["urls"], &made["cases"]), (&json!(150), &json!(1200), &json!(120)));
@@ -117,8 +117,8 @@ fn what_is_made_fits_together() {
     let data = DataDir::new();
     // Without a service: the database is started for it, and stopped.
     let made = demo_data(&data, "9", ["300", "4000", "400"], "3");
-    assert!(!data.0.join("postgres/postmaster.pid").exists());
-    let service = Service::start(&data, &["serve"]);
+    assert!(!data.path().join("postgres/postmaster.pid").exists());
+    let service = start(&data, &["serve"]);
     let token = token(&data, 9);
     let (urls, cases) = (read(&service, &token, "urls"), read(&service, &token, "cases"));
     assert_eq!((urls.len(), cases.len()), (4000, 400));
@@ -183,7 +183,7 @@ fn table(rows: usize) -> String {
 fn one_bad_row_in_a_hundred_is_named_and_the_rest_is_imported() {
     let data = DataDir::new();
     let path = file(&data, "affiliates.csv", table(2500).as_bytes());
-    let service = Service::start(&data, &["serve"]);
+    let service = start(&data, &["serve"]);
     let import = |more: &[&str]| json_of(&data, &[&["import", "affiliates", &path, "--company", "4"], more].concat());
 
     let (status, tally, log) = import(&["--dry-run"]);
@@ -281,17 +281,17 @@ fn files_are_taken_as_spreadsheets_save_them_or_refused_clearly() {
         report(&format!("{lines}.report.ndjson")).iter().map(|fault| fault["field"].clone()).collect();
     assert_eq!(fields, ["client_affiliate_id", "town", ""]);
     // Nothing of this needed a database.
-    assert!(!PathBuf::from(&data.0).join("postgres").exists());
+    assert!(!data.path().join("postgres").exists());
 }
 
 #[test]
 fn an_export_imported_into_another_company_reads_the_same() {
     let data = DataDir::new();
-    let service = Service::start(&data, &["serve"]);
+    let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["120", "1500", "160"], "5");
     let core = format!("http://{}", service.grpc);
     for (what, ending) in [("affiliates", "csv"), ("urls", "ndjson"), ("cases", "ndjson")] {
-        let path = data.0.join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
+        let path = data.path().join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
         let (status, _, log) = output(compliance(&data).args(["export", what, "--company", "1", "--output", &path]));
         assert!(status.success(), "{log}");
         // To one company through a core in the command's own process, to another through the running one.

@@ -6,7 +6,6 @@ mod common;
 
 use std::{
     collections::HashSet,
-    fs,
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     sync::{
@@ -17,11 +16,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{DataDir, Service, token, wait_until};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use common::{DataDir, Service, start, token, wait_until};
+use nix::sys::signal::Signal;
+use test_support::kill_process;
 
 const COMPANY: i64 = 7;
 const WRITERS: usize = 6;
@@ -174,7 +171,7 @@ fn a_killed_service_keeps_what_it_acknowledged() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     for round in 0..3 {
-        let service = Service::start(&data, &["serve", "--rate-limit", "off"]);
+        let service = start(&data, &["serve", "--rate-limit", "off"]);
         load.check(&service, &token);
         load.around(&service, &token, round, || {
             load.wait_for_more();
@@ -182,7 +179,7 @@ fn a_killed_service_keeps_what_it_acknowledged() {
         });
         assert!(!service.end().success());
     }
-    let service = Service::start(&data, &["serve"]);
+    let service = start(&data, &["serve"]);
     load.check(&service, &token);
 }
 
@@ -192,7 +189,7 @@ fn a_service_that_is_told_to_end_fails_nothing() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
-        let service = Service::start(&data, &["serve", "--rate-limit", "off"]);
+        let service = start(&data, &["serve", "--rate-limit", "off"]);
         load.around(&service, &token, round, || {
             load.wait_for_more();
             service.signal(signal);
@@ -200,7 +197,7 @@ fn a_service_that_is_told_to_end_fails_nothing() {
         assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "requests went unanswered");
         assert_eq!(service.end().code(), Some(0));
     }
-    let service = Service::start(&data, &["serve"]);
+    let service = start(&data, &["serve"]);
     load.check(&service, &token);
 }
 
@@ -209,13 +206,13 @@ fn a_service_that_is_told_to_end_fails_nothing() {
 fn a_killed_database_comes_back_with_what_was_acknowledged() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
-    let service = Service::start(&data, &["serve", "--rate-limit", "off"]);
+    let service = start(&data, &["serve", "--rate-limit", "off"]);
     load.around(&service, &token, 0, || {
         for _ in 0..2 {
             load.wait_for_more();
-            let killed = postmaster(&data);
-            kill(killed, Signal::SIGKILL).unwrap();
-            wait_until("the database is another", || postmaster(&data) != killed);
+            let killed = data.postmaster();
+            kill_process(killed.unwrap(), Signal::SIGKILL);
+            wait_until("the database has another process", || data.postmaster() != killed);
             load.wait_for_more();
         }
         load.over.store(true, Ordering::Relaxed);
@@ -224,10 +221,4 @@ fn a_killed_database_comes_back_with_what_was_acknowledged() {
     load.check(&service, &token);
     service.signal(Signal::SIGTERM);
     assert_eq!(service.end().code(), Some(0));
-}
-
-/// The database's process; 0 while there is none.
-fn postmaster(data: &DataDir) -> Pid {
-    let file = fs::read_to_string(data.0.join("postgres/postmaster.pid")).unwrap_or_default();
-    Pid::from_raw(file.lines().next().and_then(|line| line.parse().ok()).unwrap_or_default())
 }

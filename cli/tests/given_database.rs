@@ -3,14 +3,15 @@
 mod common;
 
 use common::{DataDir, Service, compliance, output, token};
-use embedded_postgres::{Cluster, ClusterOptions};
+use embedded_postgres::ClusterOptions;
 use nix::sys::signal::Signal;
+use test_support::TestCluster;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_given_database_is_migrated_and_served() {
-    let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
-    cluster.create_database("given").await.unwrap();
-    let url = cluster.endpoint().url("given");
+    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
+    cluster.endpoint.create_database("given").await.unwrap();
+    let url = cluster.endpoint.url("given");
     let data = DataDir::new();
     tokio::task::spawn_blocking(move || {
         for _ in 0..2 {
@@ -24,9 +25,9 @@ async fn a_given_database_is_migrated_and_served() {
         service.signal(Signal::SIGTERM);
         assert_eq!(service.end().code(), Some(0));
         // Only the secret is kept here.
-        assert_eq!(std::fs::read_dir(&data.0).unwrap().count(), 1);
+        assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 1);
     })
     .await
     .unwrap();
-    cluster.stop().await.unwrap();
+    cluster.stop().await;
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{DataDir, Service, compliance, token};
+use common::{DataDir, compliance, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 #[test]
 fn without_arguments_there_is_something_to_try() {
     let data = DataDir::new();
-    let service = Service::start(&data, &[]);
+    let service = start(&data, &[]);
     let greeting = service.lines_until("Ctrl-C");
     let rest = format!("http://{}/api", service.rest);
     assert!(greeting.iter().any(|line| line.ends_with(&rest)), "{greeting:#?}");
@@ -35,14 +35,14 @@ fn without_arguments_there_is_something_to_try() {
     // Once more: nothing is added.
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
-    let service = Service::start(&data, &[]);
+    let service = start(&data, &[]);
     assert_eq!(service.get("/api/affiliates", token)["data"].as_array().unwrap().len(), 12);
 }
 
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
     let data = DataDir::new();
-    let first = Service::start(&data, &["serve"]);
+    let first = start(&data, &["serve"]);
     let token = token(&data, 7);
     assert_eq!(first.get("/api/affiliates", &token)["data"], json!([]));
     let body = r#"{"client_affiliate_id": "c-1", "affiliate_name": "Kept"}"#;
@@ -50,24 +50,24 @@ fn what_was_acknowledged_survives_a_kill() {
     first.signal(Signal::SIGKILL);
     assert!(!first.end().success());
 
-    let second = Service::start(&data, &["serve"]);
+    let second = start(&data, &["serve"]);
     let affiliates = second.get("/api/affiliates", &token);
     assert_eq!(affiliates["data"][0]["distributor_name"], "Kept");
     second.signal(Signal::SIGINT);
     assert_eq!(second.end().code(), Some(0));
 
-    let third = Service::start(&data, &["serve"]);
+    let third = start(&data, &["serve"]);
     assert_eq!(third.get("/api/affiliates", &token), affiliates);
     assert!(third.took < Duration::from_secs(10), "{:?}", third.took);
     third.signal(Signal::SIGHUP);
     assert_eq!(third.end().code(), Some(0));
-    assert!(!data.0.join("postgres/postmaster.pid").exists());
+    assert!(!data.path().join("postgres/postmaster.pid").exists());
 }
 
 #[test]
 fn a_second_service_on_the_same_data_is_refused() {
     let data = DataDir::new();
-    let _first = Service::start(&data, &["serve"]);
+    let _first = start(&data, &["serve"]);
     let (status, _, errors) = common::output(compliance(&data).arg("serve"));
     assert_eq!(status.code(), Some(1));
     assert!(errors.contains("in use by another process"), "{errors}");

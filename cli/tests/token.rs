@@ -19,7 +19,7 @@ fn a_token_and_nothing_else_is_printed() {
     );
     // Making the secret is worth a word, where it does not disturb.
     assert!(log.contains("one was created") && !log.contains(parts[2]), "{log}");
-    let mode = fs::metadata(data.0.join("jwt-secret")).unwrap().permissions().mode();
+    let mode = fs::metadata(data.path().join("jwt-secret")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
 
     let (_, _, log) = output(compliance(&data).args(arguments));
@@ -31,7 +31,7 @@ fn a_secret_that_is_given_is_not_kept() {
     let data = DataDir::new();
     let secret = "0123456789abcdef0123456789abcdef";
     let (status, ..) = output(compliance(&data).args(["token", "--company", "7"]).env("COMPLIANCE_JWT_SECRET", secret));
-    assert!(status.success() && !data.0.exists());
+    assert!(status.success() && !data.path().exists());
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub use data_dir::DataDir;
 #[cfg(feature = "core")]
 pub use database::{TestDatabase, fresh_database};
 pub use grpc::{Bearer, Calls, GrpcClients, reason_of};
-pub use process::{block_on, command_line, is_running, kill_process, output, wait_until};
+pub use process::{command_line, is_running, kill_process, output, wait_until};
 pub use program::{Program, program_token, service_command};
 pub use proxy::{Held, Proxy};
 pub use rest::{RestClient, RestResponse};

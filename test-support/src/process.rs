@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    future::Future,
     io::{BufRead as _, BufReader, Read},
     process::{Command, ExitStatus, Output},
     sync::mpsc::{self, Receiver},
@@ -25,11 +24,6 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
         assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
         thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Runs a future to its end on a runtime of its own.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// Runs a command that ends by itself; returns its status, standard output and standard error.

@@ -1,9 +1,11 @@
 //! The `compliance` program as a process: started, awaited, called, signalled.
 //!
-//! Only tests of the package that builds the program know its path (`env!("CARGO_BIN_EXE_compliance")`), so they pass it.
+//! Only tests of the package that builds the program know its path (`env!("CARGO_BIN_EXE_compliance")`), so they
+//! pass it.
 
 use std::{
-    net::SocketAddr,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
     process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::Receiver,
     time::{Duration, Instant},
@@ -13,7 +15,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::{
-    DataDir, RestClient, RestResponse, block_on,
+    DataDir,
     process::{PATIENCE, kill_process, lines, output, wait_until},
 };
 
@@ -57,7 +59,7 @@ pub struct Program {
 
 impl Program {
     /// Starts a command and waits until it logs that it is ready.
-    pub fn start(command: &mut Command) -> Self {
+    pub fn start_as(command: &mut Command) -> Self {
         let start = Instant::now();
         command.env("COMPLIANCE_LOG_FORMAT", "json").stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -92,9 +94,9 @@ impl Program {
         lines
     }
 
-    /// The lines logged since the program was ready, up to its end.
-    pub fn log_to_end(&self) -> Vec<String> {
-        self.log.iter().collect()
+    /// Waits for a log line that contains `text`.
+    pub fn wait_for_log(&self, text: &str) {
+        while !self.log.recv_timeout(PATIENCE).unwrap().contains(text) {}
     }
 
     /// Sends a signal.
@@ -103,7 +105,7 @@ impl Program {
     }
 
     /// Waits until the process has ended.
-    pub fn wait(&mut self) -> ExitStatus {
+    pub fn end(mut self) -> ExitStatus {
         let mut status = None;
         wait_until("the program has ended", || {
             status = self.child.try_wait().unwrap();
@@ -112,16 +114,35 @@ impl Program {
         status.unwrap()
     }
 
-    /// Sends one request and reads the response, from a test that is not asynchronous.
-    pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> RestResponse {
-        let client = RestClient::new(self.rest, Some(token.to_owned()));
-        let request = client.request_to(method, path).header("Content-Type", "application/json");
-        block_on(RestResponse::of(request.body(body.to_owned())))
+    /// Sends a request and reads the response: its status and its JSON, null when there is none.
+    pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
+        let mut stream = self.send(method, path, token, body);
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    /// Sends a request without waiting for the response.
+    pub fn send(&self, method: &str, path: &str, token: &str, body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.rest).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.0\r\nHost: test\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        stream
     }
 
     /// The JSON of a response with the status 200.
     pub fn get(&self, path: &str, token: &str) -> Value {
-        self.request("GET", path, token, "").with_status(200)
+        let (status, body) = self.request("GET", path, token, "");
+        assert_eq!(status, 200, "{path}: {body}");
+        body
     }
 }
 

@@ -89,6 +89,11 @@ impl RestResponse {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
+    /// The paths of fields that a validation failure reports.
+    pub fn paths(&self) -> Vec<String> {
+        self.json()["errors"].as_object().unwrap().keys().cloned().collect()
+    }
+
     /// The body as JSON, after a check of the status.
     pub fn with_status(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);

@@ -6,9 +6,11 @@ use reqwest::{Body, Method};
 use rest_gateway::Settings;
 use serde_json::json;
 
+use test_support::RestResponse;
+
 use crate::{
     fake::Fake,
-    harness::{Answer, Gateway, in_process},
+    harness::{Gateway, in_process},
 };
 
 #[tokio::test]
@@ -52,7 +54,7 @@ async fn a_body_that_is_too_large_is_told_so() {
     let settings = Settings { body_limit: 1 << 20, ..Settings::default() };
     let gateway = Gateway::start(in_process(&fake), settings).await;
     let announced = gateway.post("/api/urls", vec![b' '; (1 << 20) + 1]).await;
-    assert_eq!((announced.status.as_u16(), &announced.json()["code"]), (413, &json!("413")));
+    assert_eq!((announced.status, &announced.json()["code"]), (413, &json!("413")));
     assert_eq!(announced.header("x-ratelimit-limit"), Some("1000"));
     assert_eq!(fake.calls(), ["check_access"]);
 
@@ -79,7 +81,7 @@ async fn a_body_that_is_too_large_is_told_so() {
 async fn a_large_body_without_a_token_is_answered_and_not_reset() {
     let gateway = Gateway::before(&Fake::default()).await;
     let request = gateway.bare(Method::POST, "/api/urls").body(vec![b' '; 20 << 20]);
-    assert_eq!(Answer::of(request.send().await.unwrap()).await.status, 401);
+    assert_eq!(RestResponse::of(request).await.status, 401);
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ async fn a_list_is_one_envelope() {
     let fake = Fake::listing(&[Step::Records(2), Step::Records(0), Step::Records(3)]);
     let gateway = Gateway::before(&fake).await;
     let answer = gateway.get("/api/affiliates").await;
-    assert_eq!((answer.status.as_u16(), answer.header("x-ratelimit-limit")), (200, Some("1000")));
+    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, Some("1000")));
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert!(
         answer.text.starts_with(r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[{"id":1,"#)

@@ -3,10 +3,9 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::{
-    fake::Fake,
-    harness::{Answer, Gateway, token},
-};
+use test_support::{RestResponse, token_with_scope};
+
+use crate::{fake::Fake, harness::Gateway};
 
 const OPERATIONS: &[(Method, &str)] = &[
     (Method::GET, "/api/affiliates"),
@@ -24,7 +23,7 @@ const OPERATIONS: &[(Method, &str)] = &[
 async fn the_token_is_checked_before_anything_else() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
-    let expired = token(-1);
+    let expired = token_with_scope(7, None, -1);
     for (method, path) in OPERATIONS {
         let request = || gateway.bare(method.clone(), path).body("{");
         for (request, challenge) in [
@@ -35,7 +34,7 @@ async fn the_token_is_checked_before_anything_else() {
             (request().header("authorization", "Basic YTpi"), "Bearer error=\"invalid_token\""),
             (request().bearer_auth(&gateway.token).bearer_auth(&gateway.token), "Bearer error=\"invalid_token\""),
         ] {
-            let answer = Answer::of(request.send().await.unwrap()).await;
+            let answer = RestResponse::of(request).await;
             assert_eq!(answer.status, 401, "{method} {path}");
             assert_eq!(answer.header("www-authenticate"), Some(challenge));
             assert_eq!(answer.header("content-type"), Some("application/json"));
@@ -53,7 +52,7 @@ async fn the_limit_comes_before_faults_and_unknown_records() {
     fake.limit();
     let gateway = Gateway::before(&fake).await;
     for (method, path) in OPERATIONS.iter().filter(|(_, path)| !path.starts_with("/api/cases?")) {
-        let answer = Answer::of(gateway.request(method.clone(), path).body("{").send().await.unwrap()).await;
+        let answer = RestResponse::of(gateway.request(method.clone(), path).body("{")).await;
         assert_eq!(answer.status, 429, "{method} {path}");
         assert_eq!(answer.header("retry-after"), Some("2"));
         assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
@@ -94,14 +93,14 @@ async fn bearer_request_id_and_deadline_go_to_the_core() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
     let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "mine-1");
-    let answer = Answer::of(request.send().await.unwrap()).await;
+    let answer = RestResponse::of(request).await;
     assert_eq!(answer.header("x-request-id"), Some("mine-1"));
     assert_eq!(fake.metadata("x-request-id").as_deref(), Some("mine-1"));
     assert_eq!(fake.metadata("authorization"), Some(format!("Bearer {}", gateway.token)));
     assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("30000000u"));
 
     let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "not sane");
-    let answer = Answer::of(request.send().await.unwrap()).await;
+    let answer = RestResponse::of(request).await;
     let made = answer.header("x-request-id").unwrap();
     assert!(made != "not sane" && fake.metadata("x-request-id").as_deref() == Some(made), "{made}");
 }
@@ -110,8 +109,8 @@ async fn bearer_request_id_and_deadline_go_to_the_core() {
 async fn unknown_paths_and_wrong_methods_need_no_token() {
     let gateway = Gateway::before(&Fake::default()).await;
     for path in ["/", "/api", "/api/affiliate", "/api/affiliates/", "/api/affiliates/1/2", "/affiliates"] {
-        let answer = Answer::of(gateway.bare(Method::GET, path).send().await.unwrap()).await;
-        assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (404, &json!("404")), "{path}");
+        let answer = RestResponse::of(gateway.bare(Method::GET, path)).await;
+        assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("404")), "{path}");
         assert!(answer.header("x-request-id").is_some());
     }
     for (method, path, allow) in [
@@ -120,8 +119,8 @@ async fn unknown_paths_and_wrong_methods_need_no_token() {
         (Method::PATCH, "/api/urls/1", "GET,HEAD"),
         (Method::OPTIONS, "/api/cases", "GET,HEAD"),
     ] {
-        let answer = Answer::of(gateway.bare(method, path).send().await.unwrap()).await;
-        assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (405, &json!("405")), "{path}");
+        let answer = RestResponse::of(gateway.bare(method, path)).await;
+        assert_eq!((answer.status, &answer.json()["code"]), (405, &json!("405")), "{path}");
         assert_eq!(answer.header("allow"), Some(allow));
         assert_eq!(answer.header("content-type"), Some("application/json"));
     }
@@ -139,7 +138,7 @@ async fn failures_tell_no_secrets() {
         assert_eq!(answer.header("content-type"), Some("application/json"));
     }
     let answer = gateway.get("/api/affiliates/503").await;
-    assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (503, &json!("503")));
+    assert_eq!((answer.status, &answer.json()["code"]), (503, &json!("503")));
     assert_eq!(answer.header("retry-after"), Some("1"));
     assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
 }

@@ -1,8 +1,5 @@
 //! Which user the database runs as, and what that user may do. As root these tests look at the change of user; as
 //! anybody else, that there is none.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::{
     fs::{self, Permissions},
@@ -10,9 +7,11 @@ use std::{
     path::Path,
 };
 
-use common::{DATABASE, DataDir, kept, put};
 use embedded_postgres::{Cluster, Error, check_data_dir};
 use nix::unistd::geteuid;
+use test_support::DataDir;
+
+use crate::{DATABASE, kept, options, put};
 
 fn status(pid: i32, field: &str) -> Vec<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -23,7 +22,7 @@ fn status(pid: i32, field: &str) -> Vec<String> {
 #[tokio::test]
 async fn the_server_has_its_own_user_and_its_own_process_group() {
     let data = DataDir::new();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     let pid = cluster.server_pid().unwrap();
     let owner = fs::metadata(data.cluster()).unwrap().uid();
     assert!(status(pid, "Uid:").iter().all(|uid| *uid == owner.to_string()));
@@ -39,21 +38,21 @@ async fn the_server_has_its_own_user_and_its_own_process_group() {
     let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data.cluster()), 0o700);
     assert_eq!(mode(&data.cluster().join(".s.PGSQL.5432")), 0o700);
-    assert_eq!(mode(&data.0) & 0o007, 0, "the data folder is closed to others");
+    assert_eq!(mode(data.path()) & 0o007, 0, "the data folder is closed to others");
     cluster.stop().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_copy_put_back_by_root_is_given_to_the_database_again() {
     let data = DataDir::new();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
     put(cluster.endpoint(), 1).await;
     cluster.stop().await.unwrap();
     let me = geteuid().as_raw();
     give(&data.cluster(), me);
     fs::set_permissions(data.cluster(), Permissions::from_mode(0o755)).unwrap();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
 }
@@ -70,47 +69,51 @@ fn give(path: &Path, uid: u32) {
 #[tokio::test]
 async fn a_folder_the_database_cannot_reach_is_named() {
     let closed = DataDir::new();
-    fs::create_dir(&closed.0).unwrap();
-    fs::set_permissions(&closed.0, Permissions::from_mode(0o700)).unwrap();
-    let data = DataDir(closed.0.join("deeper/data"));
-    let verdict = check_data_dir(&data.0);
+    fs::create_dir(closed.path()).unwrap();
+    fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
+    let data = DataDir::at(closed.path().join("deeper/data"));
+    let verdict = check_data_dir(data.path());
     if geteuid().is_root() {
-        let error = Cluster::start(data.options()).await.unwrap_err();
-        assert!(matches!(&error, Error::NotPassable { dir, .. } if *dir == closed.0), "{error}");
+        let error = Cluster::start(options(&data)).await.unwrap_err();
+        assert!(matches!(&error, Error::NotPassable { dir, .. } if *dir == closed.path()), "{error}");
         assert!(matches!(verdict, Err(Error::NotPassable { .. })));
-        assert!(!closed.0.join("deeper").exists(), "nothing was begun");
-        assert_eq!(fs::metadata(&closed.0).unwrap().mode() & 0o777, 0o700, "what is not the service's is left alone");
+        assert!(!closed.path().join("deeper").exists(), "nothing was begun");
+        assert_eq!(
+            fs::metadata(closed.path()).unwrap().mode() & 0o777,
+            0o700,
+            "what is not the service's is left alone"
+        );
     } else {
         verdict.unwrap();
-        Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+        Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_closed_data_folder_is_opened_for_the_database_alone() {
     let data = DataDir::new();
-    fs::create_dir(&data.0).unwrap();
-    fs::set_permissions(&data.0, Permissions::from_mode(0o700)).unwrap();
-    check_data_dir(&data.0).unwrap();
-    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    fs::create_dir(data.path()).unwrap();
+    fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
+    check_data_dir(data.path()).unwrap();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
     let expected = if geteuid().is_root() { 0o710 } else { 0o700 };
-    assert_eq!(fs::metadata(&data.0).unwrap().mode() & 0o777, expected);
+    assert_eq!(fs::metadata(data.path()).unwrap().mode() & 0o777, expected);
 }
 
 #[tokio::test]
 async fn root_runs_the_database_as_the_owner_of_the_data_folder() {
     let data = DataDir::new();
-    fs::create_dir(&data.0).unwrap();
-    fs::set_permissions(&data.0, Permissions::from_mode(0o700)).unwrap();
+    fs::create_dir(data.path()).unwrap();
+    fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
     // Every system has this user, and it owns no data folders otherwise.
     let owner = if geteuid().is_root() {
         nix::unistd::User::from_name("daemon").unwrap().unwrap().uid.as_raw()
     } else {
         geteuid().as_raw()
     };
-    lchown(&data.0, Some(owner), None).unwrap();
-    check_data_dir(&data.0).unwrap();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    lchown(data.path(), Some(owner), None).unwrap();
+    check_data_dir(data.path()).unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     assert_eq!(status(cluster.server_pid().unwrap(), "Uid:")[1], owner.to_string());
     cluster.stop().await.unwrap();
 }

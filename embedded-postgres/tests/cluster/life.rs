@@ -1,13 +1,12 @@
 //! The usual life of a cluster: made, started, used, stopped, started again.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::{fs, path::Path, time::Instant};
 
-use common::{DATABASE, DataDir, kept, put, runs};
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Error, SERVICE_ROLE};
 use sqlx::{ConnectOptions, Connection, PgConnection};
+use test_support::{DataDir, is_running};
+
+use crate::{DATABASE, connect, kept, options, put};
 
 async fn setting(connection: &mut PgConnection, name: &str) -> String {
     sqlx::query_scalar("SELECT current_setting($1)").bind(name).fetch_one(connection).await.unwrap()
@@ -17,7 +16,7 @@ async fn setting(connection: &mut PgConnection, name: &str) -> String {
 async fn data_is_kept_from_one_start_to_the_next_which_is_quick() {
     let data = DataDir::new();
     let clock = Instant::now();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     eprintln!("first start: {:?}", clock.elapsed());
     assert!(cluster.create_database(DATABASE).await.unwrap());
     assert!(!cluster.create_database(DATABASE).await.unwrap(), "it is there already");
@@ -26,12 +25,12 @@ async fn data_is_kept_from_one_start_to_the_next_which_is_quick() {
     let clock = Instant::now();
     cluster.stop().await.unwrap();
     eprintln!("stop: {:?}", clock.elapsed());
-    assert!(!runs(pid));
-    assert_eq!(data.pid_file(), None, "a shutdown cleans up");
-    assert_eq!(Cluster::connect_running(&data.0).await.unwrap(), None);
+    assert!(!is_running(pid));
+    assert_eq!(data.postmaster(), None, "a shutdown cleans up");
+    assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None);
 
     let clock = Instant::now();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     let took = clock.elapsed();
     eprintln!("second start: {took:?}");
     assert!(took.as_millis() < 1_000, "{took:?}");
@@ -42,9 +41,9 @@ async fn data_is_kept_from_one_start_to_the_next_which_is_quick() {
 #[tokio::test]
 async fn the_server_is_durable_private_and_as_documented() {
     let data = DataDir::new();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
-    let mut connection = common::connect(cluster.endpoint()).await;
+    let mut connection = connect(cluster.endpoint()).await;
     for (name, value) in [
         ("fsync", "on"),
         ("synchronous_commit", "on"),
@@ -88,12 +87,12 @@ async fn the_server_is_durable_private_and_as_documented() {
 async fn a_long_or_unusual_path_is_no_obstacle() {
     for suffix in ["-".repeat(120), ", with 'a comma\"".to_owned()] {
         let data = DataDir::ending_in(&suffix);
-        let cluster = Cluster::start(data.options()).await.unwrap();
+        let cluster = Cluster::start(options(&data)).await.unwrap();
         let socket_dir = cluster.endpoint().socket_dir().to_owned();
-        assert!(!socket_dir.starts_with(&data.0));
+        assert!(!socket_dir.starts_with(data.path()));
         cluster.create_database(DATABASE).await.unwrap();
         put(cluster.endpoint(), 1).await;
-        let found = Cluster::connect_running(&data.0).await.unwrap().unwrap();
+        let found = Cluster::connect_running(data.path()).await.unwrap().unwrap();
         assert_eq!(kept(&found).await, [1]);
         cluster.stop().await.unwrap();
         assert!(!socket_dir.exists(), "the socket's directory goes with the server");
@@ -103,12 +102,12 @@ async fn a_long_or_unusual_path_is_no_obstacle() {
 #[tokio::test]
 async fn an_interrupted_beginning_is_begun_again() {
     let data = DataDir::new();
-    let half = data.0.join("postgres.new-0badf00d");
+    let half = data.path().join("postgres.new-0badf00d");
     fs::create_dir_all(half.join("base")).unwrap();
     fs::write(half.join("PG_VERSION"), "15\n").unwrap();
     // An empty folder under the cluster's name does no harm either.
     fs::create_dir(data.cluster()).unwrap();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     assert!(!half.exists());
     cluster.stop().await.unwrap();
 }
@@ -119,7 +118,7 @@ async fn what_is_no_cluster_is_left_alone() {
     fs::create_dir_all(data.cluster()).unwrap();
     let precious = data.cluster().join("precious");
     fs::write(&precious, "").unwrap();
-    let error = Cluster::start(data.options()).await.unwrap_err();
+    let error = Cluster::start(options(&data)).await.unwrap_err();
     assert!(matches!(error, Error::NotACluster { .. }), "{error}");
     assert!(precious.exists());
 
@@ -127,19 +126,19 @@ async fn what_is_no_cluster_is_left_alone() {
     fs::create_dir(data.cluster().join("global")).unwrap();
     fs::write(data.cluster().join("global/pg_control"), "").unwrap();
     fs::write(data.cluster().join("PG_VERSION"), "9999\n").unwrap();
-    let error = Cluster::start(data.options()).await.unwrap_err();
+    let error = Cluster::start(options(&data)).await.unwrap_err();
     assert!(error.to_string().contains("Install PostgreSQL 9999"), "{error}");
 }
 
 #[tokio::test]
 async fn a_server_that_cannot_start_says_why() {
     let data = DataDir::new();
-    let mut options = data.options();
-    options.settings.extra.push(("no_such_setting".to_owned(), "1".to_owned()));
-    let error = Cluster::start(options).await.unwrap_err().to_string();
+    let mut wrong = options(&data);
+    wrong.settings.extra.push(("no_such_setting".to_owned(), "1".to_owned()));
+    let error = Cluster::start(wrong).await.unwrap_err().to_string();
     assert!(error.contains("unrecognized configuration parameter \"no_such_setting\""), "{error}");
     // The folder is free again, and nothing is broken.
-    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
 }
 
 #[tokio::test]
@@ -147,25 +146,25 @@ async fn a_temporary_cluster_leaves_nothing() {
     let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
     let (dir, pid) = (cluster.data_dir().to_owned(), cluster.server_pid().unwrap());
     cluster.stop().await.unwrap();
-    assert!(!dir.exists() && !runs(pid));
+    assert!(!dir.exists() && !is_running(pid));
 
     let clock = Instant::now();
     let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
     eprintln!("temporary: {:?}", clock.elapsed());
     let (dir, pid) = (cluster.data_dir().to_owned(), cluster.server_pid().unwrap());
     drop(cluster);
-    assert!(!dir.exists() && !runs(pid));
+    assert!(!dir.exists() && !is_running(pid));
 }
 
 #[tokio::test]
 async fn a_cluster_that_is_dropped_shuts_down_and_can_be_started_at_once() {
     let data = DataDir::new();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
     put(cluster.endpoint(), 1).await;
     let pid = cluster.server_pid().unwrap();
     drop(cluster);
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     assert_ne!(cluster.server_pid(), Some(pid), "a server that shuts down is not taken over");
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
@@ -174,10 +173,10 @@ async fn a_cluster_that_is_dropped_shuts_down_and_can_be_started_at_once() {
 #[tokio::test]
 async fn a_large_log_is_set_aside_at_a_start() {
     let data = DataDir::new();
-    fs::create_dir(&data.0).unwrap();
-    fs::write(data.0.join("postgres.log"), vec![b'x'; 9 << 20]).unwrap();
-    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
-    let size = |name: &str| fs::metadata(Path::new(&data.0).join(name)).unwrap().len();
+    fs::create_dir(data.path()).unwrap();
+    fs::write(data.path().join("postgres.log"), vec![b'x'; 9 << 20]).unwrap();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
+    let size = |name: &str| fs::metadata(Path::new(data.path()).join(name)).unwrap().len();
     assert_eq!(size("postgres.log.1"), 9 << 20);
     assert!(size("postgres.log") < 1 << 20);
 }

@@ -1,39 +1,33 @@
 //! What is done about services and databases that were killed, and about two that want the same folder.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::{
     fs,
     time::{Duration, Instant},
 };
 
-use common::{DATABASE, DataDir, Service, kept, kill_by_force, put, runs, wait_until};
 use embedded_postgres::{Access, Cluster, Error};
+use nix::sys::signal::Signal;
 use sqlx::{Connection, PgConnection};
+use test_support::{DataDir, is_running, kill_process, wait_until};
 
-/// Not a test: the part of the killed service, played by a copy of this program.
-#[tokio::test]
-async fn acts_as_a_service() {
-    common::act_as_a_service().await;
-}
+use crate::{DATABASE, connect, kept, options, put, service::Service};
 
 #[tokio::test]
 async fn the_database_of_a_killed_service_is_taken_over() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
-    let pid = data.pid_file().unwrap();
+    let pid = data.postmaster().unwrap();
     service.kill();
-    assert!(runs(pid), "the database outlives its service");
+    assert!(is_running(pid), "the database outlives its service");
 
     let clock = Instant::now();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     eprintln!("taking over: {:?}", clock.elapsed());
     assert_eq!(cluster.server_pid(), Some(pid));
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
-    assert!(!runs(pid), "and is stopped like any other");
+    assert!(!is_running(pid), "and is stopped like any other");
 }
 
 #[tokio::test]
@@ -42,8 +36,8 @@ async fn a_database_taken_over_is_supervised_too() {
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
     service.kill();
-    let cluster = Cluster::start(data.options()).await.unwrap();
-    kill_by_force(cluster.server_pid().unwrap());
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
     wait_for_restart(&cluster, 1).await;
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
@@ -54,13 +48,13 @@ async fn a_database_left_with_other_settings_is_replaced() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
-    let pid = data.pid_file().unwrap();
+    let pid = data.postmaster().unwrap();
     service.kill();
-    let mut options = data.options();
+    let mut options = options(&data);
     options.settings.max_connections = 50;
     let cluster = Cluster::start(options).await.unwrap();
     assert_ne!(cluster.server_pid(), Some(pid));
-    assert!(!runs(pid));
+    assert!(!is_running(pid));
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
 }
@@ -71,20 +65,20 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
     // A connection that is busy when its server dies does not notice, and goes on holding the shared memory.
-    let mut busy = common::connect(&endpoint).await;
+    let mut busy = connect(&endpoint).await;
     let endless = "DO $$ DECLARE until timestamptz := clock_timestamp() + interval '60 s'; \
                    BEGIN WHILE clock_timestamp() < until LOOP END LOOP; END $$";
     let task = tokio::spawn(async move {
         let _ = sqlx::raw_sql(endless).execute(&mut busy).await;
     });
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let pid = data.pid_file().unwrap();
+    let pid = data.postmaster().unwrap();
     service.kill();
-    kill_by_force(pid);
-    wait_until("the database is dead", || !runs(pid));
+    kill_process(pid, Signal::SIGKILL);
+    wait_until("the database is dead", || !is_running(pid));
 
     let clock = Instant::now();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     let took = clock.elapsed();
     eprintln!("recovery with a busy process left: {took:?}");
     assert!(took < Duration::from_secs(20), "{took:?}");
@@ -96,12 +90,12 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
 #[tokio::test]
 async fn a_database_killed_under_a_live_service_comes_back() {
     let data = DataDir::new();
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
     for round in 1..=2 {
         put(cluster.endpoint(), round).await;
         let clock = Instant::now();
-        kill_by_force(cluster.server_pid().unwrap());
+        kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
         wait_for_restart(&cluster, u64::from(round.cast_unsigned())).await;
         eprintln!("restart: {:?}", clock.elapsed());
     }
@@ -112,22 +106,22 @@ async fn a_database_killed_under_a_live_service_comes_back() {
 #[tokio::test]
 async fn a_cluster_stopped_while_its_server_restarts_stays_stopped() {
     let data = DataDir::new();
-    let cluster = Cluster::start(data.options()).await.unwrap();
-    kill_by_force(cluster.server_pid().unwrap());
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
     tokio::time::sleep(Duration::from_millis(200)).await;
     cluster.stop().await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(Cluster::connect_running(&data.0).await.unwrap(), None);
-    assert!(data.pid_file().is_none_or(|pid| !runs(pid)));
+    assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None);
+    assert!(data.postmaster().is_none_or(|pid| !is_running(pid)));
 }
 
 #[tokio::test]
 async fn without_supervision_a_killed_database_stays_down() {
     let data = DataDir::new();
-    let mut options = data.options();
+    let mut options = options(&data);
     options.supervise = false;
     let cluster = Cluster::start(options).await.unwrap();
-    kill_by_force(cluster.server_pid().unwrap());
+    kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!((cluster.server_pid(), cluster.restarts()), (None, 0));
     cluster.stop().await.unwrap();
@@ -136,7 +130,7 @@ async fn without_supervision_a_killed_database_stays_down() {
 #[tokio::test]
 async fn a_stale_process_number_does_not_block_a_start() {
     let data = DataDir::new();
-    Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
     // Dead, given to another program (this one, and the first of all), and damaged.
     for first_line in [i32::MAX.to_string(), std::process::id().to_string(), "1".to_owned(), String::new()] {
         let dir = data.cluster();
@@ -144,8 +138,8 @@ async fn a_stale_process_number_does_not_block_a_start() {
         fs::write(dir.join("postmaster.pid"), &text).unwrap();
         fs::write(dir.join(".s.PGSQL.5432.lock"), &text).unwrap();
         fs::write(dir.join(".s.PGSQL.5432"), "").unwrap();
-        assert_eq!(Cluster::connect_running(&data.0).await.unwrap(), None, "{first_line:?}");
-        Cluster::start(data.options()).await.unwrap().stop().await.unwrap();
+        assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None, "{first_line:?}");
+        Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
     }
 }
 
@@ -153,24 +147,24 @@ async fn a_stale_process_number_does_not_block_a_start() {
 async fn a_second_service_is_refused_but_a_program_may_connect() {
     let data = DataDir::new();
     let (service, _) = Service::start(&data).await;
-    let error = Cluster::start(data.options()).await.unwrap_err();
+    let error = Cluster::start(options(&data)).await.unwrap_err();
     assert!(
         matches!(&error, Error::InUse { holder: Some(pid), .. } if *pid == service.0.id().cast_signed()),
         "{error}"
     );
 
-    let access = Cluster::connect_or_start(data.options()).await.unwrap();
+    let access = Cluster::connect_or_start(options(&data)).await.unwrap();
     assert!(matches!(access, Access::Running(_)));
     put(access.endpoint(), 7).await;
-    let server = data.pid_file().unwrap();
+    let server = data.postmaster().unwrap();
     access.release().await.unwrap();
-    assert!(runs(server), "a guest does not stop it");
+    assert!(is_running(server), "a guest does not stop it");
 }
 
 #[tokio::test]
 async fn programs_that_start_together_share_one_database() {
     let data = DataDir::new();
-    let (one, two) = tokio::join!(Cluster::connect_or_start(data.options()), Cluster::connect_or_start(data.options()));
+    let (one, two) = tokio::join!(Cluster::connect_or_start(options(&data)), Cluster::connect_or_start(options(&data)));
     let (one, two) = (one.unwrap(), two.unwrap());
     assert_eq!(one.endpoint(), two.endpoint());
     let started = [&one, &two].iter().filter(|access| matches!(access, Access::Started(_))).count();
@@ -187,7 +181,7 @@ async fn a_service_killed_while_it_makes_its_database_makes_it_again() {
     let data = DataDir::new();
     let mut service = Service::spawn(&data);
     let beginning = || {
-        fs::read_dir(&data.0).is_ok_and(|mut all| {
+        fs::read_dir(data.path()).is_ok_and(|mut all| {
             all.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("postgres.new-")))
         })
     };
@@ -195,7 +189,7 @@ async fn a_service_killed_while_it_makes_its_database_makes_it_again() {
     std::thread::sleep(Duration::from_millis(100));
     service.kill();
     assert!(!data.cluster().exists());
-    let cluster = Cluster::start(data.options()).await.unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
     put(cluster.endpoint(), 1).await;
     cluster.stop().await.unwrap();
