@@ -1,15 +1,11 @@
 //! `serve`, `core` and `gateway` behave the same: empty variables, a second signal, and a bounded shutdown.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
-
 use std::{
     net::{SocketAddr, TcpListener},
     process::Command,
 };
 
-use common::{DataDir, Service, compliance, wait_until};
+use crate::common::{DataDir, Service, compliance, wait_until};
 use compliance_api::token::{Claims, Secret, issue};
 use embedded_postgres::{Cluster, ClusterOptions};
 use nix::sys::signal::Signal;
@@ -35,7 +31,8 @@ impl Programs {
             cluster
         });
         let programs = Self { data: DataDir::new(), threads, cluster: Some(cluster) };
-        let (status, _, log) = common::output(programs.command(&["migrate"]).env("DATABASE_URL", programs.database()));
+        let (status, _, log) =
+            crate::common::output(programs.command(&["migrate"]).env("DATABASE_URL", programs.database()));
         assert!(status.success(), "{log}");
         programs
     }
@@ -131,7 +128,7 @@ fn an_empty_variable_counts_as_absent() {
     for (command, variable, flag) in
         [("core", "DATABASE_URL", "--database-url"), ("gateway", "COMPLIANCE_CORE_URL", "--core-url")]
     {
-        let (status, _, errors) = common::output(programs.command(&[command]).env(variable, ""));
+        let (status, _, errors) = crate::common::output(programs.command(&[command]).env(variable, ""));
         assert_eq!(status.code(), Some(2), "{errors}");
         assert!(errors.contains("required") && errors.contains(flag), "{errors}");
     }

@@ -1,8 +1,6 @@
 //! A database that somebody else runs: `migrate`, and `serve --database-url`.
 
-mod common;
-
-use common::{DataDir, Service, compliance, output, token};
+use crate::common::{DataDir, Service, compliance, output, token};
 use embedded_postgres::ClusterOptions;
 use nix::sys::signal::Signal;
 use test_support::TestCluster;

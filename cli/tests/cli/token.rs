@@ -1,10 +1,8 @@
 //! `compliance token`, and how the command says what is wrong.
 
-mod common;
-
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use common::{DataDir, compliance, output};
+use crate::common::{DataDir, compliance, output};
 
 #[test]
 fn a_token_and_nothing_else_is_printed() {

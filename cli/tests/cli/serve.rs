@@ -1,10 +1,8 @@
 //! `compliance serve` as a process: started, used, killed, started again, stopped.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{DataDir, compliance, start, token};
+use crate::common::{DataDir, compliance, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -68,7 +66,7 @@ fn what_was_acknowledged_survives_a_kill() {
 fn a_second_service_on_the_same_data_is_refused() {
     let data = DataDir::new();
     let _first = start(&data, &["serve"]);
-    let (status, _, errors) = common::output(compliance(&data).arg("serve"));
+    let (status, _, errors) = crate::common::output(compliance(&data).arg("serve"));
     assert_eq!(status.code(), Some(1));
     assert!(errors.contains("in use by another process"), "{errors}");
 }

@@ -1,24 +1,22 @@
 //! The `compliance` program for tests: its commands and processes.
-// Each test program compiles this module for itself and uses what it needs.
-#![allow(dead_code, unreachable_pub, unused_imports)]
 
 use std::process::Command;
 
-pub use test_support::{DataDir, Program as Service, output, wait_until};
+pub(crate) use test_support::{DataDir, Program as Service, output, wait_until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_compliance");
 
 /// A command of the program on a data folder, with free ports and none of the caller's settings.
-pub fn compliance(data: &DataDir) -> Command {
+pub(crate) fn compliance(data: &DataDir) -> Command {
     test_support::service_command(PROGRAM, data)
 }
 
 /// A token of a company, issued by the program with the secret in the data folder.
-pub fn token(data: &DataDir, company: i64) -> String {
+pub(crate) fn token(data: &DataDir, company: i64) -> String {
     test_support::program_token(PROGRAM, data, company)
 }
 
 /// Starts the program and waits until it is ready.
-pub fn start(data: &DataDir, arguments: &[&str]) -> Service {
+pub(crate) fn start(data: &DataDir, arguments: &[&str]) -> Service {
     Service::start_as(compliance(data).args(arguments))
 }

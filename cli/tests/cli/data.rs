@@ -1,11 +1,8 @@
 //! Made programmes, imports and exports, by the command itself on real databases.
-#![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
-
-mod common;
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, process::ExitStatus};
 
-use common::{DataDir, Service, compliance, output, start, token};
+use crate::common::{DataDir, Service, compliance, output, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 

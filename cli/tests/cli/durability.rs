@@ -1,9 +1,5 @@
 //! What was acknowledged lasts, and what was accepted is answered, whatever is killed while writers are at work.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
-
 use std::{
     collections::HashSet,
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -16,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{DataDir, Service, start, token, wait_until};
+use crate::common::{DataDir, Service, start, token, wait_until};
 use nix::sys::signal::Signal;
 use test_support::kill_process;
 

@@ -1,10 +1,8 @@
 //! The README's table of settings: every one that there is.
 
-mod common;
+use crate::common::{DataDir, compliance, output};
 
-use common::{DataDir, compliance, output};
-
-const README: &str = include_str!("../../README.md");
+const README: &str = include_str!("../../../README.md");
 
 #[test]
 fn every_setting_is_in_the_readme() {

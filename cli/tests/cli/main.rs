@@ -1,0 +1,11 @@
+//! The `compliance` program as a process. These tests are one program, so that it is linked once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+mod data;
+mod durability;
+mod given_database;
+mod programs;
+mod readme;
+mod serve;
+mod token;
