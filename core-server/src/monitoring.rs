@@ -1,17 +1,27 @@
-//! The internal write side: what crawlers, case tools and migrations tell, written so that partners read it.
+//! The operations of internal services: crawlers, case tools and migrations write what partners read.
 //!
-//! Every operation is one statement for a whole request (for a chunk, of a stream). Items are checked and their names
-//! looked up first; a bad one is told as such and left out.
+//! Every operation is one statement for a whole request (for one chunk of a stream). Items are checked and their names
+//! resolved first; an invalid item is rejected alone.
 
+mod affiliate_ref;
 mod cases;
-mod catalogue;
+mod context;
 mod export;
-mod faults;
 mod incidents;
 mod infractions;
 mod names;
 mod observations;
+mod rejection;
 mod service;
-mod write;
+mod values;
+mod vocabularies;
 
 pub(crate) use service::Monitoring;
+
+use crate::table::Expected;
+
+/// Adds what the statements expect of the database.
+pub(crate) fn expect(expected: Expected) -> Expected {
+    let expect = [observations::expect, infractions::expect, cases::expect, incidents::expect, vocabularies::expect];
+    expect.into_iter().fold(expected, |expected, expect| expect(expected))
+}

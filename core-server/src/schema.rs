@@ -2,14 +2,15 @@
 
 use compliance_api::v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl};
 
-use crate::{affiliates, table::Expected};
+use crate::{affiliates, monitoring, table::Expected};
 
 /// What the database's catalogue is checked against at start.
 pub(crate) fn expected() -> Expected {
-    Expected::default()
+    let expected = Expected::default()
         .record::<Affiliate>()
         .record::<AffiliateInput>()
         .record::<ComplianceUrl>()
         .record::<ComplianceCase>()
-        .composite(&affiliates::INPUT)
+        .composite(&affiliates::INPUT);
+    monitoring::expect(expected)
 }

@@ -1,37 +1,49 @@
-//! Cases: opened, changed, resolved, closed and reopened.
+//! Cases: opened, updated, resolved, closed and reopened.
 
-mod dates;
-mod fields;
+mod change;
 mod open;
+mod transitions;
 mod update;
 
+use std::ops::RangeInclusive;
+
+use compliance_api::v1::CaseInput;
+
 pub(super) use self::{
-    open::{Opening, open},
-    update::{Verb, update, with_verb},
+    open::{open, open_one},
+    transitions::{close, reopen, resolve},
+    update::update,
 };
+use crate::table::Expected;
 
-/// Cases in one message, at most.
-pub(super) const MOST: usize = 10_000;
-/// Incidents in one message, or of one case as it is opened, at most.
-pub(super) const MOST_INCIDENTS: usize = 1000;
+/// Cases in one message.
+pub(super) const MAX_CASES: usize = 10_000;
 
-/// The case status New.
-const NEW: i32 = 1;
+// The statements contain these IDs as numbers.
+
 /// The case status Open.
 const OPEN: i32 = 2;
 /// The case status Resolved.
 const RESOLVED: i32 = 5;
-/// The case statuses Closed, Rejected, Invalid and Duplicate, from the first to the last.
-const CLOSED: [i32; 2] = [6, 9];
+/// The case statuses Closed, Rejected, Invalid and Duplicate.
+const CLOSED: RangeInclusive<i32> = 6..=9;
+
+/// Adds what the statements expect of the database.
+pub(super) fn expect(expected: Expected) -> Expected {
+    expected.record::<CaseInput>().composite(&change::INPUT)
+}
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::catalogue::Vocabulary::CaseStatus;
+    use compliance_api::catalogue::Vocabulary::{CaseStatus, RiskLevel};
+
+    use super::{CLOSED, OPEN, RESOLVED};
 
     #[test]
-    fn statuses_are_those_of_the_catalogue() {
-        let names = [super::NEW, super::OPEN, super::RESOLVED, super::CLOSED[0], super::CLOSED[1]]
-            .map(|id| CaseStatus.default_name(id).unwrap());
+    fn ids_in_statements_are_those_of_the_catalogue() {
+        let statuses = [1, OPEN, RESOLVED, *CLOSED.start(), *CLOSED.end()];
+        let names = statuses.map(|id| CaseStatus.default_name(id).unwrap());
         assert_eq!(names, ["New", "Open", "Resolved", "Closed", "Duplicate"]);
+        assert_eq!([3, 4].map(|id| RiskLevel.default_name(id).unwrap()), ["High", "Critical"]);
     }
 }

@@ -3,171 +3,158 @@
 mod attach;
 mod detach;
 
+use std::sync::LazyLock;
+
 use compliance_api::{
-    error::Error,
     rules::Violations,
     v1::{IncidentInput, IncidentResult, IncidentType, ResultCode},
 };
 
 pub(super) use self::{attach::attach, detach::detach};
 use super::{
-    faults::{Refused, fault},
-    names::{InfractionIds, Known, Wanted},
-    write::filled,
+    names::{CompanyNames, InfractionIds, NameRef},
+    rejection::{Rejection, violate},
+    values::{URL_AMBIGUOUS, non_empty},
 };
-use crate::urls::identity;
+use crate::{
+    table::{Attribute, Composite, Expected},
+    urls::identity,
+};
 
-/// What an incident is known by within its case: its type and its content.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Incidents in one message, or of one case when it is opened.
+pub(super) const MAX_INCIDENTS: usize = 1000;
+
+/// What identifies an incident within its case: its type and its content.
+#[derive(Clone, Debug)]
 pub(super) struct Content {
-    pub(super) kind: i16,
-    pub(super) url_id: Option<i64>,
-    pub(super) hash: Option<[u8; 32]>,
-    pub(super) reference: Option<String>,
-    pub(super) infraction: InfractionIds,
+    incident_type: i16,
+    url_id: Option<i64>,
+    url_hash: Option<[u8; 32]>,
+    reference: Option<String>,
+}
+
+/// An incident, checked.
+#[derive(Clone, Debug)]
+pub(super) struct Incident {
+    pub(super) content: Content,
+    infraction: InfractionIds,
+}
+
+/// The input type of incidents.
+pub(super) static INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
+    let attributes = [
+        Attribute::scalar("infraction_type_id", |incident: &Incident| incident.infraction.type_id),
+        Attribute::scalar("infraction_name_id", |incident: &Incident| incident.infraction.name_id),
+    ];
+    Composite::new("incident_input", Content::attributes(|incident: &Incident| &incident.content).chain(attributes))
+});
+
+/// Adds what the statements expect of the database.
+pub(super) fn expect(expected: Expected) -> Expected {
+    expected.composite(&INPUT).composite(&detach::INPUT)
 }
 
 impl Content {
-    /// The field that names the URL.
+    /// The attributes of a type that includes the content.
+    fn attributes<T: 'static>(content: fn(&T) -> &Self) -> impl Iterator<Item = Attribute<T>> {
+        [
+            // Zero is no type: the content is not used.
+            Attribute::scalar("incident_type", move |value| {
+                Some(content(value).incident_type).filter(|incident_type| *incident_type != 0)
+            }),
+            Attribute::scalar("url_id", move |value| content(value).url_id),
+            Attribute::bytes("url_hash", move |value| content(value).url_hash.as_ref().map(<[u8; 32]>::as_slice)),
+            Attribute::text("reference", move |value| content(value).reference.as_deref()),
+        ]
+        .into_iter()
+    }
+
+    /// Whether the content is a URL.
+    fn is_url(&self) -> bool {
+        self.incident_type == IncidentType::Url as i16
+    }
+
+    /// The field that refers to the URL.
     pub(super) fn url_field(&self) -> &'static str {
         if self.url_id.is_some() { "url_id" } else { "url" }
     }
 
-    /// Reads what names the content; `prefix` is where the fields stand in the item.
+    /// Reads the fields that identify the content. Their paths begin with `prefix`.
     fn new(
-        faults: &mut Violations,
+        violations: &mut Violations,
         prefix: &str,
-        kind: IncidentType,
-        url: (Option<i64>, Option<String>),
+        incident_type: IncidentType,
+        url_id: Option<i64>,
+        url: Option<String>,
         reference: Option<String>,
     ) -> Self {
-        let (url_id, url) = (url.0, filled(url.1));
-        let reference = filled(reference);
-        let unwanted = |faults: &mut Violations, field: &str| {
+        let (url, reference) = (non_empty(url), non_empty(reference));
+        let unexpected = |violations: &mut Violations, field: &str| {
             let message = |label: &str| format!("The {label} field does not go with this type of incident.");
-            fault(faults, format!("{prefix}{field}"), message);
+            violate(violations, format!("{prefix}{field}"), message);
         };
-        let required = |faults: &mut Violations, field: &str| {
-            fault(faults, format!("{prefix}{field}"), |label| format!("The {label} field is required."));
+        let required = |violations: &mut Violations, field: &str| {
+            violate(violations, format!("{prefix}{field}"), |label| format!("The {label} field is required."));
         };
-        match kind {
-            // That there is none is told already.
+        match incident_type {
+            // The rules have reported a missing type.
             IncidentType::Unspecified => {}
             IncidentType::Url => {
                 if reference.is_some() {
-                    unwanted(faults, "reference");
+                    unexpected(violations, "reference");
                 }
                 match (url_id, &url) {
-                    (None, None) => required(faults, "url"),
+                    (None, None) => required(violations, "url"),
                     (Some(_), Some(_)) => {
-                        let both = "A URL is named by url_id or by url, not by both.";
-                        fault(faults, format!("{prefix}url_id"), |_| both.to_owned());
+                        violate(violations, format!("{prefix}url_id"), |_| URL_AMBIGUOUS.to_owned());
                     }
                     _ => {}
                 }
             }
             _ => {
                 if url.is_some() {
-                    unwanted(faults, "url");
+                    unexpected(violations, "url");
                 }
                 if url_id.is_some() {
-                    unwanted(faults, "url_id");
+                    unexpected(violations, "url_id");
                 }
                 if reference.is_none() {
-                    required(faults, "reference");
+                    required(violations, "reference");
                 }
             }
         }
-        let hash = url.as_deref().and_then(identity).map(|(hash, _)| hash);
-        Self { kind: kind as i16, url_id, hash, reference, infraction: (None, None) }
+        let url_hash = url.as_deref().and_then(identity).map(|(hash, _)| hash);
+        Self { incident_type: incident_type as i16, url_id, url_hash, reference }
     }
 }
 
-/// The names that an incident needs.
-pub(super) fn wanted(incident: &IncidentInput) -> Wanted<'_> {
-    Wanted::Infraction(incident.infraction_type.as_deref(), incident.infraction_name.as_deref())
+impl Incident {
+    /// Reads an incident, whose rules have been checked. The paths of its fields begin with `prefix`.
+    pub(super) fn new(
+        names: &CompanyNames,
+        violations: &mut Violations,
+        prefix: &str,
+        incident: IncidentInput,
+    ) -> Self {
+        let (kind, name) = (incident.infraction_type.as_deref(), incident.infraction_name.as_deref());
+        let infraction = names.resolve_infraction(violations, prefix, kind, name);
+        let incident_type = incident.incident_type();
+        let content =
+            Content::new(violations, prefix, incident_type, incident.url_id, incident.url, incident.reference);
+        Self { content, infraction }
+    }
 }
 
-/// Reads the content of an incident, whose rules have been checked.
-fn content(known: &Known, faults: &mut Violations, prefix: &str, incident: IncidentInput) -> Content {
-    let (kind, name) = (incident.infraction_type.as_deref(), incident.infraction_name.as_deref());
-    let infraction = known.resolve_infraction(faults, prefix, kind, name);
-    let kind = incident.incident_type();
-    let content = Content::new(faults, prefix, kind, (incident.url_id, incident.url), incident.reference);
-    Content { infraction, ..content }
+/// The names of an incident.
+pub(super) fn names_of(incident: &IncidentInput) -> NameRef<'_> {
+    NameRef::Infraction(incident.infraction_type.as_deref(), incident.infraction_name.as_deref())
 }
 
-/// Reads the contents of incidents that stand at `path`, which ends with a dot.
-pub(super) fn contents(
-    known: &Known,
-    faults: &mut Violations,
-    path: &str,
-    incidents: Vec<IncidentInput>,
-) -> Vec<Content> {
-    let incidents = incidents.into_iter().enumerate();
-    incidents.map(|(index, incident)| content(known, faults, &format!("{path}{index}."), incident)).collect()
-}
-
-/// Contents as JSON, for a statement; `None` when there are none.
-pub(super) fn json(contents: &[Content]) -> Option<String> {
-    use std::fmt::Write as _;
-
-    let content = |content: &Content| {
-        let hash = content.hash.map(|hash| {
-            hash.iter().fold(String::with_capacity(64), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-        });
-        let (kind, name) = content.infraction;
-        serde_json::json!({
-            "k": content.kind, "u": content.url_id, "h": hash, "r": content.reference, "t": kind, "n": name,
-        })
-    };
-    (!contents.is_empty()).then(|| contents.iter().map(content).collect::<serde_json::Value>().to_string())
-}
-
-/// What became of an incident.
 fn done(incident_id: Option<i64>, changed: bool, msg: &str) -> IncidentResult {
     IncidentResult { code: ResultCode::Saved.into(), incident_id, changed, violations: Vec::new(), msg: msg.to_owned() }
 }
 
-fn not_done(refused: Refused) -> IncidentResult {
-    let Refused { code, violations, msg } = refused;
+fn rejected(rejection: Rejection) -> IncidentResult {
+    let Rejection { code, violations, msg } = rejection;
     IncidentResult { code: code.into(), incident_id: None, changed: false, violations, msg }
-}
-
-/// Parameters that say what incidents are known by.
-struct Parameters {
-    kinds: Vec<i16>,
-    url_ids: Vec<Option<i64>>,
-    hashes: Vec<Option<Vec<u8>>>,
-    references: Vec<Option<String>>,
-}
-
-impl Parameters {
-    fn of<'a>(contents: impl Iterator<Item = &'a Content> + Clone) -> Self {
-        Self {
-            kinds: contents.clone().map(|content| content.kind).collect(),
-            url_ids: contents.clone().map(|content| content.url_id).collect(),
-            hashes: contents.clone().map(|content| content.hash.map(Vec::from)).collect(),
-            references: contents.map(|content| content.reference.clone()).collect(),
-        }
-    }
-}
-
-/// Puts the results of those items that were carried out back among those that were not.
-fn in_order<T>(
-    items: Vec<Result<T, Refused>>,
-    mut told: impl FnMut(usize, T) -> Result<IncidentResult, Error>,
-) -> Result<Vec<IncidentResult>, Error> {
-    let mut place = 0;
-    let results = items.into_iter().map(|item| match item {
-        Ok(item) => {
-            place += 1;
-            told(place - 1, item)
-        }
-        Err(refused) => Ok(not_done(refused)),
-    });
-    results.collect()
 }

@@ -1,28 +1,31 @@
-//! Names of vocabularies as callers write them, looked up: those that every company has, and a company's own.
+//! Names of vocabularies as callers write them, resolved to IDs: those that every company has, and a company's own.
 //!
-//! A company's own names are read when a name is met that is not known here, and remembered. None is ever renamed or
-//! removed, so what is remembered stays true; it is kept by company and can serve no other.
+//! A company's own names are read when a name is not known here, and cached. Names are never renamed or removed, so the
+//! cache stays correct; it is keyed by company, so the names of one company never serve another.
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::database::Connections;
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
+    record::{Record, StoredAs},
     rules::{Violations, label},
     v1::{InfractionInput, VocabularyKind},
 };
 use quick_cache::sync::Cache;
 
-use super::faults::fault;
-use crate::{database, error::from_database};
+use super::rejection::violate;
+use crate::{
+    database::{self, Connections},
+    error::from_database,
+};
 
-/// Companies whose own names are remembered.
-const MOST_COMPANIES: usize = 1000;
+/// Companies whose own names are cached.
+const MAX_CACHED_COMPANIES: usize = 1000;
 /// Names that a company can have of its own.
-pub(super) const MOST_OWN: i64 = 10_000;
-/// Names that are told of as known, at most.
-const MOST_TOLD: usize = 100;
+pub(super) const MAX_OWN_NAMES: i64 = 10_000;
+/// Names that a message about an unknown one lists.
+const MAX_LISTED: usize = 100;
 
 /// A name that a company added.
 #[derive(Clone, Debug)]
@@ -36,24 +39,58 @@ pub(super) struct OwnName {
 
 /// The names that one company can use.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct CompanyNames {
     own: Vec<OwnName>,
     ids: HashMap<(i16, Option<i32>), HashMap<String, i32>>,
 }
 
-/// A name to be looked up.
+/// A name in a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted<'a> {
+pub(super) enum NameRef<'a> {
     /// A name of a vocabulary other than infraction names.
     Name(Vocabulary, &'a str),
     /// An infraction's type and its name.
     Infraction(Option<&'a str>, Option<&'a str>),
 }
 
-/// An infraction as it is stored: IDs of its type and its name.
-pub(super) type InfractionIds = (Option<i32>, Option<i32>);
+/// An infraction as it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct InfractionIds {
+    pub(super) type_id: Option<i32>,
+    pub(super) name_id: Option<i32>,
+}
 
-impl Known {
+/// The IDs of the names in the fields of a record, by the columns that hold them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NameIds(Vec<(&'static str, i32)>);
+
+impl NameIds {
+    /// The ID for a column; `None` if the field has no name.
+    pub(super) fn get(&self, column: &str) -> Option<i32> {
+        self.0.iter().find(|(name, _)| *name == column).map(|(_, id)| *id)
+    }
+
+    /// Sets or removes the ID for a column.
+    pub(super) fn set(&mut self, column: &'static str, id: Option<i32>) {
+        self.0.retain(|(name, _)| *name != column);
+        self.0.extend(id.map(|id| (column, id)));
+    }
+}
+
+/// The names in the fields of a record.
+pub(super) fn of_record<R: Record>(record: &R) -> impl Iterator<Item = NameRef<'_>> {
+    R::FIELDS.iter().filter_map(|field| match field.column.form {
+        StoredAs::Name(vocabulary) => Some(NameRef::Name(vocabulary, field.text(record)?)),
+        _ => None,
+    })
+}
+
+/// The names of an infraction.
+pub(super) fn of_infraction(infraction: &InfractionInput) -> NameRef<'_> {
+    NameRef::Infraction(infraction.infraction_type.as_deref(), infraction.infraction_name.as_deref())
+}
+
+impl CompanyNames {
     fn new(own: Vec<OwnName>) -> Self {
         let mut ids: HashMap<_, HashMap<_, _>> = HashMap::new();
         for entry in &own {
@@ -80,10 +117,10 @@ impl Known {
         default.or_else(own)
     }
 
-    fn knows(&self, wanted: Wanted<'_>) -> bool {
-        match wanted {
-            Wanted::Name(vocabulary, name) => name.is_empty() || self.id(vocabulary, name).is_some(),
-            Wanted::Infraction(kind, name) => {
+    fn contains(&self, name: NameRef<'_>) -> bool {
+        match name {
+            NameRef::Name(vocabulary, name) => name.is_empty() || self.id(vocabulary, name).is_some(),
+            NameRef::Infraction(kind, name) => {
                 let Some(kind) = kind.filter(|kind| !kind.is_empty()) else { return true };
                 let Some(kind) = self.id(Vocabulary::InfractionType, kind) else { return false };
                 name.is_none_or(|name| name.is_empty() || self.infraction_name(kind, name).is_some())
@@ -91,10 +128,10 @@ impl Known {
         }
     }
 
-    /// The ID of a field's name; an unknown one is a fault that names the known ones. An empty one is none.
+    /// The ID of a field's name. An unknown name is a violation that lists the known ones; an empty one is absent.
     pub(super) fn resolve(
         &self,
-        faults: &mut Violations,
+        violations: &mut Violations,
         path: &str,
         vocabulary: Vocabulary,
         name: Option<&str>,
@@ -102,107 +139,114 @@ impl Known {
         let name = name.filter(|name| !name.is_empty())?;
         let id = self.id(vocabulary, name);
         if id.is_none() {
-            self.unknown(faults, path, vocabulary, None);
+            self.report_unknown(violations, path, vocabulary, None);
         }
         id
     }
 
-    /// The IDs of an infraction whose fields stand at `prefix`.
+    /// The IDs of the names in the fields of a record. The paths of the fields begin with `prefix`.
+    pub(super) fn resolve_record<R: Record>(&self, violations: &mut Violations, prefix: &str, record: &R) -> NameIds {
+        let mut ids = NameIds::default();
+        for field in R::FIELDS {
+            if let StoredAs::Name(vocabulary) = field.column.form {
+                let path = format!("{prefix}{}", field.name);
+                ids.set(field.column.name, self.resolve(violations, &path, vocabulary, field.text(record)));
+            }
+        }
+        ids
+    }
+
+    /// The IDs of an infraction. The paths of its fields begin with `prefix`.
     pub(super) fn resolve_infraction(
         &self,
-        faults: &mut Violations,
+        violations: &mut Violations,
         prefix: &str,
         kind: Option<&str>,
         name: Option<&str>,
     ) -> InfractionIds {
         let name = name.filter(|name| !name.is_empty());
+        let path = format!("{prefix}infraction_type");
         let Some(kind) = kind.filter(|kind| !kind.is_empty()) else {
             if name.is_some() {
-                let message = |label: &str| format!("The {label} field is required with a name.");
-                fault(faults, format!("{prefix}infraction_type"), message);
+                violate(violations, path, |label| format!("The {label} field is required with a name."));
             }
-            return (None, None);
+            return InfractionIds::default();
         };
-        let path = format!("{prefix}infraction_type");
-        let Some(kind) = self.resolve(faults, &path, Vocabulary::InfractionType, Some(kind)) else {
-            return (None, None);
+        let Some(type_id) = self.resolve(violations, &path, Vocabulary::InfractionType, Some(kind)) else {
+            return InfractionIds::default();
         };
-        let id = name.and_then(|name| self.infraction_name(kind, name));
-        if name.is_some() && id.is_none() {
-            self.unknown(faults, &format!("{prefix}infraction_name"), Vocabulary::InfractionName, Some(kind));
+        let name_id = name.and_then(|name| self.infraction_name(type_id, name));
+        if name.is_some() && name_id.is_none() {
+            let path = format!("{prefix}infraction_name");
+            self.report_unknown(violations, &path, Vocabulary::InfractionName, Some(type_id));
         }
-        (Some(kind), id)
+        InfractionIds { type_id: Some(type_id), name_id }
     }
 
-    fn unknown(&self, faults: &mut Violations, path: &str, vocabulary: Vocabulary, kind: Option<i32>) {
-        let defaults = vocabulary.defaults().iter().enumerate();
-        let defaults = defaults
-            .filter(|(index, _)| kind.is_none() || default_type_of_name(*index as i32 + 1) == kind)
-            .map(|(_, name)| *name);
-        let own = self.own.iter().filter(|entry| entry.vocabulary == vocabulary as i16 && entry.parent == kind);
+    fn report_unknown(&self, violations: &mut Violations, path: &str, vocabulary: Vocabulary, parent: Option<i32>) {
+        let defaults = vocabulary.defaults().iter().zip(1..);
+        let defaults =
+            defaults.filter(|(_, id)| parent.is_none() || default_type_of_name(*id) == parent).map(|(name, _)| *name);
+        let own = self.own.iter().filter(|entry| entry.vocabulary == vocabulary as i16 && entry.parent == parent);
         let known: Vec<&str> = defaults.chain(own.map(|entry| entry.name.as_str())).collect();
-        let more = if known.len() > MOST_TOLD { ", …" } else { "" };
-        let known = known[..known.len().min(MOST_TOLD)].join(", ");
+        let more = if known.len() > MAX_LISTED { ", …" } else { "" };
+        let known = known[..known.len().min(MAX_LISTED)].join(", ");
         let message = format!("The selected {} is invalid; known: {known}{more}.", label(path));
-        faults.push(path.to_owned(), message, 0, 0);
+        violations.push(path.to_owned(), message, 0, 0);
     }
 }
 
-/// The names of a company, as far as they are remembered.
-pub(super) struct Remembered {
-    company_id: i64,
-    known: Option<Arc<Known>>,
-}
-
-/// Looks names up.
-pub(super) struct Names {
+/// The names of companies.
+pub(super) struct NameCache {
     pool: Connections,
-    known: Cache<i64, Arc<Known>>,
-    defaults: Arc<Known>,
+    companies: Cache<i64, Arc<CompanyNames>>,
+    defaults: Arc<CompanyNames>,
 }
 
-impl Names {
+impl NameCache {
     pub(super) fn new(pool: &Connections) -> Self {
-        Self { pool: pool.clone(), known: Cache::new(MOST_COMPANIES), defaults: Arc::default() }
+        Self { pool: pool.clone(), companies: Cache::new(MAX_CACHED_COMPANIES), defaults: Arc::default() }
     }
 
-    /// What is remembered of a company's names, if that is all of `wanted`.
-    pub(super) fn remembered<'a>(&self, company_id: i64, mut wanted: impl Iterator<Item = Wanted<'a>>) -> Remembered {
-        let known = self.known.get(&company_id).unwrap_or_else(|| Arc::clone(&self.defaults));
-        let known = wanted.all(|wanted| known.knows(wanted)).then_some(known);
-        Remembered { company_id, known }
+    /// The cached names of a company, if they contain all of `names`.
+    pub(super) fn cached<'a>(
+        &self,
+        company_id: i64,
+        mut names: impl Iterator<Item = NameRef<'a>>,
+    ) -> Option<Arc<CompanyNames>> {
+        let cached = self.companies.get(&company_id).unwrap_or_else(|| Arc::clone(&self.defaults));
+        names.all(|name| cached.contains(name)).then_some(cached)
     }
 
-    /// The names of a company: those remembered, or else read anew.
-    pub(super) async fn of(&self, remembered: Remembered) -> Result<Arc<Known>, Error> {
-        match remembered.known {
-            Some(known) => Ok(known),
-            None => self.fresh(remembered.company_id).await,
+    /// The names of a company: the cached ones, if [`cached`](Self::cached) found them, otherwise read now.
+    pub(super) async fn or_read(
+        &self,
+        company_id: i64,
+        cached: Option<Arc<CompanyNames>>,
+    ) -> Result<Arc<CompanyNames>, Error> {
+        match cached {
+            Some(names) => Ok(names),
+            None => self.read(company_id).await,
         }
     }
 
-    /// The names of a company, read anew.
-    pub(super) async fn fresh(&self, company_id: i64) -> Result<Arc<Known>, Error> {
+    /// The names of a company, read now.
+    pub(super) async fn read(&self, company_id: i64) -> Result<Arc<CompanyNames>, Error> {
         let own = database::read(|| {
-            sqlx::query_file_as!(OwnName, "src/monitoring/own_names.sql", company_id).fetch_all(&self.pool)
+            sqlx::query_file_as!(OwnName, "src/monitoring/names.sql", company_id).fetch_all(&self.pool)
         });
         let own = own.await.map_err(|error| from_database(&error))?;
-        let known = Arc::new(Known::new(own));
-        if known.own.is_empty() {
-            self.known.remove(&company_id);
+        let names = Arc::new(CompanyNames::new(own));
+        if names.own.is_empty() {
+            self.companies.remove(&company_id);
         } else {
-            self.known.insert(company_id, Arc::clone(&known));
+            self.companies.insert(company_id, Arc::clone(&names));
         }
-        Ok(known)
+        Ok(names)
     }
 }
 
-/// The names of an infraction.
-pub(super) fn of_infraction(infraction: &InfractionInput) -> Wanted<'_> {
-    Wanted::Infraction(infraction.infraction_type.as_deref(), infraction.infraction_name.as_deref())
-}
-
-/// The vocabulary of a kind that can be added to.
+/// The vocabulary of a kind that names can be added to.
 pub(super) fn vocabulary(kind: VocabularyKind) -> Option<Vocabulary> {
     Vocabulary::ALL.into_iter().find(|vocabulary| *vocabulary as i32 == kind as i32)
 }
@@ -229,16 +273,16 @@ mod tests {
             name: name.to_owned(),
             parent,
         };
-        let known = Known::new(vec![
+        let names = CompanyNames::new(vec![
             own(Vocabulary::InfractionType, 1000, "Tax", None),
             own(Vocabulary::InfractionName, 1001, "weight loss", Some(1000)),
         ]);
-        assert_eq!(known.infraction_name(2, "weight loss"), Some(8));
-        assert_eq!(known.infraction_name(1000, "weight loss"), Some(1001));
-        assert_eq!(known.infraction_name(1, "weight loss"), None);
-        let mut faults = Violations::new();
-        known.resolve_infraction(&mut faults, "", Some("Tax"), Some("evasion"));
-        let told = faults.iter().next().unwrap();
-        assert_eq!(told.message, "The selected infraction name is invalid; known: weight loss.");
+        assert_eq!(names.infraction_name(2, "weight loss"), Some(8));
+        assert_eq!(names.infraction_name(1000, "weight loss"), Some(1001));
+        assert_eq!(names.infraction_name(1, "weight loss"), None);
+        let mut violations = Violations::new();
+        names.resolve_infraction(&mut violations, "", Some("Tax"), Some("evasion"));
+        let violation = violations.iter().next().unwrap();
+        assert_eq!(violation.message, "The selected infraction name is invalid; known: weight loss.");
     }
 }

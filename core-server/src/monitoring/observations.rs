@@ -1,4 +1,4 @@
-//! Observations of URLs: checked, folded to one row a URL, and saved by one statement a chunk.
+//! Observations of URLs: checked, merged to one row a URL, and saved by one statement a chunk.
 
 mod row;
 mod store;
@@ -15,80 +15,86 @@ use compliance_api::{
 use self::row::Row;
 pub(super) use self::{
     store::Store,
-    stream::{Answers, Streams},
+    stream::{Acknowledgements, Streams},
 };
 use super::{
-    faults::Refused,
-    names::{Known, Names, Wanted, of_infraction},
-    write::NO_AFFILIATE,
+    affiliate_ref::{AFFILIATE_NOT_FOUND, AffiliateRef},
+    context::Context,
+    names::{self, CompanyNames, NameRef},
+    rejection::Rejection,
 };
+use crate::table::Expected;
 
-use compliance_api::catalogue::Vocabulary::{TranscriptionStatus, UrlIncidentStatus};
+/// Observations in one message.
+pub(super) const MAX_OBSERVATIONS: usize = 10_000;
 
-/// Observations in one message, at most.
-pub(super) const MOST: usize = 10_000;
+/// Adds what the statements expect of the database.
+pub(super) fn expect(expected: Expected) -> Expected {
+    expected.record::<UrlObservation>().composite(&row::INPUT)
+}
 
 /// Observations that are ready to be saved.
 pub(super) struct Chunk {
-    /// One result an item: of those that are saved, yet to be told.
+    /// One result an item. Those of items that are saved are set then.
     results: Vec<ObservationResult>,
-    /// Rows of which no two are of the same URL, wave after wave.
-    waves: Vec<Vec<Row>>,
+    /// Rows in rounds that are saved one after the other; no two of a round are of the same URL.
+    rounds: Vec<Vec<Row>>,
 }
 
 impl Chunk {
-    /// Checks observations and folds those of the same URL.
+    /// Checks observations and merges those of the same URL.
     pub(super) async fn prepare(
-        names: &Names,
+        context: &Context,
         company_id: i64,
         observations: Vec<UrlObservation>,
     ) -> Result<Self, Error> {
-        let known = names.of(names.remembered(company_id, observations.iter().flat_map(wanted))).await?;
-        Ok(Self::fold(&known, observations))
+        let cached = context.names.cached(company_id, observations.iter().flat_map(names_of));
+        let names = context.names.or_read(company_id, cached).await?;
+        Ok(Self::merge(&names, observations))
     }
 
-    fn fold(known: &Known, observations: Vec<UrlObservation>) -> Self {
+    fn merge(names: &CompanyNames, observations: Vec<UrlObservation>) -> Self {
         let mut results = Vec::with_capacity(observations.len());
-        let mut waves: Vec<Vec<Row>> = Vec::new();
-        // Where the newest row of each URL stands.
+        let mut rounds: Vec<Vec<Row>> = Vec::new();
+        // The round and the index of the newest row of each URL.
         let mut newest: HashMap<[u8; 32], (usize, usize)> = HashMap::new();
         for (item, observation) in observations.into_iter().enumerate() {
-            let row = match Row::new(known, item, observation) {
+            let row = match Row::new(names, item, observation) {
                 Ok(row) => row,
-                Err(refused) => {
-                    results.push(not_saved(refused));
+                Err(rejection) => {
+                    results.push(rejected(rejection));
                     continue;
                 }
             };
             results.push(ObservationResult::default());
-            let wave = match newest.get(&row.hash) {
-                Some((wave, place)) if waves[*wave][*place].can_take(&row) => {
-                    waves[*wave][*place].take(row);
+            let round = match newest.get(&row.hash) {
+                Some((round, index)) if rounds[*round][*index].can_merge(&row) => {
+                    rounds[*round][*index].merge(row);
                     continue;
                 }
-                Some((wave, _)) => wave + 1,
+                Some((round, _)) => round + 1,
                 None => 0,
             };
-            if wave == waves.len() {
-                waves.push(Vec::new());
+            if round == rounds.len() {
+                rounds.push(Vec::new());
             }
-            newest.insert(row.hash, (wave, waves[wave].len()));
-            waves[wave].push(row);
+            newest.insert(row.hash, (round, rounds[round].len()));
+            rounds[round].push(row);
         }
-        Self { results, waves }
+        Self { results, rounds }
     }
 
-    /// Saves what is good; one result each, in the order sent.
+    /// Saves the valid items. Returns one result an item, in the order sent.
     pub(super) async fn save(self, store: &Store, company_id: i64) -> Result<Vec<ObservationResult>, Error> {
-        let Self { mut results, waves } = self;
-        for mut rows in waves {
-            // Every statement takes URLs in this order, so that two that cross do not wait for each other.
+        let Self { mut results, rounds } = self;
+        for mut rows in rounds {
+            // Every statement locks URLs in this order, so that two that cross do not deadlock.
             rows.sort_unstable_by_key(|row| row.hash);
-            for (row, saved) in store.save(company_id, rows).await? {
-                for (nth, item) in row.items.iter().enumerate() {
-                    results[*item] = match saved {
-                        Some((id, created)) => told(id, created && nth == 0),
-                        None => not_saved(no_affiliate(&row)),
+            for (row, result) in store.save(company_id, rows).await? {
+                for (index, item) in row.items.iter().enumerate() {
+                    results[*item] = match result {
+                        Some((id, created)) => saved(id, created && index == 0),
+                        None => rejected(affiliate_not_found(&row)),
                     };
                 }
             }
@@ -97,13 +103,11 @@ impl Chunk {
     }
 }
 
-fn wanted(observation: &UrlObservation) -> impl Iterator<Item = Wanted<'_>> {
-    let status = observation.incident_status.as_deref().map(|name| Wanted::Name(UrlIncidentStatus, name));
-    let transcription = observation.transcription_status.as_deref().map(|name| Wanted::Name(TranscriptionStatus, name));
-    status.into_iter().chain(transcription).chain(observation.infractions.iter().map(of_infraction))
+fn names_of(observation: &UrlObservation) -> impl Iterator<Item = NameRef<'_>> {
+    names::of_record(observation).chain(observation.infractions.iter().map(names::of_infraction))
 }
 
-fn told(id: i64, created: bool) -> ObservationResult {
+fn saved(id: i64, created: bool) -> ObservationResult {
     let msg = if created { "URL added." } else { "URL updated." };
     ObservationResult {
         code: ResultCode::Saved.into(),
@@ -114,14 +118,14 @@ fn told(id: i64, created: bool) -> ObservationResult {
     }
 }
 
-fn not_saved(refused: Refused) -> ObservationResult {
-    let Refused { code, violations, msg } = refused;
+fn rejected(rejection: Rejection) -> ObservationResult {
+    let Rejection { code, violations, msg } = rejection;
     ObservationResult { code: code.into(), url_id: None, created: false, violations, msg }
 }
 
-fn no_affiliate(row: &Row) -> Refused {
-    let field = row.affiliate.as_ref().map_or("affiliate_id", super::write::AffiliateRef::field);
-    Refused::not_found(Violations::one(field, NO_AFFILIATE))
+fn affiliate_not_found(row: &Row) -> Rejection {
+    let field = row.affiliate.as_ref().map_or("affiliate_id", AffiliateRef::field);
+    Rejection::not_found(Violations::one(field, AFFILIATE_NOT_FOUND))
 }
 
 #[cfg(test)]
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn observations_of_one_url_are_folded_unless_one_could_fail_alone() {
+    fn observations_of_one_url_are_merged_unless_one_could_fail_alone() {
         let with = |affiliate: Option<i64>, note: Option<&str>| UrlObservation {
             affiliate_id: affiliate,
             note: note.map(str::to_owned),
@@ -148,9 +152,9 @@ mod tests {
             with(None, Some("4")),
             observation("nothing"),
         ];
-        let chunk = Chunk::fold(&Known::default(), items);
+        let chunk = Chunk::merge(&CompanyNames::default(), items);
         let items: Vec<Vec<&[usize]>> =
-            chunk.waves.iter().map(|wave| wave.iter().map(|row| row.items.as_slice()).collect()).collect();
+            chunk.rounds.iter().map(|round| round.iter().map(|row| row.items.as_slice()).collect()).collect();
         assert_eq!(items, [vec![&[0, 2][..], &[1]], vec![&[3, 4]], vec![&[5]]]);
         assert_eq!(chunk.results[6].violations[0].field, "url");
     }

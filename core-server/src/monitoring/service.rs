@@ -1,65 +1,59 @@
-//! `MonitoringService`: who asks, and how much of what.
+//! `MonitoringService`: the caller, the limits of the request, and the operation.
 
 use std::{sync::Arc, time::Duration};
 
-use crate::database::Connections;
-use compliance_api::{
-    error::{Error, Reason},
-    rules::Violations,
-    v1::{
-        AddVocabularyEntriesRequest, AddVocabularyEntriesResponse, AttachIncidentsRequest, AttachIncidentsResponse,
-        BatchOpenCasesRequest, BatchOpenCasesResponse, CloseCaseRequest, DetachIncidentsRequest,
-        DetachIncidentsResponse, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse,
-        ListVocabulariesRequest, ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest,
-        OpenCaseResponse, RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ResolveCaseRequest,
-        ResultCode, UpdateCaseRequest, UpdateCaseResponse, WithdrawInfractionsRequest, WithdrawInfractionsResponse,
-        monitoring_service_server::MonitoringService,
-    },
+use compliance_api::v1::{
+    AddVocabularyEntriesRequest, AddVocabularyEntriesResponse, AttachIncidentsRequest, AttachIncidentsResponse,
+    BatchOpenCasesRequest, BatchOpenCasesResponse, CloseCaseRequest, DetachIncidentsRequest, DetachIncidentsResponse,
+    ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse, ListVocabulariesRequest,
+    ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, OpenCaseResponse,
+    RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest,
+    UpdateCaseResponse, WithdrawInfractionsRequest, WithdrawInfractionsResponse,
+    monitoring_service_server::MonitoringService,
 };
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    cases::{self, Opening, Verb},
-    catalogue, export,
-    faults::at_most,
-    incidents,
-    infractions::{self, Deed},
-    names::Names,
-    observations::{self, Chunk, Store, Streams},
+    cases::{self, MAX_CASES},
+    context::Context,
+    export,
+    incidents::{self, MAX_INCIDENTS},
+    infractions::{self, Action, MAX_INFRACTIONS},
+    observations::{self, Chunk, MAX_OBSERVATIONS, Store, Streams},
+    rejection::check_count,
+    vocabularies::{self, MAX_ENTRIES},
 };
 use crate::{
     access::Caller,
+    database::Connections,
     requests::{timeout_of, valid},
 };
 
 /// The service.
 pub(crate) struct Monitoring {
-    pool: Connections,
-    names: Arc<Names>,
+    context: Arc<Context>,
     store: Arc<Store>,
     streams: Streams,
     list_timeout: Duration,
 }
 
 impl Monitoring {
+    /// The service over a database. `list_timeout` is the longest time that an export may take.
     pub(crate) fn new(pool: &Connections, list_timeout: Duration) -> Self {
-        let (names, store) = (Arc::new(Names::new(pool)), Arc::new(Store::new(pool)));
-        let streams = Streams::new(Arc::clone(&names), Arc::clone(&store));
-        Self { pool: pool.clone(), names, store, streams, list_timeout }
+        let context = Arc::new(Context::new(pool));
+        let store = Arc::new(Store::new(&context));
+        let streams = Streams::new(Arc::clone(&context), Arc::clone(&store));
+        Self { context, store, streams, list_timeout }
     }
 
-    fn limit<T>(&self, request: &Request<T>) -> Duration {
+    fn export_timeout<T>(&self, request: &Request<T>) -> Duration {
         timeout_of(request).map_or(self.list_timeout, |asked| asked.min(self.list_timeout))
-    }
-
-    async fn verb(&self, company_id: i64, verb: Verb) -> Result<Response<UpdateCaseResponse>, Status> {
-        Ok(Response::new(cases::with_verb(&self.pool, &self.names, company_id, verb).await?))
     }
 }
 
 #[tonic::async_trait]
 impl MonitoringService for Monitoring {
-    type StreamUrlObservationsStream = observations::Answers;
+    type StreamUrlObservationsStream = observations::Acknowledgements;
     type ExportUrlsStream = export::Pages<ExportUrlsResponse>;
     type ExportCasesStream = export::Pages<ExportCasesResponse>;
 
@@ -69,8 +63,8 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<ObserveUrlsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let observations = request.into_inner().observations;
-        at_most(observations::MOST, "observations", observations.len())?;
-        let chunk = Chunk::prepare(&self.names, company_id, observations).await?;
+        check_count(MAX_OBSERVATIONS, "observations", observations.len())?;
+        let chunk = Chunk::prepare(&self.context, company_id, observations).await?;
         Ok(Response::new(ObserveUrlsResponse { results: chunk.save(&self.store, company_id).await? }))
     }
 
@@ -86,11 +80,11 @@ impl MonitoringService for Monitoring {
         &self,
         request: Request<ExportUrlsRequest>,
     ) -> Result<Response<Self::ExportUrlsStream>, Status> {
-        let (company_id, limit) = (Caller::of(&request)?.company_id, self.limit(&request));
+        let (company_id, timeout) = (Caller::of(&request)?.company_id, self.export_timeout(&request));
         let request = request.into_inner();
         valid(&request)?;
         let after = request.after_url_id.unwrap_or_default();
-        Ok(Response::new(export::all(self.pool.clone(), company_id, after, limit)))
+        Ok(Response::new(export::all(self.context.pool.clone(), company_id, after, timeout)))
     }
 
     async fn record_infractions(
@@ -99,8 +93,8 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<RecordInfractionsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let items = request.into_inner().infractions;
-        at_most(infractions::MOST, "infractions", items.len())?;
-        let results = infractions::apply(&self.pool, &self.names, company_id, Deed::Record, items).await?;
+        check_count(MAX_INFRACTIONS, "infractions", items.len())?;
+        let results = infractions::apply(&self.context, company_id, Action::Record, items).await?;
         Ok(Response::new(RecordInfractionsResponse { results }))
     }
 
@@ -110,33 +104,15 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<WithdrawInfractionsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let items = request.into_inner().infractions;
-        at_most(infractions::MOST, "infractions", items.len())?;
-        let results = infractions::apply(&self.pool, &self.names, company_id, Deed::Withdraw, items).await?;
+        check_count(MAX_INFRACTIONS, "infractions", items.len())?;
+        let results = infractions::apply(&self.context, company_id, Action::Withdraw, items).await?;
         Ok(Response::new(WithdrawInfractionsResponse { results }))
     }
 
     async fn open_case(&self, request: Request<OpenCaseRequest>) -> Result<Response<OpenCaseResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
-        let known = Opening::names(&self.names, company_id, std::slice::from_ref(&request)).await?;
-        let opening = vec![Opening::new(&known, request)];
-        let result = cases::open(&self.pool, company_id, opening).await?.pop().unwrap_or_default();
-        match (result.code(), result.case_id) {
-            (ResultCode::Saved, Some(case_id)) => {
-                Ok(Response::new(OpenCaseResponse { case_id, created: result.created }))
-            }
-            (ResultCode::NotFound, _) => {
-                let field = result.violations.into_iter().next().map(|fault| fault.field).unwrap_or_default();
-                Err(Error::new(Reason::ReferenceNotFound, result.msg).with("field", field).into())
-            }
-            _ => {
-                let mut faults = Violations::new();
-                for fault in result.violations {
-                    faults.push(fault.field, fault.description, 0, 0);
-                }
-                Err(Error::invalid(faults).into())
-            }
-        }
+        Ok(Response::new(cases::open_one(&self.context, company_id, request).await?))
     }
 
     async fn batch_open_cases(
@@ -145,49 +121,48 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<BatchOpenCasesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let requests = request.into_inner().cases;
-        at_most(cases::MOST, "cases", requests.len())?;
-        let known = Opening::names(&self.names, company_id, &requests).await?;
-        let openings = requests.into_iter().map(|request| Opening::new(&known, request)).collect();
-        Ok(Response::new(BatchOpenCasesResponse { results: cases::open(&self.pool, company_id, openings).await? }))
+        check_count(MAX_CASES, "cases", requests.len())?;
+        let results = cases::open(&self.context, company_id, requests).await?;
+        Ok(Response::new(BatchOpenCasesResponse { results }))
     }
 
     async fn export_cases(
         &self,
         request: Request<ExportCasesRequest>,
     ) -> Result<Response<Self::ExportCasesStream>, Status> {
-        let (company_id, limit) = (Caller::of(&request)?.company_id, self.limit(&request));
+        let (company_id, timeout) = (Caller::of(&request)?.company_id, self.export_timeout(&request));
         let request = request.into_inner();
         valid(&request)?;
         let after = request.after_case_id.unwrap_or_default();
-        Ok(Response::new(export::all(self.pool.clone(), company_id, after, limit)))
+        Ok(Response::new(export::all(self.context.pool.clone(), company_id, after, timeout)))
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
         valid(&request)?;
-        Ok(Response::new(cases::update(&self.pool, &self.names, company_id, request).await?))
+        Ok(Response::new(cases::update(&self.context, company_id, request).await?))
     }
 
     async fn resolve_case(&self, request: Request<ResolveCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
         valid(&request)?;
-        self.verb(company_id, Verb::Resolve(request)).await
+        Ok(Response::new(cases::resolve(&self.context, company_id, request).await?))
     }
 
     async fn close_case(&self, request: Request<CloseCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
         valid(&request)?;
-        self.verb(company_id, Verb::Close(request)).await
+        Ok(Response::new(cases::close(&self.context, company_id, request).await?))
     }
 
     async fn reopen_case(&self, request: Request<ReopenCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
         valid(&request)?;
-        self.verb(company_id, Verb::Reopen(request)).await
+        Ok(Response::new(cases::reopen(&self.context, company_id, request).await?))
     }
 
     async fn attach_incidents(
@@ -196,10 +171,8 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<AttachIncidentsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
-        at_most(cases::MOST_INCIDENTS, "incidents", request.incidents.len())?;
-        let case_id = request.case_id;
-        let results = incidents::attach(&self.pool, &self.names, company_id, request).await?;
-        let results = results.ok_or_else(|| Error::case_not_found(case_id))?;
+        check_count(MAX_INCIDENTS, "incidents", request.incidents.len())?;
+        let results = incidents::attach(&self.context, company_id, request).await?;
         Ok(Response::new(AttachIncidentsResponse { results }))
     }
 
@@ -209,10 +182,8 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<DetachIncidentsResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let request = request.into_inner();
-        at_most(cases::MOST_INCIDENTS, "incidents", request.incidents.len())?;
-        let case_id = request.case_id;
-        let results = incidents::detach(&self.pool, company_id, request).await?;
-        let results = results.ok_or_else(|| Error::case_not_found(case_id))?;
+        check_count(MAX_INCIDENTS, "incidents", request.incidents.len())?;
+        let results = incidents::detach(&self.context, company_id, request).await?;
         Ok(Response::new(DetachIncidentsResponse { results }))
     }
 
@@ -221,8 +192,8 @@ impl MonitoringService for Monitoring {
         request: Request<ListVocabulariesRequest>,
     ) -> Result<Response<ListVocabulariesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
-        let known = self.names.fresh(company_id).await?;
-        Ok(Response::new(ListVocabulariesResponse { vocabularies: catalogue::list(&known) }))
+        let names = self.context.names.read(company_id).await?;
+        Ok(Response::new(ListVocabulariesResponse { vocabularies: vocabularies::list(&names) }))
     }
 
     async fn add_vocabulary_entries(
@@ -231,8 +202,8 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<AddVocabularyEntriesResponse>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let entries = request.into_inner().entries;
-        at_most(catalogue::MOST, "entries", entries.len())?;
-        let results = catalogue::add(&self.pool, company_id, entries).await?;
+        check_count(MAX_ENTRIES, "entries", entries.len())?;
+        let results = vocabularies::add(&self.context, company_id, entries).await?;
         Ok(Response::new(AddVocabularyEntriesResponse { results }))
     }
 }

@@ -1,120 +1,102 @@
 //! Detaching incidents from a case.
 
-use std::sync::LazyLock;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
-use crate::database::Connections;
 use compliance_api::{
     error::Error,
     rules::check,
-    v1::{DetachIncidentsRequest, IncidentKey, IncidentResult},
+    v1::{DetachIncidentsRequest, IncidentKey, IncidentResult, IncidentType},
 };
 
-use super::{Content, Parameters, done, in_order};
-use crate::monitoring::{
-    faults::{Refused, fault},
-    write::{url, write},
+use super::{Content, done, rejected};
+use crate::{
+    monitoring::{
+        context::Context,
+        rejection::{Rejection, violate},
+    },
+    table::{Attribute, Composite},
 };
 
-/// Locks the case, then the URLs in the order of their hashes, and removes the incidents that are found. Answers whether
-/// there is such a case, and with the place of each item, the incident's ID and whether it was removed.
-static DETACH: LazyLock<&'static str> = LazyLock::new(|| {
-    format!(
-        "with held as materialized (
-            select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
-        ), found as materialized (
-            select i.place, x.id, x.url_id, h.url_hash from held
-            cross join unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[], $7::text[])
-                with ordinality as i (id, kind, url_id, hash, reference, place)
-            left join lateral {url} u on true
-            cross join lateral (
-                (select n.id, n.url_id from incidents n
-                    where n.company_id = $1 and n.case_id = $2 and n.id = i.id limit 1)
-                union all
-                (select n.id, n.url_id from incidents n where i.id is null and i.kind = 1
-                    and n.company_id = $1 and n.case_id = $2 and n.incident_type = 1 and n.url_id = u.id limit 1)
-                union all
-                (select n.id, n.url_id from incidents n where i.id is null and i.kind <> 1
-                    and n.company_id = $1 and n.case_id = $2 and n.incident_type = i.kind and n.url_id is null
-                    and n.reference = i.reference limit 1)
-            ) x
-            left join lateral (
-                select u.url_hash from compliance_urls u where u.company_id = $1 and u.id = x.url_id limit 1
-            ) h on true
-        ), locked as materialized (
-            select u.id from (
-                select distinct url_hash, url_id from found where url_id is not null order by url_hash
-            ) x
-            cross join lateral (
-                select u.id from compliance_urls u where u.company_id = $1 and u.id = x.url_id for no key update
-            ) u
-        ), detached as (
-            delete from incidents n using (
-                select distinct id from found where (select count(*) from locked) >= 0
-            ) f
-            where n.company_id = $1 and n.case_id = $2 and n.id = f.id
-            returning n.id
-        ), touched as (
-            update compliance_cases c set
-                first_action_date = coalesce(c.first_action_date, date_trunc('second', now())),
-                last_updated_date = date_trunc('second', now())
-            from (select distinct 1 from detached) d
-            where c.company_id = $1 and c.id = $2
-        )
-        select 0::bigint as place, id, true from held
-        union all
-        select f.place, f.id, (f.id in (select id from detached)) from found f order by place",
-        url = url("i.url_id", "i.hash"),
-    )
-    .leak()
-});
-
-/// Detaches incidents; one result each, in their order.
-pub(in crate::monitoring) async fn detach(
-    pool: &Connections,
-    company_id: i64,
-    request: DetachIncidentsRequest,
-) -> Result<Option<Vec<IncidentResult>>, Error> {
-    let items: Vec<Result<(Option<i64>, Content), Refused>> = request.incidents.into_iter().map(key).collect();
-    let good: Vec<&(Option<i64>, Content)> = items.iter().flatten().collect();
-    let ids: Vec<Option<i64>> = good.iter().map(|(id, _)| *id).collect();
-    let parameters = Parameters::of(good.iter().map(|(_, content)| content));
-    let rows: Vec<(i64, i64, bool)> = write(|| {
-        sqlx::query_as(*DETACH)
-            .bind(company_id)
-            .bind(request.case_id)
-            .bind(&ids)
-            .bind(&parameters.kinds)
-            .bind(&parameters.url_ids)
-            .bind(&parameters.hashes)
-            .bind(&parameters.references)
-            .fetch_all(pool)
-    })
-    .await?;
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let mut told = std::collections::HashSet::new();
-    let results = in_order(items, |place, _| {
-        let found = rows.iter().skip(1).find(|(at, ..)| *at == place as i64 + 1);
-        Ok(match found {
-            // Of two items that name the same incident the first one is told of the change.
-            Some((_, id, true)) if told.insert(*id) => done(Some(*id), true, "Incident detached."),
-            _ => done(None, false, "The incident was not attached."),
-        })
-    });
-    results.map(Some)
+/// An incident to be detached: by its ID, or by its content.
+#[derive(Debug)]
+pub(super) struct Key {
+    incident_id: Option<i64>,
+    content: Content,
 }
 
-fn key(key: IncidentKey) -> Result<(Option<i64>, Content), Refused> {
-    let mut faults = check(&key);
-    let kind = key.incident_type();
-    if key.incident_id.is_none() && kind as i32 == 0 {
-        fault(&mut faults, "incident_id", |label| format!("The {label} field is required."));
+/// The input type of keys.
+pub(super) static INPUT: LazyLock<Composite<Key>> = LazyLock::new(|| {
+    let id = [Attribute::scalar("incident_id", |key: &Key| key.incident_id)];
+    Composite::new("incident_key_input", Content::attributes(|key: &Key| &key.content).chain(id))
+});
+
+/// A row of the statement. Position 0: the case exists; others: an item whose incident was found.
+struct Row {
+    position: i64,
+    incident_id: i64,
+    detached: bool,
+}
+
+/// Detaches incidents. Returns one result an item, in the order sent.
+pub(in crate::monitoring) async fn detach(
+    context: &Context,
+    company_id: i64,
+    request: DetachIncidentsRequest,
+) -> Result<Vec<IncidentResult>, Error> {
+    let mut valid = Vec::new();
+    let items: Vec<Result<usize, Rejection>> = request
+        .incidents
+        .into_iter()
+        .map(|key| {
+            valid.push(Key::new(key)?);
+            Ok(valid.len() - 1)
+        })
+        .collect();
+    let keys: Vec<&Key> = valid.iter().collect();
+    let rows = context
+        .write(|layouts| {
+            let batch = INPUT.batch(&layouts, &keys);
+            sqlx::query_file_as!(Row, "src/monitoring/incidents/detach.sql", company_id, request.case_id, batch as _)
+                .fetch_all(&context.pool)
+        })
+        .await?;
+    let found: HashMap<i64, Row> = rows.into_iter().map(|row| (row.position, row)).collect();
+    if !found.contains_key(&0) {
+        return Err(Error::case_not_found(request.case_id));
     }
-    let content = match key.incident_id {
-        // The ID says it all.
-        Some(_) => Content { kind: 0, url_id: None, hash: None, reference: None, infraction: (None, None) },
-        None => Content::new(&mut faults, "", kind, (key.url_id, key.url), key.reference),
-    };
-    if faults.is_empty() { Ok((key.incident_id, content)) } else { Err(Refused::invalid(faults)) }
+    let mut reported = HashSet::new();
+    let results = items.into_iter().map(|item| match item {
+        Ok(index) => match found.get(&(index as i64 + 1)) {
+            // Of two items for the same incident the first reports the change.
+            Some(row) if row.detached && reported.insert(row.incident_id) => {
+                done(Some(row.incident_id), true, "Incident detached.")
+            }
+            _ => done(None, false, "The incident was not attached."),
+        },
+        Err(rejection) => rejected(rejection),
+    });
+    Ok(results.collect())
+}
+
+impl Key {
+    fn new(key: IncidentKey) -> Result<Self, Rejection> {
+        let mut violations = check(&key);
+        let incident_type = key.incident_type();
+        if key.incident_id.is_none() && incident_type == IncidentType::Unspecified {
+            violate(&mut violations, "incident_id", |label| format!("The {label} field is required."));
+        }
+        let content = match key.incident_id {
+            // The ID is enough.
+            Some(_) => Content { incident_type: 0, url_id: None, url_hash: None, reference: None },
+            None => Content::new(&mut violations, "", incident_type, key.url_id, key.url, key.reference),
+        };
+        if violations.is_empty() {
+            Ok(Self { incident_id: key.incident_id, content })
+        } else {
+            Err(Rejection::invalid(violations))
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Chunks that come as a stream: each is saved and acknowledged, in order, with a bounded number in hand.
+//! Streams of chunks: each chunk is saved and acknowledged, in order, with a bounded number in memory.
 
 use std::{
     sync::Arc,
@@ -17,110 +17,110 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::{Chunk, MOST, Store};
+use super::{Chunk, MAX_OBSERVATIONS, Store};
 use crate::{
     access::Caller,
-    monitoring::{faults::at_most, names::Names},
+    monitoring::{context::Context, rejection::check_count},
 };
 
-/// Streams at the same time, at most; more are refused as overload.
-const MOST_STREAMS: usize = 64;
-/// How long a stream may stand still: no message from the client, or no room for an answer to it.
-const IDLE: Duration = Duration::from_mins(1);
+/// Concurrent streams; more are refused as overload.
+const MAX_STREAMS: usize = 64;
+/// How long a stream may be idle: no message from the client, or no acknowledgement read by it.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The answers to a stream.
-pub(in crate::monitoring) type Answers = ReceiverStream<Result<ObserveUrlsResponse, Status>>;
+/// The acknowledgements of a stream: one for each chunk, in order.
+pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<ObserveUrlsResponse, Status>>;
 
 /// Serves streams of observations.
 pub(in crate::monitoring) struct Streams {
-    names: Arc<Names>,
+    context: Arc<Context>,
     store: Arc<Store>,
-    open: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Streams {
-    pub(in crate::monitoring) fn new(names: Arc<Names>, store: Arc<Store>) -> Self {
-        Self { names, store, open: Arc::new(Semaphore::new(MOST_STREAMS)) }
+    pub(in crate::monitoring) fn new(context: Arc<Context>, store: Arc<Store>) -> Self {
+        Self { context, store, permits: Arc::new(Semaphore::new(MAX_STREAMS)) }
     }
 
-    /// Starts to serve one. While a chunk is being saved the next one is made ready and no further one is read, nor is
-    /// any while nobody takes the answers.
+    /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read. If the
+    /// client does not read its acknowledgements, nothing is read.
     pub(in crate::monitoring) fn serve(
         &self,
         caller: Caller,
         requests: Streaming<ObserveUrlsRequest>,
-    ) -> Result<Answers, Error> {
-        let permit = Arc::clone(&self.open).try_acquire_owned().map_err(|_| Error::overloaded())?;
-        let (answers, told) = mpsc::channel(1);
-        let (ready, chunks) = mpsc::channel(1);
-        tokio::spawn(read(Arc::clone(&self.names), caller.clone(), requests, ready));
-        tokio::spawn(save(Arc::clone(&self.store), caller.company_id, chunks, answers, permit));
-        Ok(ReceiverStream::new(told))
+    ) -> Result<Acknowledgements, Error> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Error::overloaded())?;
+        let (acknowledgements, receiver) = mpsc::channel(1);
+        let (prepared, chunks) = mpsc::channel(1);
+        tokio::spawn(read(Arc::clone(&self.context), caller.clone(), requests, prepared));
+        tokio::spawn(save(Arc::clone(&self.store), caller.company_id, chunks, acknowledgements, permit));
+        Ok(ReceiverStream::new(receiver))
     }
 }
 
-/// Reads chunks and makes them ready. It ends when the client does, at the first fault of the stream as a whole, and
-/// when nobody saves any more.
+/// Reads chunks and prepares them. Ends when the client does, at the first error of the stream as a whole, and when
+/// saving has ended.
 async fn read(
-    names: Arc<Names>,
+    context: Arc<Context>,
     caller: Caller,
     mut requests: Streaming<ObserveUrlsRequest>,
-    ready: mpsc::Sender<Result<Chunk, Status>>,
+    prepared: mpsc::Sender<Result<Chunk, Status>>,
 ) {
     loop {
         let message = tokio::select! {
-            () = ready.closed() => return,
-            message = timeout(IDLE, requests.message()) => message,
+            () = prepared.closed() => return,
+            message = timeout(IDLE_TIMEOUT, requests.message()) => message,
         };
         let chunk = match message {
-            Ok(Ok(Some(request))) => prepare(&names, &caller, request).await.map_err(Status::from),
+            Ok(Ok(Some(request))) => prepare(&context, &caller, request).await.map_err(Status::from),
             Ok(Ok(None)) => return,
             Ok(Err(status)) => Err(status),
             Err(_) => Err(Error::deadline_exceeded().into()),
         };
         let last = chunk.is_err();
-        if ready.send(chunk).await.is_err() || last {
+        if prepared.send(chunk).await.is_err() || last {
             return;
         }
     }
 }
 
-async fn prepare(names: &Names, caller: &Caller, request: ObserveUrlsRequest) -> Result<Chunk, Error> {
-    // A stream may be longer than its token is good for.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+async fn prepare(context: &Context, caller: &Caller, request: ObserveUrlsRequest) -> Result<Chunk, Error> {
+    // A stream may outlive its token.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64);
     if caller.claims.exp <= now {
         return Err(TokenError::Expired.into());
     }
-    at_most(MOST, "observations", request.observations.len())?;
-    Chunk::prepare(names, caller.company_id, request.observations).await
+    check_count(MAX_OBSERVATIONS, "observations", request.observations.len())?;
+    Chunk::prepare(context, caller.company_id, request.observations).await
 }
 
 async fn save(
     store: Arc<Store>,
     company_id: i64,
     mut chunks: mpsc::Receiver<Result<Chunk, Status>>,
-    answers: mpsc::Sender<Result<ObserveUrlsResponse, Status>>,
+    acknowledgements: mpsc::Sender<Result<ObserveUrlsResponse, Status>>,
     permit: OwnedSemaphorePermit,
 ) {
     loop {
         let chunk = tokio::select! {
-            () = answers.closed() => return,
+            () = acknowledgements.closed() => return,
             chunk = chunks.recv() => chunk,
         };
-        let answer = match chunk {
+        let result = match chunk {
             Some(Ok(chunk)) => chunk.save(&store, company_id).await.map_err(Status::from),
             Some(Err(status)) => Err(status),
             None => return,
         };
-        let last = answer.is_err();
-        let answer = answer.map(|results| ObserveUrlsResponse { results });
-        match timeout(IDLE, answers.send(answer)).await {
+        let last = result.is_err();
+        let message = result.map(|results| ObserveUrlsResponse { results });
+        match timeout(IDLE_TIMEOUT, acknowledgements.send(message)).await {
             Ok(Ok(())) if !last => {}
             Ok(_) => return,
             Err(_) => break,
         }
     }
     drop((chunks, permit));
-    // However late the client comes for it: a stream that is cut short must not look complete.
-    let _ = answers.send(Err(Error::deadline_exceeded().into())).await;
+    // Without a time limit: a stream that is cut short must not look complete.
+    let _ = acknowledgements.send(Err(Error::deadline_exceeded().into())).await;
 }

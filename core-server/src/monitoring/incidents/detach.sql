@@ -1,0 +1,54 @@
+-- Locks the case $2, then the URLs in the order of their hashes, and removes the incidents that are found. The case is
+-- changed only if an incident was removed.
+--
+-- Returns a row of the position 0 if the case exists, and a row for each item whose incident was found.
+with held as materialized (
+    select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
+), found as materialized (
+    select i.ordinality, n.id, n.url_id, h.url_hash
+    from held
+    cross join unnest($3::incident_key_input[]) with ordinality i
+    left join lateral (
+        (select u.id from compliance_urls u where u.company_id = $1 and u.id = i.url_id limit 1)
+        union all
+        (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
+    ) u on true
+    cross join lateral (
+        (select n.id, n.url_id from incidents n
+            where n.company_id = $1 and n.case_id = $2 and n.id = i.incident_id
+            limit 1)
+        union all
+        (select n.id, n.url_id from incidents n
+            where i.incident_id is null and i.incident_type = 1 and n.company_id = $1 and n.case_id = $2
+                and n.incident_type = 1 and n.url_id = u.id
+            limit 1)
+        union all
+        (select n.id, n.url_id from incidents n
+            where i.incident_id is null and i.incident_type <> 1 and n.company_id = $1 and n.case_id = $2
+                and n.incident_type = i.incident_type and n.url_id is null and n.reference = i.reference
+            limit 1)
+    ) n
+    left join lateral (
+        select u.url_hash from compliance_urls u where u.company_id = $1 and u.id = n.url_id limit 1
+    ) h on true
+), locked as materialized (
+    select u.id
+    from (select distinct f.url_hash, f.url_id from found f where f.url_id is not null order by f.url_hash) f
+    cross join lateral (
+        select u.id from compliance_urls u where u.company_id = $1 and u.id = f.url_id for no key update
+    ) u
+), detached as (
+    delete from incidents n
+    using (select distinct f.id from found f where (select count(*) from locked) >= 0) f
+    where n.company_id = $1 and n.case_id = $2 and n.id = f.id
+    returning n.id
+), touched as (
+    update compliance_cases c set
+        first_action_date = coalesce(c.first_action_date, d.now),
+        last_updated_date = d.now
+    from (select distinct date_trunc('second', now()) as now from detached) d
+    where c.company_id = $1 and c.id = $2
+)
+select 0::bigint as "position!", h.id as "incident_id!", true as "detached!" from held h
+union all
+select f.ordinality, f.id, f.id in (select d.id from detached d) from found f

@@ -1,0 +1,37 @@
+-- Locks the infractions that exist, in the order of their keys, and deletes them. Of two items of the same infraction,
+-- both are reported as withdrawn.
+with input as materialized (
+    select i.*, u.id as found_url_id
+    from unnest($2::infraction_input[]) with ordinality i
+    left join lateral (
+        (select u.id from compliance_urls u where u.company_id = $1 and u.id = i.url_id limit 1)
+        union all
+        (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
+    ) u on true
+), locked as materialized (
+    select x.url_id, n.id
+    from (
+        select distinct i.found_url_id as url_id, i.infraction_type_id, i.infraction_name_id
+        from input i
+        where i.found_url_id is not null
+        order by i.found_url_id, i.infraction_type_id, i.infraction_name_id
+    ) x
+    cross join lateral (
+        select n.id
+        from infractions n
+        where n.company_id = $1 and n.url_id = x.url_id and n.infraction_type_id = x.infraction_type_id
+            and n.infraction_name_id is not distinct from x.infraction_name_id
+        for update
+    ) n
+), withdrawn as (
+    delete from infractions n using locked
+    where n.company_id = $1 and n.url_id = locked.url_id and n.id = locked.id
+    returning n.url_id, n.infraction_type_id, n.infraction_name_id
+)
+select i.ordinality as "position!", i.found_url_id as "url_id?",
+    (
+        (i.found_url_id, i.infraction_type_id, coalesce(i.infraction_name_id, 0)) in (
+            select w.url_id, w.infraction_type_id, coalesce(w.infraction_name_id, 0) from withdrawn w
+        )
+    ) is true as "changed!"
+from input i

@@ -1,0 +1,104 @@
+-- Saves observations of which no two are of the same URL, in the order in which they are sent: by their hashes.
+--
+-- URLs that exist are locked before any other is inserted, and both in this order, so that two statements that cross do
+-- not deadlock. Each step finds its rows by key from the step before, so that no plan has a reason to join.
+--
+-- Returns the hash of each URL, its ID, and whether it is new; no ID where the affiliate is unknown. A URL that another
+-- writer has just inserted is left out: the next run finds it.
+with input as materialized (
+    select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
+        a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid,
+        (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1) as existing_id
+    from unnest($2::url_observation_input[]) i
+    left join lateral (
+        (select a.id from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1)
+        union all
+        (select a.id from affiliates a
+            where a.company_id = $1 and a.client_affiliate_id = i.client_affiliate_id
+            order by a.id
+            limit 1)
+    ) a on true
+), locked as materialized (
+    select u.id, i.*
+    from input i
+    cross join lateral (
+        select u.id from compliance_urls u where u.company_id = $1 and u.id = i.existing_id for no key update
+    ) u
+    where i.valid
+), fresh as materialized (
+    select nextval('compliance_urls_id_seq') as id, i.*
+    from (
+        select i.* from input i
+        where i.valid and i.existing_id is null and (select count(*) from locked) >= 0
+        order by i.position
+    ) i
+), inserted as (
+    insert into compliance_urls (
+        company_id, id, url, url_hash, domain, incident_status_id, disabled, false_positive, country, discovery_date,
+        last_review_date, last_crawl_date, last_seen, affiliate_id, sub_affiliate_id, owner_email, social_one,
+        social_two, social_three, phone_one, phone_two, landing_page, note, video_path, transcription_text,
+        transcription_status_id
+    )
+    select
+        $1, i.id, i.url, i.url_hash, i.domain, coalesce(i.incident_status_id, 1), coalesce(i.disabled, false),
+        i.false_positive, i.country, coalesce(i.discovery_date, i.now),
+        i.last_review_date, i.last_crawl_date, i.last_seen, i.found_affiliate_id, i.sub_affiliate_id, i.owner_email,
+        i.social_one, i.social_two, i.social_three, i.phone_one, i.phone_two, i.landing_page, i.note, i.video_path,
+        i.transcription_text, i.transcription_status_id
+    from fresh i
+    order by i.url_hash
+    on conflict (company_id, url_hash) where url_hash is not null do nothing
+    returning id, url_hash
+), updated as (
+    update compliance_urls u set
+        incident_status_id = coalesce(i.incident_status_id, u.incident_status_id),
+        disabled = coalesce(i.disabled, u.disabled),
+        false_positive = case when 'false_positive' = any(i.cleared) then null
+            else coalesce(i.false_positive, u.false_positive) end,
+        country = case when 'country' = any(i.cleared) then null else coalesce(i.country, u.country) end,
+        discovery_date = coalesce(i.discovery_date, u.discovery_date),
+        last_review_date = case when 'last_review_date' = any(i.cleared) then null
+            else coalesce(i.last_review_date, u.last_review_date) end,
+        last_crawl_date = case when 'last_crawl_date' = any(i.cleared) then null
+            else coalesce(i.last_crawl_date, u.last_crawl_date) end,
+        last_seen = case when 'last_seen' = any(i.cleared) then null else coalesce(i.last_seen, u.last_seen) end,
+        affiliate_id = case when 'affiliate_id' = any(i.cleared) then null
+            else coalesce(i.found_affiliate_id, u.affiliate_id) end,
+        sub_affiliate_id = case when 'sub_affiliate_id' = any(i.cleared) then null
+            else coalesce(i.sub_affiliate_id, u.sub_affiliate_id) end,
+        owner_email = case when 'owner_email' = any(i.cleared) then null
+            else coalesce(i.owner_email, u.owner_email) end,
+        social_one = case when 'social_one' = any(i.cleared) then null else coalesce(i.social_one, u.social_one) end,
+        social_two = case when 'social_two' = any(i.cleared) then null else coalesce(i.social_two, u.social_two) end,
+        social_three = case when 'social_three' = any(i.cleared) then null
+            else coalesce(i.social_three, u.social_three) end,
+        phone_one = case when 'phone_one' = any(i.cleared) then null else coalesce(i.phone_one, u.phone_one) end,
+        phone_two = case when 'phone_two' = any(i.cleared) then null else coalesce(i.phone_two, u.phone_two) end,
+        landing_page = case when 'landing_page' = any(i.cleared) then null
+            else coalesce(i.landing_page, u.landing_page) end,
+        note = case when 'note' = any(i.cleared) then null else coalesce(i.note, u.note) end,
+        video_path = case when 'video_path' = any(i.cleared) then null else coalesce(i.video_path, u.video_path) end,
+        transcription_text = case when 'transcription_text' = any(i.cleared) then null
+            else coalesce(i.transcription_text, u.transcription_text) end,
+        transcription_status_id = case when 'transcription_status_id' = any(i.cleared) then null
+            else coalesce(i.transcription_status_id, u.transcription_status_id) end
+    from locked i
+    where u.company_id = $1 and u.id = i.id and i.has_values
+), recorded as (
+    insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id, created_date)
+    select $1, w.id, x.infraction_type_id, x.infraction_name_id, coalesce(x.created_date, w.now)
+    from (
+        select l.id, l.url_hash, l.now, l.infractions from locked l
+        union all
+        select f.id, f.url_hash, f.now, f.infractions from fresh f
+        where (f.id in (select n.id from inserted n)) is true
+    ) w
+    cross join lateral unnest(w.infractions) with ordinality x
+    order by w.url_hash, x.ordinality
+    on conflict on constraint infractions_name_key do nothing
+)
+select l.url_hash as "url_hash!", l.id as url_id, false as "created!" from locked l
+union all
+select n.url_hash, n.id, true from inserted n
+union all
+select i.url_hash, null, false from input i where not i.valid

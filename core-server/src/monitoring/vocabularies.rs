@@ -1,0 +1,49 @@
+//! Vocabularies: listed, and extended with names of the company.
+
+mod add;
+
+use compliance_api::{
+    catalogue::{Vocabulary, default_type_of_name},
+    json::incident_type_text,
+    v1::{IncidentType, VocabularyEntry, VocabularyKind, VocabularyNames},
+};
+
+pub(super) use self::add::add;
+use super::names::CompanyNames;
+use crate::table::Expected;
+
+/// Names in one request.
+pub(super) const MAX_ENTRIES: usize = 1000;
+
+/// Adds what the statements expect of the database.
+pub(super) fn expect(expected: Expected) -> Expected {
+    expected.composite(&add::INPUT)
+}
+
+/// Every vocabulary, with the names that the company can use.
+pub(super) fn list(names: &CompanyNames) -> Vec<VocabularyNames> {
+    let mut vocabularies: Vec<VocabularyNames> = Vocabulary::ALL.into_iter().map(|kind| entries(names, kind)).collect();
+    let types = [IncidentType::Url, IncidentType::Form, IncidentType::DisplayAd, IncidentType::PaidSearchAd];
+    let entries = types.map(|kind| entry(kind as i32, incident_type_text(kind), None, false)).into();
+    vocabularies.push(VocabularyNames { vocabulary: VocabularyKind::IncidentType.into(), entries });
+    vocabularies
+}
+
+fn entries(names: &CompanyNames, kind: Vocabulary) -> VocabularyNames {
+    let own = || names.own().iter();
+    let type_name = |id: i32| {
+        let own = own().find(|own| own.vocabulary == Vocabulary::InfractionType as i16 && own.id == id);
+        Vocabulary::InfractionType.default_name(id).or(own.map(|own| own.name.as_str())).map(str::to_owned)
+    };
+    let defaults = kind.defaults().iter().zip(1..).map(|(name, id)| {
+        let parent = default_type_of_name(id).filter(|_| kind == Vocabulary::InfractionName);
+        entry(id, name, parent.and_then(type_name), false)
+    });
+    let own = own().filter(|own| own.vocabulary == kind as i16);
+    let own = own.map(|own| entry(own.id, &own.name, own.parent.and_then(type_name), true));
+    VocabularyNames { vocabulary: kind as i32, entries: defaults.chain(own).collect() }
+}
+
+fn entry(id: i32, name: &str, infraction_type: Option<String>, own: bool) -> VocabularyEntry {
+    VocabularyEntry { id: id.into(), name: name.to_owned(), infraction_type, own }
+}
