@@ -1,6 +1,6 @@
-//! The HTTP server: connections within limits of number and time, and an end that fails no accepted request.
+//! The HTTP server: limits on the number and duration of connections, and a shutdown that fails no accepted request.
 //!
-//! `axum::serve` would do without timers, and so without limits of time.
+//! `axum::serve` installs no timer, so its connections have no time limits.
 
 mod activity;
 mod connection;
@@ -21,13 +21,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::Settings;
 
-/// How long the connections that the system has already accepted for us are taken up after the end was announced.
+/// How long connections in the listener's backlog are still accepted after the shutdown has begun.
 const BACKLOG_TIME: Duration = Duration::from_millis(250);
-/// Between two of those.
+/// The backlog counts as empty when no connection arrives for this long.
 const BACKLOG_PAUSE: Duration = Duration::from_millis(10);
-/// How long a connection without a request is kept after the end was announced: a request may be on its way.
+/// How long a connection without a request stays open after the shutdown has begun: a request may be on its way.
 const LINGER: Duration = Duration::from_millis(500);
-/// When no more connections can be accepted for want of file descriptors, say.
+/// The pause after a failed accept, for example when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What every connection shares.
@@ -35,7 +35,7 @@ struct Server {
     http: Builder<TokioExecutor>,
     router: Router,
     settings: Settings,
-    /// The end is announced: answers say that their connection closes.
+    /// The shutdown has begun: responses announce that their connection closes.
     draining: CancellationToken,
     /// Connections without a request close.
     closing: CancellationToken,
@@ -43,7 +43,8 @@ struct Server {
     aborting: CancellationToken,
 }
 
-/// Serves `router` until `shutdown`, and then until every accepted request is answered or the grace is over.
+/// Serves `router` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
+/// is over.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -58,30 +59,31 @@ pub async fn serve(
         closing: CancellationToken::new(),
         aborting: CancellationToken::new(),
     });
-    let slots = Arc::new(Semaphore::new(settings.max_connections));
+    let permits = Arc::new(Semaphore::new(settings.max_connections));
     let connections = TaskTracker::new();
-    let spawn = |stream: TcpStream, slot: OwnedSemaphorePermit| {
-        connections.spawn(connection::run(Arc::clone(&server), stream, slot));
+    let spawn = |stream: TcpStream, permit: OwnedSemaphorePermit| {
+        connections.spawn(connection::run(Arc::clone(&server), stream, permit));
     };
 
-    while let Some(slot) = shutdown.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await {
-        let Ok(slot) = slot else { break };
+    while let Some(permit) = shutdown.run_until_cancelled(Arc::clone(&permits).acquire_owned()).await {
+        let Ok(permit) = permit else { break };
         match shutdown.run_until_cancelled(listener.accept()).await {
-            Some(Ok((stream, _))) => spawn(stream, slot),
-            Some(Err(error)) if is_of_one_connection(&error) => {}
+            Some(Ok((stream, _))) => spawn(stream, permit),
+            Some(Err(error)) if concerns_one_connection(&error) => {}
             Some(Err(error)) => {
-                tracing::warn!(%error, "no connection could be accepted");
+                tracing::warn!(%error, "a connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
             }
             None => break,
         }
     }
 
-    tracing::info!(connections = connections.len(), "no new connections; finishing what was accepted");
-    let last = Instant::now() + BACKLOG_TIME;
-    while let Ok(Ok((stream, _))) = timeout_at(last.min(Instant::now() + BACKLOG_PAUSE), listener.accept()).await {
-        if let Ok(slot) = Arc::clone(&slots).try_acquire_owned() {
-            spawn(stream, slot);
+    tracing::info!(connections = connections.len(), "accepting no new connections; finishing accepted requests");
+    let backlog_end = Instant::now() + BACKLOG_TIME;
+    while let Ok(Ok((stream, _))) = timeout_at(backlog_end.min(Instant::now() + BACKLOG_PAUSE), listener.accept()).await
+    {
+        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+            spawn(stream, permit);
         }
     }
     drop(listener);
@@ -89,7 +91,10 @@ pub async fn serve(
     if timeout(LINGER, connections.wait()).await.is_err() {
         server.closing.cancel();
         if timeout(settings.shutdown_grace, connections.wait()).await.is_err() {
-            tracing::warn!(connections = connections.len(), "the grace is over; closing what is left");
+            tracing::warn!(
+                connections = connections.len(),
+                "the grace period is over; closing the remaining connections"
+            );
             server.aborting.cancel();
             connections.wait().await;
         }
@@ -114,8 +119,8 @@ fn http(settings: &Settings) -> Builder<TokioExecutor> {
     http
 }
 
-/// Whether an error is that of the connection rather than of the listener.
-fn is_of_one_connection(error: &io::Error) -> bool {
+/// Whether an error concerns one connection rather than the listener.
+fn concerns_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

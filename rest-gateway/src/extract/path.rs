@@ -1,8 +1,7 @@
 //! The ID at the end of a path.
 
-use std::borrow::Cow;
-
 use compliance_api::MAX_ID;
+use percent_encoding::percent_decode_str;
 
 /// An ID as a path gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +16,7 @@ impl PathId {
     /// The last segment of a path.
     pub(crate) fn of(path: &str) -> Self {
         let segment = path.rsplit('/').next().unwrap_or_default();
-        let text = decoded(segment).into_owned();
+        let text = percent_decode_str(segment).decode_utf8_lossy().into_owned();
         let digits = text.strip_prefix('-').unwrap_or(&text);
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let number = if is_number { text.parse().ok() } else { None };
@@ -28,27 +27,6 @@ impl PathId {
     pub(crate) fn possible(&self) -> Option<i64> {
         self.number.filter(|number| (1..=MAX_ID).contains(number))
     }
-}
-
-/// The text with its percent-encoded bytes decoded.
-fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text);
-    }
-    let hex = |digit: Option<&u8>| digit.and_then(|digit| char::from(*digit).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if let (b'%', Some(high), Some(low)) = (byte, hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
-            decoded.push((high * 16 + low) as u8);
-            at += 3;
-        } else {
-            decoded.push(*byte);
-            at += 1;
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&decoded).into_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What goes on on a connection, told by counters alone: no lock and no timer a request.
+//! The activity of a connection, kept in counters: no lock and no timer for each request.
 
 use std::{
     pin::Pin,
@@ -17,120 +17,121 @@ use tokio::time::Instant;
 
 use crate::Settings;
 
-/// What goes on on a connection.
+/// The activity of a connection. Timestamps are milliseconds since `opened`.
 pub(super) struct Activity {
-    made: Instant,
-    /// Requests that run, apart by the parity of the period in which they started.
-    running: [AtomicUsize; 2],
-    /// Periods of [`Self::longest`] that have passed while requests ran.
+    opened: Instant,
+    /// Requests in flight, counted apart by the parity of the period in which they started.
+    in_flight: [AtomicUsize; 2],
+    /// Number of the current period. A period is as long as one request may take.
     period: AtomicUsize,
-    /// When the period began; when a request last began or ended. Milliseconds since `made`.
-    period_began: AtomicU64,
+    period_start: AtomicU64,
+    /// When a request last started or ended; 0 if there was none yet.
     last_change: AtomicU64,
-    first_byte: Duration,
-    idle: Duration,
-    longest: Duration,
+    first_byte_timeout: Duration,
+    idle_timeout: Duration,
+    max_request_time: Duration,
 }
 
-/// What is to be done with a connection.
+/// The state of a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Nothing, until then.
-    Good(Instant),
-    /// It has had no request for too long; look again then.
+pub(super) enum State {
+    /// Within its limits. Check again then.
+    Active(Instant),
+    /// Without a request for too long. Check again then.
     Idle(Instant),
-    /// One of its requests has run for longer than any may.
+    /// One of its requests has been in flight for longer than any may.
     Stuck,
 }
 
 impl Activity {
     pub(super) fn new(settings: &Settings) -> Arc<Self> {
-        // A body arrives, the core is asked twice at most, and a list is read by the client.
-        let longest = settings.body_timeout + settings.request_timeout * 3 + settings.list_timeout;
+        // The body arrives, the core is called twice at most, and the client reads a list.
+        let max_request_time = settings.body_timeout + settings.request_timeout * 3 + settings.list_timeout;
         Arc::new(Self {
-            made: Instant::now(),
-            running: Default::default(),
+            opened: Instant::now(),
+            in_flight: Default::default(),
             period: AtomicUsize::new(0),
-            period_began: AtomicU64::new(0),
+            period_start: AtomicU64::new(0),
             last_change: AtomicU64::new(0),
-            first_byte: settings.header_timeout,
-            idle: settings.idle_timeout,
-            longest,
+            first_byte_timeout: settings.header_timeout,
+            idle_timeout: settings.idle_timeout,
+            max_request_time,
         })
     }
 
-    /// A request begins; it ends when what is returned is dropped.
-    pub(super) fn start(self: &Arc<Self>) -> Running {
+    /// Counts a request as in flight until the returned guard is dropped.
+    pub(super) fn start(self: &Arc<Self>) -> InFlight {
         let period = self.period.load(Ordering::Relaxed) % 2;
-        self.running[period].fetch_add(1, Ordering::Relaxed);
+        self.in_flight[period].fetch_add(1, Ordering::Relaxed);
         self.changed();
-        Running { activity: Arc::clone(self), period }
+        InFlight { activity: Arc::clone(self), period }
     }
 
-    /// When a connection that was just made is to be judged.
-    pub(super) fn next_check(&self) -> Instant {
-        self.made + self.first_byte
+    /// When a new connection is to be checked for the first time.
+    pub(super) fn first_check(&self) -> Instant {
+        self.opened + self.first_byte_timeout
     }
 
-    pub(super) fn judge(&self) -> Verdict {
-        let now = self.made.elapsed();
-        let running = [0, 1].map(|period| self.running[period].load(Ordering::Relaxed));
-        if running == [0, 0] {
-            self.begin_period(now);
+    /// The state now.
+    pub(super) fn check(&self) -> State {
+        let now = self.opened.elapsed();
+        let in_flight = [0, 1].map(|period| self.in_flight[period].load(Ordering::Relaxed));
+        if in_flight == [0, 0] {
+            self.start_period(now);
             let last_change = self.last_change.load(Ordering::Relaxed);
-            let patience = if last_change == 0 { self.first_byte } else { self.idle };
-            let end = Duration::from_millis(last_change) + patience;
+            let timeout = if last_change == 0 { self.first_byte_timeout } else { self.idle_timeout };
+            let end = Duration::from_millis(last_change) + timeout;
             return if end <= now {
-                Verdict::Idle(self.made + now + self.idle)
+                State::Idle(self.opened + now + self.idle_timeout)
             } else {
-                Verdict::Good(self.made + end)
+                State::Active(self.opened + end)
             };
         }
-        let period_end = Duration::from_millis(self.period_began.load(Ordering::Relaxed)) + self.longest;
+        let period_end = Duration::from_millis(self.period_start.load(Ordering::Relaxed)) + self.max_request_time;
         if period_end <= now {
-            // Those of the period before have run through all of this one.
-            if running[(self.period.load(Ordering::Relaxed) + 1) % 2] > 0 {
-                return Verdict::Stuck;
+            // Requests of the previous period have been in flight during all of this one.
+            if in_flight[(self.period.load(Ordering::Relaxed) + 1) % 2] > 0 {
+                return State::Stuck;
             }
             self.period.fetch_add(1, Ordering::Relaxed);
-            self.begin_period(now);
+            self.start_period(now);
         }
-        Verdict::Good(self.made + now + self.idle)
+        State::Active(self.opened + now + self.idle_timeout)
     }
 
-    fn begin_period(&self, now: Duration) {
-        self.period_began.store(now.as_millis() as u64, Ordering::Relaxed);
+    fn start_period(&self, now: Duration) {
+        self.period_start.store(now.as_millis() as u64, Ordering::Relaxed);
     }
 
     fn changed(&self) {
-        // Zero is for a connection that has had no request yet.
-        let now = (self.made.elapsed().as_millis() as u64).max(1);
+        // 0 stands for a connection that has had no request yet.
+        let now = (self.opened.elapsed().as_millis() as u64).max(1);
         self.last_change.store(now, Ordering::Relaxed);
     }
 }
 
-/// A request that runs.
-pub(super) struct Running {
+/// A request in flight.
+pub(super) struct InFlight {
     activity: Arc<Activity>,
     period: usize,
 }
 
-impl Drop for Running {
+impl Drop for InFlight {
     fn drop(&mut self) {
-        self.activity.running[self.period].fetch_sub(1, Ordering::Relaxed);
+        self.activity.in_flight[self.period].fetch_sub(1, Ordering::Relaxed);
         self.activity.changed();
     }
 }
 
-/// The body of an answer: its request runs until it is sent.
+/// A response body whose request is in flight until the body is sent.
 pub(super) struct Tracked {
     body: Body,
-    _running: Running,
+    _in_flight: InFlight,
 }
 
 impl Tracked {
-    pub(super) fn new(body: Body, running: Running) -> Self {
-        Self { body, _running: running }
+    pub(super) fn new(body: Body, in_flight: InFlight) -> Self {
+        Self { body, _in_flight: in_flight }
     }
 }
 
@@ -157,7 +158,7 @@ mod tests {
 
     use tokio::time::{Instant, advance};
 
-    use super::{Activity, Verdict};
+    use super::{Activity, State};
     use crate::Settings;
 
     fn settings() -> Settings {
@@ -173,25 +174,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_is_idle_after_its_time() {
+    async fn a_connection_is_idle_after_its_timeout() {
         let activity = Activity::new(&settings());
         advance(Duration::from_secs(3)).await;
-        assert!(matches!(activity.judge(), Verdict::Idle(_)));
+        assert!(matches!(activity.check(), State::Idle(_)));
         drop(activity.start());
-        assert_eq!(activity.judge(), Verdict::Good(Instant::now() + Duration::from_secs(10)));
+        assert_eq!(activity.check(), State::Active(Instant::now() + Duration::from_secs(10)));
         advance(Duration::from_secs(10)).await;
-        assert!(matches!(activity.judge(), Verdict::Idle(_)));
+        assert!(matches!(activity.check(), State::Idle(_)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_request_of_many_that_never_ends_is_found() {
+    async fn a_request_that_never_ends_is_detected_among_others() {
         let activity = Activity::new(&settings());
         let _stuck = activity.start();
         for second in 0..201 {
             let _other = activity.start();
-            assert!(matches!(activity.judge(), Verdict::Good(_)) || second == 200, "{second}");
+            assert!(matches!(activity.check(), State::Active(_)) || second == 200, "{second}");
             advance(Duration::from_secs(1)).await;
         }
-        assert_eq!(activity.judge(), Verdict::Stuck);
+        assert_eq!(activity.check(), State::Stuck);
     }
 }

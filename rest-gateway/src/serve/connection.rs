@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last.
+//! One connection.
 
 use std::{convert::Infallible, pin::pin, sync::Arc};
 
@@ -11,21 +11,21 @@ use tower::ServiceExt as _;
 
 use super::{
     Server,
-    activity::{Activity, Tracked, Verdict},
+    activity::{Activity, State, Tracked},
 };
 
 /// Serves a connection until it ends, is idle for too long, or gets stuck.
-pub(super) async fn run(server: Arc<Server>, stream: TcpStream, _slot: OwnedSemaphorePermit) {
-    // Answers are written whole; waiting for more to send with them only delays them.
+pub(super) async fn run(server: Arc<Server>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
+    // Responses are written whole, so Nagle's algorithm would only delay them.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection was gone before it was served");
+        tracing::debug!(%error, "a connection closed before it was served");
         return;
     }
     let activity = Activity::new(&server.settings);
-    let service = service_fn(|request| answer(&server, &activity, request));
+    let service = service_fn(|request| respond(&server, &activity, request));
     let mut connection = pin!(server.http.serve_connection(TokioIo::new(stream), service));
-    let mut check = pin!(sleep_until(activity.next_check()));
-    let mut told_to_close = false;
+    let mut check = pin!(sleep_until(activity.first_check()));
+    let mut closing = false;
     loop {
         tokio::select! {
             biased;
@@ -35,22 +35,22 @@ pub(super) async fn run(server: Arc<Server>, stream: TcpStream, _slot: OwnedSema
                 }
                 return;
             }
-            () = server.closing.cancelled(), if !told_to_close => {
+            () = server.closing.cancelled(), if !closing => {
                 connection.as_mut().graceful_shutdown();
-                told_to_close = true;
+                closing = true;
             }
             () = server.aborting.cancelled() => return,
-            () = check.as_mut() => match activity.judge() {
-                Verdict::Good(next_check) => check.as_mut().reset(next_check),
-                Verdict::Idle(next_check) if !told_to_close => {
+            () = check.as_mut() => match activity.check() {
+                State::Active(next_check) => check.as_mut().reset(next_check),
+                State::Idle(next_check) if !closing => {
                     connection.as_mut().graceful_shutdown();
-                    told_to_close = true;
+                    closing = true;
                     check.as_mut().reset(next_check);
                 }
-                // Told to close and still here, or at the same request for longer than any may take: the client does
-                // not read what it is sent.
-                Verdict::Idle(_) | Verdict::Stuck => {
-                    tracing::debug!("a connection was cut off");
+                // Still open after a graceful close, or at one request for longer than any may take: the client does not
+                // read its responses.
+                State::Idle(_) | State::Stuck => {
+                    tracing::debug!("a connection was aborted");
                     return;
                 }
             },
@@ -58,21 +58,21 @@ pub(super) async fn run(server: Arc<Server>, stream: TcpStream, _slot: OwnedSema
     }
 }
 
-fn answer(
+fn respond(
     server: &Arc<Server>,
     activity: &Arc<Activity>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Tracked>, Infallible>> + Send + 'static {
-    let running = activity.start();
+    let in_flight = activity.start();
     let server = Arc::clone(server);
     let closes = request.version() < Version::HTTP_2;
-    let answering = server.router.clone().oneshot(request.map(Body::new));
+    let response = server.router.clone().oneshot(request.map(Body::new));
     async move {
-        let mut response = answering.await?;
-        // HTTP/2 has a frame for it.
+        let mut response = response.await?;
+        // HTTP/2 sends a GOAWAY frame instead.
         if closes && server.draining.is_cancelled() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        Ok(response.map(|body| Tracked::new(body, running)))
+        Ok(response.map(|body| Tracked::new(body, in_flight)))
     }
 }
