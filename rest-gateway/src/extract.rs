@@ -1,22 +1,32 @@
-//! What clients send, as messages: the gateway refuses only what cannot be said as one.
+//! What clients send, as messages. The gateway refuses only what no message can hold; the rules are the core's.
 
 pub(crate) mod affiliates;
 pub(crate) mod body;
-mod faults;
+mod body_violations;
+mod document;
 mod json;
 pub(crate) mod path;
 pub(crate) mod query;
 pub(crate) mod urls;
 
-use compliance_api::{error::Error, rules::Violations};
+use compliance_api::{
+    error::Error,
+    rules::{self, Check, Violations},
+};
 
-/// A message, or several that one body can stand for, that knows its faults.
+/// What a body asks for: a message, or one of several.
 pub(crate) trait Form: Send + 'static {
-    /// What the rules find wrong with it.
-    fn faults(&self) -> Violations;
+    /// The violations that the rules find.
+    fn violations(&self) -> Violations;
 }
 
-/// Reads a form from a body; an error is what the client is told.
+impl<M: Check + Send + 'static> Form for M {
+    fn violations(&self) -> Violations {
+        rules::check(self)
+    }
+}
+
+/// Reads a form from a body.
 pub(crate) trait Parse<F>: Fn(&[u8]) -> Result<F, Error> + Clone + Send + 'static {}
 
 impl<F, P: Fn(&[u8]) -> Result<F, Error> + Clone + Send + 'static> Parse<F> for P {}

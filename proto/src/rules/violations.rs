@@ -73,6 +73,13 @@ impl Violations {
     }
 }
 
+impl Violation {
+    /// The item of a list that the field is in, from 1; 0 outside lists.
+    pub fn item(&self) -> u32 {
+        self.order.0
+    }
+}
+
 impl IntoIterator for Violations {
     type Item = Violation;
     type IntoIter = std::vec::IntoIter<Violation>;

@@ -2,8 +2,6 @@
 
 mod record;
 
-use std::marker::PhantomData;
-
 use compliance_api::{
     error::Error,
     rules::{self, Violations},
@@ -12,18 +10,15 @@ use compliance_api::{
         CreateAffiliateRequest, UpdateAffiliateRequest,
     },
 };
-use memchr::memchr_iter;
-use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{
     Form,
-    faults::{Faults, Unreadable},
-    json::{Integer, IntegerShape, Key, Read, Shape, read},
+    body_violations::At,
+    document::{Document, Object as _, document},
+    json::Integer,
     path::PathId,
 };
-use record::{Known, Record, key};
-
-const LIST: &str = "affiliates";
+use record::Record;
 
 /// What a `POST` asks for.
 #[derive(Debug, PartialEq)]
@@ -40,7 +35,7 @@ pub(crate) enum Update {
 }
 
 impl Form for Create {
-    fn faults(&self) -> Violations {
+    fn violations(&self) -> Violations {
         match self {
             Self::One(request) => rules::check(&**request),
             Self::Batch(request) => rules::check(request),
@@ -49,7 +44,7 @@ impl Form for Create {
 }
 
 impl Form for Update {
-    fn faults(&self) -> Violations {
+    fn violations(&self) -> Violations {
         match self {
             Self::One(request) => rules::check(&**request),
             Self::Batch(request) => rules::check(request),
@@ -59,181 +54,37 @@ impl Form for Update {
 
 /// Reads the body of a `POST`. Its records may take `memory` bytes.
 pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
-    let Document { top, list, mut faults } = document::<AffiliateInput>(body, memory)?;
+    let Document { top, list, mut violations } = document::<Record<AffiliateInput>>(body, memory)?;
     if let Some(affiliates) = list {
-        return faults.or(BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
+        return violations.or(BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
     }
-    top.report("", 0, &mut faults);
-    faults.or(CreateAffiliateRequest { affiliate: Some(top.into()) }).map(|request| Create::One(Box::new(request)))
+    top.report(At::Body, &mut violations);
+    violations.or(CreateAffiliateRequest { affiliate: Some(top.into()) }).map(|request| Create::One(Box::new(request)))
 }
 
 /// Reads the body of a `PUT` to `path`. Its records may take `memory` bytes.
 pub(crate) fn update(body: &[u8], path: &PathId, memory: usize) -> Result<Update, Error> {
-    let Document { top, list, mut faults } = document::<AffiliateUpdate>(body, memory)?;
+    let Document { top, list, mut violations } = document::<Record<AffiliateUpdate>>(body, memory)?;
     let update = if let Some(affiliates) = list {
         let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };
-        faults.or(request).map(Update::Batch)
+        violations.or(request).map(Update::Batch)
     } else {
-        top.report("", 0, &mut faults);
-        // A path that holds no number at all has nothing to compare with: it is unknown, which is told below.
+        top.report(At::Body, &mut violations);
+        // A path without a number has nothing to compare with; it is reported as unknown below.
         if let (Integer::Is(id), Some(number)) = (top.id, path.number)
             && id != number
         {
-            faults.push("id".to_owned(), 0, 1, |label| format!("The {label} field must match the ID in the URL."));
+            violations.push(At::Body, "id", 1, |label| format!("The {label} field must match the ID in the URL."));
         }
-        faults.or(UpdateAffiliateRequest { update: Some(top.into()) }).map(|request| Update::One(Box::new(request)))
+        let request = UpdateAffiliateRequest { update: Some(top.into()) };
+        violations.or(request).map(|request| Update::One(Box::new(request)))
     }?;
     if path.possible().is_some() {
         return Ok(update);
     }
-    // No record can have this ID, so the core is not asked for one; what is wrong with the body comes first.
-    let faults = update.faults();
-    Err(if faults.is_empty() { Error::affiliate_not_found(&path.text) } else { Error::invalid(faults) })
-}
-
-/// What a body holds: the fields of a single record, and the list when there is one.
-struct Document<I> {
-    top: Record,
-    list: Option<Vec<I>>,
-    faults: Faults,
-}
-
-fn document<I: Item>(body: &[u8], memory: usize) -> Result<Document<I>, Unreadable> {
-    let mut overflow = false;
-    let most = memory / size_of::<I>();
-    // Records are wide: a list that grows as it is read is copied again and again.
-    let expected = memchr_iter(b'{', body).count().min(most);
-    let reading = TopShape { most, expected, overflow: &mut overflow, item: PhantomData::<I> };
-    match read(body, reading) {
-        Ok(document) => document.ok_or(Unreadable::NotAnObject),
-        Err(_) if overflow => Err(Unreadable::TooMuch),
-        Err(_) => Err(Unreadable::NotJson),
-    }
-}
-
-/// An element of the list.
-trait Item: From<Record> + Default {
-    /// Whether `id` is one of its keys; else it is an unknown key like any other.
-    const HAS_ID: bool;
-}
-
-impl Item for AffiliateInput {
-    const HAS_ID: bool = false;
-}
-
-impl Item for AffiliateUpdate {
-    const HAS_ID: bool = true;
-}
-
-/// The body itself.
-struct TopShape<'a, I> {
-    /// Records that there may be, and that there are at most by the look of the body.
-    most: usize,
-    expected: usize,
-    overflow: &'a mut bool,
-    item: PhantomData<I>,
-}
-
-impl<'de, I: Item> Shape<'de> for TopShape<'_, I> {
-    type Value = Option<Document<I>>;
-
-    fn other(self) -> Self::Value {
-        None
-    }
-
-    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-        let mut document = Document { top: Record::default(), list: None, faults: Faults::default() };
-        let mut after = 0;
-        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, &mut after)))? {
-            match known {
-                Known::Field(field) => document.top.read(field, &mut object)?,
-                Known::Id => document.top.id = object.next_value_seed(Read(IntegerShape))?,
-                Known::List => {
-                    // The last list counts: an earlier one is forgotten with its faults.
-                    document.faults = Faults::default();
-                    let shape = ListShape::<I> {
-                        most: self.most,
-                        overflow: &mut *self.overflow,
-                        faults: &mut document.faults,
-                        items: Vec::with_capacity(self.expected),
-                    };
-                    document.list = Some(object.next_value_seed(Read(shape))?);
-                }
-                Known::Nothing => {
-                    object.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(Some(document))
-    }
-}
-
-/// The list of a batch.
-struct ListShape<'a, I> {
-    most: usize,
-    overflow: &'a mut bool,
-    faults: &'a mut Faults,
-    items: Vec<I>,
-}
-
-impl<'de, I: Item> Shape<'de> for ListShape<'_, I> {
-    type Value = Vec<I>;
-
-    fn other(self) -> Vec<I> {
-        self.faults.push(LIST.to_owned(), 0, 0, |label| format!("The {label} field must be an array."));
-        Vec::new()
-    }
-
-    fn null(self) -> Vec<I> {
-        Vec::new()
-    }
-
-    fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Vec<I>, A::Error> {
-        while let Some(record) = array.next_element_seed(Read(RecordShape::<I>(PhantomData)))? {
-            let index = self.items.len();
-            if index == self.most {
-                *self.overflow = true;
-                return Err(A::Error::custom("the records take too much memory"));
-            }
-            if let Some(record) = record {
-                if record.is_wrong() {
-                    record.report(&format!("{LIST}.{index}."), index as u32 + 1, self.faults);
-                }
-                self.items.push((*record).into());
-            } else {
-                self.faults.not_an_object(LIST, index);
-                // Those that follow keep their places.
-                self.items.push(I::default());
-            }
-        }
-        Ok(self.items)
-    }
-}
-
-/// An element of the list; `None` when it is no object.
-struct RecordShape<I>(PhantomData<I>);
-
-impl<'de, I: Item> Shape<'de> for RecordShape<I> {
-    type Value = Option<Box<Record>>;
-
-    fn other(self) -> Self::Value {
-        None
-    }
-
-    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-        let mut record = Box::<Record>::default();
-        let mut after = 0;
-        while let Some(known) = object.next_key_seed(Key::new(|name: &str| key::<I>(name, &mut after)))? {
-            match known {
-                Known::Field(field) => record.read(field, &mut object)?,
-                Known::Id => record.id = object.next_value_seed(Read(IntegerShape))?,
-                Known::List | Known::Nothing => {
-                    object.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(Some(record))
-    }
+    // No record can have this ID, so the core is not asked for one; violations of the body come first.
+    let violations = update.violations();
+    Err(if violations.is_empty() { Error::affiliate_not_found(&path.text) } else { Error::invalid(violations) })
 }
 
 #[cfg(test)]

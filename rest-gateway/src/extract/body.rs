@@ -13,7 +13,10 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-use super::{Form, Parse, faults::too_large};
+use super::{
+    Form, Parse,
+    body_violations::{not_json, too_large},
+};
 use crate::{
     context::Caller,
     error::Refusal,
@@ -84,7 +87,7 @@ impl Entered {
     pub(crate) async fn told_whole<F: Form>(&self, mut refusal: Refusal, parse: impl Parse<F>) -> Refusal {
         let error = &refusal.error;
         if error.reason == Reason::InvalidFields && error.violations_total > error.violations.len() {
-            let again = move |body: &[u8]| parse(body).map(|form| form.faults());
+            let again = move |body: &[u8]| parse(body).map(|form| form.violations());
             match self.parsed(again).await {
                 Ok(violations) if !violations.is_empty() => refusal.error = Error::invalid(violations),
                 // The core knows more than the rules do; what it sent has to do.
@@ -126,7 +129,7 @@ async fn read(gateway: &Gateway, body: &mut Body) -> Result<(Bytes, Option<Owned
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         // A body that breaks off has nobody left to be told.
-        let frame = frame.map_err(|_| Error::from(super::faults::Unreadable::NotJson))?;
+        let frame = frame.map_err(|_| not_json())?;
         let Ok(data) = frame.into_data() else { continue };
         let length = first.len() + whole.len() + data.len();
         if length > limit {

@@ -1,18 +1,18 @@
-//! A lenient reader of JSON: values of the wrong type are noted and passed over rather than ending the reading, so that
-//! every fault of a body is found in one pass, straight from its bytes.
+//! A lenient reader of JSON. A value of the wrong type is reported to its shape and does not end the reading, so one pass
+//! over the bytes finds every violation of a body.
 //!
-//! Only as deep as a shape goes does the reading recurse; whatever lies deeper is skipped without recursion.
+//! The reader recurses only as deep as a shape goes; whatever is nested deeper is skipped without recursion.
 
 use std::{fmt, marker::PhantomData};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What a value should look like, and what to make of it when it does not.
+/// The expected type of a value, and what to make of a value of another type.
 pub(crate) trait Shape<'de>: Sized {
-    /// What is made of it.
+    /// What is made of the value.
     type Value;
 
-    /// A value of a type that the shape is not for.
+    /// A value of another type.
     fn other(self) -> Self::Value;
 
     /// Null.
@@ -25,7 +25,7 @@ pub(crate) trait Shape<'de>: Sized {
         self.other()
     }
 
-    /// A number that is written as an integer.
+    /// A number written as an integer.
     fn integer(self, _number: i64) -> Self::Value {
         self.other()
     }
@@ -35,13 +35,13 @@ pub(crate) trait Shape<'de>: Sized {
         self.other()
     }
 
-    /// An array. Whoever takes it reads it to its end.
+    /// An array. An implementation must read it to its end.
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
         while array.next_element::<IgnoredAny>()?.is_some() {}
         Ok(self.other())
     }
 
-    /// An object. Whoever takes it reads it to its end.
+    /// An object. An implementation must read it to its end.
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(self.other())
@@ -110,13 +110,13 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
     }
 }
 
-/// Reads the key of an object's entry, without keeping it.
+/// Reads the key of an object's entry without allocating.
 pub(crate) struct Key<F, K>(F, PhantomData<K>);
 
 impl<F: FnOnce(&str) -> K, K> Key<F, K> {
-    /// What `of` makes of the key.
-    pub(crate) fn new(of: F) -> Self {
-        Self(of, PhantomData)
+    /// Maps the key by `map`.
+    pub(crate) fn new(map: F) -> Self {
+        Self(map, PhantomData)
     }
 }
 
@@ -140,12 +140,19 @@ impl<F: FnOnce(&str) -> K, K> Visitor<'_> for Key<F, K> {
     }
 }
 
-/// A string, or null, or neither.
-#[derive(Debug, PartialEq, Eq)]
+/// A string, nothing, or a value of another type.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Text {
-    Null,
+    #[default]
+    Absent,
     Is(String),
     Wrong,
+}
+
+impl From<Text> for Option<String> {
+    fn from(text: Text) -> Self {
+        if let Text::Is(text) = text { Some(text) } else { None }
+    }
 }
 
 /// The shape of [`Text`].
@@ -159,7 +166,7 @@ impl Shape<'_> for TextShape {
     }
 
     fn null(self) -> Text {
-        Text::Null
+        Text::Absent
     }
 
     fn text(self, text: &str) -> Text {
@@ -167,7 +174,7 @@ impl Shape<'_> for TextShape {
     }
 }
 
-/// An integer, or nothing, or neither.
+/// An integer, nothing, or a value of another type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Integer {
     #[default]
@@ -211,12 +218,12 @@ mod tests {
         }
         let text = |text: &str| read(text.as_bytes(), TextShape).unwrap();
         assert_eq!(text("\"\\u00e9\""), Text::Is("é".into()));
-        assert_eq!(text("null"), Text::Null);
+        assert_eq!(text("null"), Text::Absent);
         assert_eq!(text("5"), Text::Wrong);
     }
 
     #[test]
-    fn what_is_no_json_is_refused_without_harm() {
+    fn invalid_json_is_refused_at_any_depth() {
         let deep = "[".repeat(200_000);
         let closed = format!("{deep}{}", "]".repeat(200_000));
         assert!(read(closed.as_bytes(), TextShape).is_ok_and(|text| text == Text::Wrong));

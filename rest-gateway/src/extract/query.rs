@@ -19,40 +19,49 @@ const URL_SORT: &[(&str, UrlSort)] = &[
 ];
 const CASE_SORT: &[(&str, CaseSort)] = &[("id", CaseSort::Id), ("created_dt", CaseSort::CreatedDt)];
 
-/// The parameters of `GET /urls`.
-pub(crate) fn urls(query: Option<&str>) -> Result<ListComplianceUrlsRequest, Error> {
-    let mut query = Query::of::<ListComplianceUrlsRequest>(query);
-    let request = ListComplianceUrlsRequest {
-        incident_status_id: query.integer("incident_status_id"),
-        distributor_id: query.integer("distributor_id"),
-        disabled: query.choice("disabled", DISABLED),
-        discovery_after: query.text("discovery_after"),
-        discovery_before: query.text("discovery_before"),
-        sort_by: query.choice("sort_by", URL_SORT).unwrap_or_default().into(),
-        sort_dir: query.choice("sort_dir", SORT_DIR).unwrap_or_default().into(),
-        per_page: query.integer("per_page"),
-        page: query.integer("page"),
+/// Defines a function that reads a request from a query string. Each line is a field of the request, which is also the
+/// parameter's name, and the method of [`Query`] that reads it.
+macro_rules! parameters {
+    ($(#[$doc:meta])* $name:ident -> $request:ident { $($field:ident: $kind:ident $(($choices:ident))?,)* }) => {
+        $(#[$doc])*
+        pub(crate) fn $name(query: Option<&str>) -> Result<$request, Error> {
+            let mut query = Query::of::<$request>(query);
+            let request = $request { $($field: query.$kind(stringify!($field) $(, $choices)?),)* };
+            query.finish(request)
+        }
     };
-    query.finish(request)
 }
 
-/// The parameters of `GET /cases`.
-pub(crate) fn cases(query: Option<&str>) -> Result<ListComplianceCasesRequest, Error> {
-    let mut query = Query::of::<ListComplianceCasesRequest>(query);
-    let request = ListComplianceCasesRequest {
-        case_status_id: query.integer("case_status_id"),
-        created_after: query.text("created_after"),
-        created_before: query.text("created_before"),
-        distributor_id: query.integer("distributor_id"),
-        sort_by: query.choice("sort_by", CASE_SORT).unwrap_or_default().into(),
-        sort_dir: query.choice("sort_dir", SORT_DIR).unwrap_or_default().into(),
-        per_page: query.integer("per_page"),
-        page: query.integer("page"),
-    };
-    query.finish(request)
+parameters! {
+    /// Reads the parameters of `GET /urls`.
+    urls -> ListComplianceUrlsRequest {
+        incident_status_id: integer,
+        distributor_id: integer,
+        disabled: choice(DISABLED),
+        discovery_after: text,
+        discovery_before: text,
+        sort_by: number_of(URL_SORT),
+        sort_dir: number_of(SORT_DIR),
+        per_page: integer,
+        page: integer,
+    }
 }
 
-/// The values of the parameters that a request has fields for: they have the fields' names.
+parameters! {
+    /// Reads the parameters of `GET /cases`.
+    cases -> ListComplianceCasesRequest {
+        case_status_id: integer,
+        created_after: text,
+        created_before: text,
+        distributor_id: integer,
+        sort_by: number_of(CASE_SORT),
+        sort_dir: number_of(SORT_DIR),
+        per_page: integer,
+        page: integer,
+    }
+}
+
+/// The values of the parameters that a request has fields for.
 struct Query<'q> {
     names: &'static [&'static str],
     values: Vec<Option<Cow<'q, str>>>,
@@ -63,16 +72,16 @@ impl<'q> Query<'q> {
     fn of<M: Check>(query: Option<&'q str>) -> Self {
         let mut values = vec![None; M::NAMES.len()];
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            if let Some(position) = M::NAMES.iter().position(|known| **known == *name) {
-                values[position] = Some(value).filter(|value| !value.is_empty());
+            if let Some(index) = M::NAMES.iter().position(|known| **known == *name) {
+                values[index] = Some(value).filter(|value| !value.is_empty());
             }
         }
         Self { names: M::NAMES, values, violations: Violations::new() }
     }
 
     fn take(&mut self, name: &str) -> Option<Cow<'q, str>> {
-        let position = self.names.iter().position(|known| *known == name)?;
-        self.values[position].take()
+        let index = self.names.iter().position(|known| *known == name)?;
+        self.values[index].take()
     }
 
     fn text(&mut self, name: &str) -> Option<String> {
@@ -81,31 +90,36 @@ impl<'q> Query<'q> {
 
     fn integer(&mut self, name: &str) -> Option<i64> {
         let text = self.take(name)?;
-        let (negative, digits) = text.strip_prefix('-').map_or((false, &*text), |digits| (true, digits));
+        let (is_negative, digits) = text.strip_prefix('-').map_or((false, &*text), |digits| (true, digits));
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            self.fault(name, |label| format!("The {label} field must be an integer."));
+            self.violation(name, |label| format!("The {label} field must be an integer."));
             return None;
         }
-        // A number beyond all bounds is out of range, which is for the rules to say.
-        Some(text.parse().unwrap_or(if negative { i64::MIN } else { i64::MAX }))
+        // A number that no `i64` holds is out of range, which the rules report.
+        Some(text.parse().unwrap_or(if is_negative { i64::MIN } else { i64::MAX }))
     }
 
     fn choice<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Option<T> {
         let text = self.take(name)?;
-        let chosen = choices.iter().find(|(choice, _)| *choice == text).map(|(_, value)| *value);
-        if chosen.is_none() {
-            self.fault(name, |label| format!("The selected {label} is invalid."));
+        let choice = choices.iter().find(|(choice, _)| *choice == text).map(|(_, value)| *value);
+        if choice.is_none() {
+            self.violation(name, |label| format!("The selected {label} is invalid."));
         }
-        chosen
+        choice
     }
 
-    fn fault(&mut self, name: &str, message: impl FnOnce(&str) -> String) {
+    /// The number of an enum's value, as messages hold it.
+    fn number_of<E: Copy + Default + Into<i32>>(&mut self, name: &str, choices: &[(&str, E)]) -> i32 {
+        self.choice(name, choices).unwrap_or_default().into()
+    }
+
+    fn violation(&mut self, name: &str, message: impl FnOnce(&str) -> String) {
         // The fields of these messages are numbered in the order of their declaration.
-        let number = self.names.iter().position(|known| *known == name).map_or(0, |position| position as u32 + 1);
+        let number = self.names.iter().position(|known| *known == name).map_or(0, |index| index as u32 + 1);
         self.violations.push(name.to_owned(), message(&label(name)), 0, number);
     }
 
-    /// The request, unless it has faults that it cannot say: then all of its faults.
+    /// The request if there are no violations, otherwise all of them, those of the rules included.
     fn finish<M: Check>(mut self, request: M) -> Result<M, Error> {
         if self.violations.is_empty() {
             return Ok(request);
@@ -119,7 +133,7 @@ impl<'q> Query<'q> {
 mod tests {
     use compliance_api::v1::{ListComplianceUrlsRequest, SortDirection, UrlSort};
 
-    fn faults(query: &str) -> Vec<(String, String)> {
+    fn violations(query: &str) -> Vec<(String, String)> {
         let error = super::urls(Some(query)).unwrap_err();
         error.violations.into_iter().map(|violation| (violation.path, violation.message)).collect()
     }
@@ -153,8 +167,8 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_in_the_order_of_the_parameters() {
-        let told = faults(
+    fn every_violation_is_reported_in_the_order_of_the_parameters() {
+        let reported = violations(
             "page=1.0&per_page=201&sort_dir=up&sort_by=url&discovery_after=soon&disabled=maybe&distributor_id=0",
         );
         let expected = [
@@ -166,13 +180,17 @@ mod tests {
             ("per_page", "The per page field must be between 1 and 200."),
             ("page", "The page field must be an integer."),
         ];
-        assert_eq!(told, expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
+        assert_eq!(reported, expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
     }
 
     #[test]
     fn integers_are_written_as_integers() {
         for wrong in ["5.0", "5e0", "+5", "%205", "-", "five", "%00", "%FF"] {
-            assert_eq!(faults(&format!("per_page={wrong}"))[0].1, "The per page field must be an integer.", "{wrong}");
+            assert_eq!(
+                violations(&format!("per_page={wrong}"))[0].1,
+                "The per page field must be an integer.",
+                "{wrong}"
+            );
         }
         assert_eq!(super::cases(Some("page=99999999999999999999")).unwrap().page, Some(i64::MAX));
         assert_eq!(super::cases(Some("page=-99999999999999999999")).unwrap().page, Some(i64::MIN));

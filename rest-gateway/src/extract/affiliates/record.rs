@@ -1,4 +1,6 @@
-//! One object of a body: which fields it sent, and which of them have the wrong type.
+//! One affiliate as it was sent: which fields the object has, and which of them are of the wrong type.
+
+use std::marker::PhantomData;
 
 use compliance_api::{
     record::{Access, Field, FieldSet, Record as _},
@@ -6,29 +8,43 @@ use compliance_api::{
 };
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
-use super::{Item, LIST};
 use crate::extract::{
-    faults::Faults,
-    json::{Integer, Read, Shape, Text, TextShape},
+    body_violations::{At, BodyViolations},
+    document::Object,
+    json::{Integer, IntegerShape, Read, Shape, Text, TextShape},
 };
 
-/// One object, as it was sent.
-#[derive(Default)]
-pub(super) struct Record {
+/// An affiliate as it was sent, to become an [`AffiliateInput`] or an [`AffiliateUpdate`].
+pub(super) struct Record<M> {
     pub(super) id: Integer,
     input: AffiliateInput,
     sent: FieldSet<AffiliateInput>,
     wrong: FieldSet<AffiliateInput>,
+    message: PhantomData<M>,
 }
 
-impl From<Record> for AffiliateInput {
-    fn from(record: Record) -> Self {
+/// What a record becomes.
+pub(super) trait Message: From<Record<Self>> + Default {
+    /// Whether `id` is a known key.
+    const HAS_ID: bool;
+}
+
+impl Message for AffiliateInput {
+    const HAS_ID: bool = false;
+}
+
+impl Message for AffiliateUpdate {
+    const HAS_ID: bool = true;
+}
+
+impl From<Record<Self>> for AffiliateInput {
+    fn from(record: Record<Self>) -> Self {
         record.input
     }
 }
 
-impl From<Record> for AffiliateUpdate {
-    fn from(record: Record) -> Self {
+impl From<Record<Self>> for AffiliateUpdate {
+    fn from(record: Record<Self>) -> Self {
         Self {
             id: if let Integer::Is(id) = record.id { Some(id) } else { None },
             affiliate: Some(record.input),
@@ -37,35 +53,64 @@ impl From<Record> for AffiliateUpdate {
     }
 }
 
-impl Record {
-    /// Reads the value of a field. If a key is sent twice, the last value counts.
-    pub(super) fn read<'de, A: MapAccess<'de>>(
-        &mut self,
-        field: &'static Field<AffiliateInput>,
-        object: &mut A,
-    ) -> Result<(), A::Error> {
-        self.sent.insert(field);
-        self.wrong.remove(field);
-        let good = object.next_value_seed(Read(FieldShape { field, input: &mut self.input }))?;
-        if !good {
-            self.wrong.insert(field);
+// Derived, this would ask the same of the message.
+impl<M> Default for Record<M> {
+    fn default() -> Self {
+        Self {
+            id: Integer::default(),
+            input: AffiliateInput::default(),
+            sent: FieldSet::EMPTY,
+            wrong: FieldSet::EMPTY,
+            message: PhantomData,
+        }
+    }
+}
+
+/// A known key of a record.
+pub(super) enum Key {
+    Id,
+    Field(&'static Field<AffiliateInput>),
+}
+
+impl<M: Message> Object for Record<M> {
+    type Message = M;
+    type Key = Key;
+    const LIST: &'static str = "affiliates";
+
+    /// Objects tend to have their keys in the order of declaration, so the search starts after the last one found.
+    fn key(name: &str, next: &mut usize) -> Option<Key> {
+        let fields = AffiliateInput::FIELDS;
+        if let Some(index) = (*next..fields.len()).chain(0..*next).find(|index| fields[*index].name == name) {
+            *next = index + 1;
+            return Some(Key::Field(&fields[index]));
+        }
+        (name == "id" && M::HAS_ID).then_some(Key::Id)
+    }
+
+    fn read<'de, A: MapAccess<'de>>(&mut self, key: Key, object: &mut A) -> Result<(), A::Error> {
+        match key {
+            Key::Id => self.id = object.next_value_seed(Read(IntegerShape))?,
+            Key::Field(field) => {
+                self.sent.insert(field);
+                self.wrong.remove(field);
+                if !object.next_value_seed(Read(FieldShape { field, input: &mut self.input }))? {
+                    self.wrong.insert(field);
+                }
+            }
         }
         Ok(())
     }
 
-    /// Whether a value is of the wrong type.
-    pub(super) fn is_wrong(&self) -> bool {
-        !self.wrong.is_empty() || self.id == Integer::Wrong
-    }
-
-    /// Reports the values of the wrong type. `prefix` is the path of the object, with its closing dot.
-    pub(super) fn report(&self, prefix: &str, item: u32, faults: &mut Faults) {
+    fn report(&self, at: At, violations: &mut BodyViolations) {
         if self.id == Integer::Wrong {
-            faults.push(format!("{prefix}id"), item, 1, |label| format!("The {label} field must be an integer."));
+            violations.push(at, "id", 1, |label| format!("The {label} field must be an integer."));
+        }
+        if self.wrong.is_empty() {
+            return;
         }
         for field in self.wrong.iter() {
-            let path = format!("{prefix}{}", field.name);
-            faults.push(path, item, field.number, |label| format!("The {label} field must be {}.", field.expected()));
+            let message = |label: &str| format!("The {label} field must be {}.", field.expected());
+            violations.push(at, field.name, field.number, message);
         }
     }
 }
@@ -130,28 +175,5 @@ impl<'de> Shape<'de> for FieldShape<'_> {
         let good = texts.is_some();
         set(self.input, texts.unwrap_or_default());
         Ok(good)
-    }
-}
-
-/// The meaning of an object's key.
-pub(super) enum Known {
-    Field(&'static Field<AffiliateInput>),
-    Id,
-    List,
-    Nothing,
-}
-
-/// Finds a key. Objects tend to have their keys in the order of declaration, so the search starts after the last.
-pub(super) fn key<I: Item>(name: &str, after: &mut usize) -> Known {
-    let fields = AffiliateInput::FIELDS;
-    let found = (*after..fields.len()).chain(0..*after).find(|index| fields[*index].name == name);
-    match found {
-        Some(index) => {
-            *after = index + 1;
-            Known::Field(&fields[index])
-        }
-        None if name == "id" && I::HAS_ID => Known::Id,
-        None if name == LIST => Known::List,
-        None => Known::Nothing,
     }
 }

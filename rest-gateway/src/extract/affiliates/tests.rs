@@ -15,12 +15,12 @@ fn update(path: &str, body: &str) -> Result<Update, Error> {
     super::update(body.as_bytes(), &PathId::of(path), MEMORY)
 }
 
-fn told(error: Error) -> Vec<(String, String)> {
+fn violations(error: Error) -> Vec<(String, String)> {
     error.violations.into_iter().map(|violation| (violation.path, violation.message)).collect()
 }
 
-fn expected(faults: &[(&str, &str)]) -> Vec<(String, String)> {
-    faults.iter().map(|(path, message)| ((*path).to_owned(), (*message).to_owned())).collect()
+fn expected(violations: &[(&str, &str)]) -> Vec<(String, String)> {
+    violations.iter().map(|(path, message)| ((*path).to_owned(), (*message).to_owned())).collect()
 }
 
 fn one(body: &str) -> AffiliateInput {
@@ -58,12 +58,12 @@ fn every_field_has_its_own_value() {
 }
 
 #[test]
-fn faults_of_type_and_of_rules_are_told_together_in_order() {
+fn violations_of_type_and_of_rules_are_reported_together_in_order() {
     let error =
         create(r#"{"zip":"12345678901234567","city":5,"affiliate_name":{"a":1},"country":"USA","status":false}"#);
     let error = error.unwrap_err();
     assert_eq!(error.message, "The client affiliate id field is required. (and 5 more errors)");
-    let faults = expected(&[
+    let expected = expected(&[
         ("client_affiliate_id", "The client affiliate id field is required."),
         ("affiliate_name", "The affiliate name field must be a string."),
         ("country", "The country field must be 2 characters."),
@@ -71,21 +71,21 @@ fn faults_of_type_and_of_rules_are_told_together_in_order() {
         ("zip", "The zip field must not be greater than 16 characters."),
         ("status", "The status field must be a string."),
     ]);
-    assert_eq!(told(error), faults);
+    assert_eq!(violations(error), expected);
 }
 
 #[test]
-fn a_batch_tells_every_fault_of_every_item() {
+fn a_batch_reports_every_violation_of_every_item() {
     let good = r#"{"client_affiliate_id":"A","affiliate_name":"B"}"#;
     let body = format!(r#"{{"affiliates":[{good},7,{{"affiliate_name":[],"city":[[]]}},null,{good}],"city":5}}"#);
-    let faults = expected(&[
+    let expected = expected(&[
         ("affiliates.1", "The affiliates.1 field must be an object."),
         ("affiliates.2.client_affiliate_id", "The affiliates.2.client_affiliate_id field is required."),
         ("affiliates.2.affiliate_name", "The affiliates.2.affiliate_name field must be a string."),
         ("affiliates.2.city", "The affiliates.2.city field must be a string."),
         ("affiliates.3", "The affiliates.3 field must be an object."),
     ]);
-    assert_eq!(told(create(&body).unwrap_err()), faults);
+    assert_eq!(violations(create(&body).unwrap_err()), expected);
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn the_key_affiliates_selects_the_batch() {
     for body in [r#"{"affiliates":null}"#, r#"{"affiliates":[]}"#, r#"{"affiliates":5,"affiliates":[]}"#] {
         assert!(matches!(create(body), Ok(Create::Batch(request)) if request.affiliates.is_empty()), "{body}");
     }
-    let faults = expected(&[("affiliates", "The affiliates field must be an array.")]);
-    assert_eq!(told(create(r#"{"affiliates":{}}"#).unwrap_err()), faults);
+    let expected = expected(&[("affiliates", "The affiliates field must be an array.")]);
+    assert_eq!(violations(create(r#"{"affiliates":{}}"#).unwrap_err()), expected);
 }
 
 #[test]
@@ -115,14 +115,14 @@ fn the_id_is_an_integer_equal_to_the_urls() {
         (r#"{"id":7e0}"#, "The id field must be an integer."),
         (r#"{"id":18446744073709551616}"#, "The id field must be an integer."),
     ] {
-        assert_eq!(told(update("7", body).unwrap_err()), expected(&[("id", message)]), "{body}");
+        assert_eq!(violations(update("7", body).unwrap_err()), expected(&[("id", message)]), "{body}");
     }
     // Only the rules miss what is not there; they are the core's to run.
     assert_eq!(one_update("7", r#"{"city":"A"}"#).id, None);
 }
 
 #[test]
-fn a_path_that_no_record_can_have_is_unknown_when_the_body_is_good() {
+fn a_path_that_no_record_can_have_is_unknown_if_the_body_is_valid() {
     for (path, body) in
         [("abc", r#"{"id":5}"#), ("0", r#"{"id":0}"#), ("-1", r#"{"id":-1}"#), ("x", r#"{"affiliates":[{"id":1}]}"#)]
     {
@@ -130,28 +130,34 @@ fn a_path_that_no_record_can_have_is_unknown_when_the_body_is_good() {
         assert_eq!(error.reason, Reason::AffiliateNotFound, "{path}");
         assert!(error.message.contains(path), "{}", error.message);
     }
-    let faults = expected(&[("id", "The id field is required.")]);
-    assert_eq!(told(update("abc", "{}").unwrap_err()), faults);
+    let expected = expected(&[("id", "The id field is required.")]);
+    assert_eq!(violations(update("abc", "{}").unwrap_err()), expected);
     assert_eq!(update("abc", r#"{"affiliates":[]}"#).unwrap_err().reason, Reason::InvalidFields);
 }
 
 #[test]
-fn what_is_no_object_is_the_bodys_fault() {
+fn a_body_that_is_not_an_object_is_reported_as_the_body() {
     for body in ["", "{", "{\"city\":1e400}", "{\"city\":\"\\ud800\"}", "{} {}", "{\"city\":\"a\u{1}\"}"] {
-        assert_eq!(told(create(body).unwrap_err()), expected(&[("body", "The body must be valid JSON.")]), "{body}");
+        assert_eq!(
+            violations(create(body).unwrap_err()),
+            expected(&[("body", "The body must be valid JSON.")]),
+            "{body}"
+        );
     }
     for body in ["5", "null", "\"a\"", "[{}]", "true", "1.5"] {
-        let faults = expected(&[("body", "The body must be a JSON object.")]);
-        assert_eq!(told(create(body).unwrap_err()), faults, "{body}");
+        let expected = expected(&[("body", "The body must be a JSON object.")]);
+        assert_eq!(violations(create(body).unwrap_err()), expected, "{body}");
     }
     let deep = "[".repeat(200_000);
-    assert_eq!(told(create(&deep).unwrap_err())[0].0, "body");
+    assert_eq!(violations(create(&deep).unwrap_err())[0].0, "body");
     let within = format!(r#"{{"city":{deep}{}}}"#, "]".repeat(200_000));
-    assert!(told(create(&within).unwrap_err()).contains(&("city".into(), "The city field must be a string.".into())));
+    assert!(
+        violations(create(&within).unwrap_err()).contains(&("city".into(), "The city field must be a string.".into()))
+    );
 }
 
 #[test]
-fn more_records_than_memory_is_too_much() {
+fn more_records_than_memory_is_too_large() {
     let body = format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(10_000));
     assert_eq!(create(&body).unwrap_err().reason, Reason::BodyTooLarge);
 }
