@@ -26,7 +26,7 @@ impl<M: Check + Send + 'static> Form for M {
     }
 }
 
-/// Reads a form from a body.
-pub(crate) trait Parse<F>: Fn(&[u8]) -> Result<F, Error> + Clone + Send + 'static {}
+/// Parses a body as a form, whose messages may take the given number of bytes in memory.
+pub(crate) trait Parse<F>: Fn(&[u8], usize) -> Result<F, Error> + Clone + Send + 'static {}
 
-impl<F, P: Fn(&[u8]) -> Result<F, Error> + Clone + Send + 'static> Parse<F> for P {}
+impl<F, P: Fn(&[u8], usize) -> Result<F, Error> + Clone + Send + 'static> Parse<F> for P {}

@@ -1,4 +1,4 @@
-//! What every handler shares: the clients of the core, the verifier of tokens, the limits.
+//! The state that all handlers share: clients of the core, verifier of tokens, limits.
 
 use std::sync::Arc;
 
@@ -13,13 +13,14 @@ const LARGE_REQUESTS: usize = 8;
 /// The unit in which the memory of bodies is counted.
 pub(crate) const KIB: usize = 1 << 10;
 
-/// What every handler shares.
+/// The state that all handlers share.
 pub(crate) struct Gateway {
     pub(crate) clients: Clients,
     pub(crate) verifier: Arc<Verifier>,
     pub(crate) settings: Settings,
-    /// Memory for bodies, in KiB.
+    /// Permits for the memory of bodies, one a KiB.
     pub(crate) body_memory: Arc<Semaphore>,
+    /// Permits for requests with a large body.
     pub(crate) large_requests: Arc<Semaphore>,
 }
 

@@ -1,10 +1,13 @@
 //! The axum facade: the documented JSON interface in front of the gRPC service.
 //!
-//! The way of a request: token checked → JSON to message (only what cannot be said as a message is refused here) → one
-//! call of the core, bearer, request ID and deadline forwarded → message to JSON envelope. Rules, limits and data are
-//! the core's, which may run in the same process or on another machine.
+//! A request passes through: token check → JSON to message → one call of the core, with the token, the request ID and a
+//! deadline → message to JSON envelope. The gateway refuses only what no message can hold. Rules, rate limits and data
+//! are the core's, which may run in the same process or on another machine.
+//!
+//! Modules depend on each other in one direction: [`router`] → `routes` → `caller`, `extract`, `envelope`, `error` → the
+//! contract.
 
-mod context;
+mod caller;
 mod envelope;
 mod error;
 mod extract;

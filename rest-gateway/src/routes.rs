@@ -1,4 +1,4 @@
-//! The operations, a file a resource.
+//! The handlers, one file for each resource.
 
 pub(crate) mod affiliates;
 pub(crate) mod cases;
@@ -10,7 +10,7 @@ use http::Method;
 
 use crate::error::Refusal;
 
-/// The texts of successes. Those of refusals are the contract's.
+/// Messages of successful responses. Those of errors are the contract's.
 mod text {
     pub(super) const AFFILIATES_FOUND: &str = "Affiliates found";
     pub(super) const AFFILIATE_FOUND: &str = "Affiliate found.";
@@ -22,12 +22,12 @@ mod text {
     pub(super) const CASE_FOUND: &str = "Case found.";
 }
 
-/// Nothing is served at the path.
+/// The response for an unknown path.
 pub(crate) async fn unknown_path() -> Refusal {
     Error::new(Reason::UnknownPath, "Nothing is served at this path.").into()
 }
 
-/// The path does not take the method.
+/// The response for a method that the path does not support.
 pub(crate) async fn wrong_method(method: Method) -> Refusal {
     Error::new(Reason::MethodNotAllowed, format!("This path does not take the method {method}.")).into()
 }

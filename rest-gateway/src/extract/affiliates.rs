@@ -63,7 +63,7 @@ pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
 }
 
 /// Reads the body of a `PUT` to `path`. Its records may take `memory` bytes.
-pub(crate) fn update(body: &[u8], path: &PathId, memory: usize) -> Result<Update, Error> {
+pub(crate) fn update(body: &[u8], memory: usize, path: &PathId) -> Result<Update, Error> {
     let Document { top, list, mut violations } = document::<Record<AffiliateUpdate>>(body, memory)?;
     let update = if let Some(affiliates) = list {
         let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };

@@ -1,123 +1,130 @@
-//! Bodies of requests: read whole, within limits of size, time and memory, and only for a caller who may.
+//! Bodies of requests, read whole within limits of size, time and memory, and only for a caller with a valid token.
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{body::Body, extract::Request};
+use axum::{
+    body::Body,
+    extract::{FromRequest, Request},
+};
 use bytes::{Bytes, BytesMut};
-use compliance_api::error::{Error, Reason};
-use http::{HeaderMap, header::EXPECT, request::Parts};
+use compliance_api::error::Error;
+use http::{HeaderMap, header::EXPECT};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{timeout, timeout_at},
-};
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use super::{
     Form, Parse,
     body_violations::{not_json, too_large},
 };
 use crate::{
-    context::Caller,
+    caller::Caller,
     error::Refusal,
     gateway::{Gateway, KIB},
 };
 
-/// A body of more than this is worked on away from the threads that serve everybody.
+/// A body of more than this is parsed away from the threads that serve everybody.
 const LARGE: usize = 256 * KIB;
-/// A refused body is still read for so long: a client that writes it would otherwise find the connection reset before
-/// it sees why.
+/// How long a refused body is still read. The client could otherwise find the connection reset before it sees the
+/// response.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
-/// Up to so many bytes, however few are allowed, and up to twice as many as are.
+/// How much of a refused body is read at most, however few bytes are allowed; twice as many as are allowed if that is
+/// more.
 const DISCARD_BYTES: usize = 8 << 20;
 
-/// A request with a body, of a caller whose token was accepted.
-pub(crate) struct Entered {
+/// The body of a request, read whole, of a caller whose token was accepted.
+pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
-    pub(crate) parts: Parts,
-    gateway: Arc<Gateway>,
-    body: Bytes,
-    // Held until the answer is there.
+    bytes: Bytes,
+    /// What the messages of the body may take in memory, in bytes.
+    message_memory: usize,
+    // Held until the response is ready.
     _memory: Option<OwnedSemaphorePermit>,
     _large: Option<OwnedSemaphorePermit>,
 }
 
-/// Checks the token and reads the body.
-pub(crate) async fn enter(gateway: &Arc<Gateway>, request: Request) -> Result<Entered, Refusal> {
-    let (parts, mut body) = request.into_parts();
-    let caller = match Caller::new(gateway, &parts.headers) {
-        Ok(caller) => caller,
-        Err(error) => {
+impl FromRequest<Arc<Gateway>> for RequestBody {
+    type Rejection = Refusal;
+
+    /// Checks the token, then reads the body.
+    async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
+        let (parts, mut body) = request.into_parts();
+        let caller = match Caller::new(gateway, &parts.headers) {
+            Ok(caller) => caller,
+            Err(error) => {
+                discard(gateway, &parts.headers, body).await;
+                return Err(Error::from(error).into());
+            }
+        };
+        let Ok(read) = timeout(gateway.settings.body_timeout, read(gateway, &mut body)).await else {
+            return caller.accept(Err(Error::deadline_exceeded())).await;
+        };
+        if read.is_err() {
             discard(gateway, &parts.headers, body).await;
-            return Err(Error::from(error).into());
         }
-    };
-    let deadline = tokio::time::Instant::now() + gateway.settings.body_timeout;
-    let (bytes, memory) = match timeout_at(deadline, read(gateway, &mut body)).await {
-        Ok(Ok(read)) => read,
-        Ok(Err(error)) => {
-            discard(gateway, &parts.headers, body).await;
-            return Err(caller.refuse(gateway, error).await);
-        }
-        Err(_) => return Err(caller.refuse(gateway, Error::deadline_exceeded()).await),
-    };
-    let large = if bytes.len() > LARGE {
-        let turn = timeout(gateway.settings.request_timeout, Arc::clone(&gateway.large_requests).acquire_owned());
-        match turn.await {
-            Ok(Ok(permit)) => Some(permit),
-            _ => return Err(caller.refuse(gateway, Error::overloaded()).await),
-        }
-    } else {
-        None
-    };
-    Ok(Entered { caller, parts, gateway: Arc::clone(gateway), body: bytes, _memory: memory, _large: large })
+        let (bytes, memory) = caller.accept(read).await?;
+        let large = caller.accept(large_permit(gateway, bytes.len()).await).await?;
+        let message_memory = gateway.settings.message_memory();
+        Ok(Self { caller, bytes, message_memory, _memory: memory, _large: large })
+    }
 }
 
-impl Entered {
-    /// Reads the body as a form. What cannot be one is refused.
-    pub(crate) async fn form<F: Form>(&self, parse: impl Parse<F>) -> Result<F, Refusal> {
-        match self.parsed(parse).await {
-            Ok(form) => Ok(form),
-            Err(error) => Err(self.caller.refuse(&self.gateway, error).await),
-        }
+impl RequestBody {
+    /// Reads the body as a form, or refuses it.
+    pub(crate) async fn read<F: Form>(&self, parse: impl Parse<F>) -> Result<F, Refusal> {
+        self.caller.accept(self.parsed(parse).await).await
     }
 
-    /// What the core refused, with all its faults when the core could not send as many. The message is gone by then, so
-    /// it is made once more from the body, which costs nothing while all goes well.
-    pub(crate) async fn told_whole<F: Form>(&self, mut refusal: Refusal, parse: impl Parse<F>) -> Refusal {
-        let error = &refusal.error;
-        if error.reason == Reason::InvalidFields && error.violations_total > error.violations.len() {
-            let again = move |body: &[u8]| parse(body).map(|form| form.violations());
-            match self.parsed(again).await {
-                Ok(violations) if !violations.is_empty() => refusal.error = Error::invalid(violations),
-                // The core knows more than the rules do; what it sent has to do.
-                _ => {}
-            }
+    /// Adds all violations to the core's refusal of the body if the core could not send as many. The message is gone by
+    /// then, so it is parsed from the body again, which costs nothing for valid requests.
+    pub(crate) async fn with_all_violations<T, F: Form>(
+        &self,
+        result: Result<T, Refusal>,
+        parse: impl Parse<F>,
+    ) -> Result<T, Refusal> {
+        let mut refusal = match result {
+            Err(refusal) if refusal.error.violations_total > refusal.error.violations.len() => refusal,
+            result => return result,
+        };
+        match self.parsed(move |body, memory| parse(body, memory).map(|form| form.violations())).await {
+            Ok(violations) if !violations.is_empty() => refusal.error = Error::invalid(violations),
+            // The core knows more than the rules do, so its own violations have to do.
+            _ => {}
         }
-        refusal
+        Err(refusal)
     }
 
     async fn parsed<T: Send + 'static>(
         &self,
-        parse: impl Fn(&[u8]) -> Result<T, Error> + Send + 'static,
+        parse: impl Fn(&[u8], usize) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        if self.body.len() <= LARGE {
-            return parse(&self.body);
+        let memory = self.message_memory;
+        if self.bytes.len() <= LARGE {
+            return parse(&self.bytes, memory);
         }
-        let body = self.body.clone();
-        match tokio::task::spawn_blocking(move || parse(&body)).await {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                tracing::error!(%error, "reading a body failed");
-                Err(Error::internal())
-            }
-        }
+        let bytes = self.bytes.clone();
+        tokio::task::spawn_blocking(move || parse(&bytes, memory)).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a body could not be parsed");
+            Err(Error::internal())
+        })
     }
 }
 
+/// The permit that a large body needs; `None` for a small one.
+async fn large_permit(gateway: &Gateway, length: usize) -> Result<Option<OwnedSemaphorePermit>, Error> {
+    if length <= LARGE {
+        return Ok(None);
+    }
+    match timeout(gateway.settings.request_timeout, Arc::clone(&gateway.large_requests).acquire_owned()).await {
+        Ok(Ok(permit)) => Ok(Some(permit)),
+        _ => Err(Error::overloaded()),
+    }
+}
+
+/// Reads a body whole, with the memory that it takes reserved.
 async fn read(gateway: &Gateway, body: &mut Body) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Error> {
     let limit = gateway.settings.body_limit;
-    // The size as announced; a body that announces none is counted as it grows.
+    // The announced size; a body that announces none is counted as it grows.
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
         return Err(too_large());
@@ -128,7 +135,7 @@ async fn read(gateway: &Gateway, body: &mut Body) -> Result<(Bytes, Option<Owned
     let mut first = Bytes::new();
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        // A body that breaks off has nobody left to be told.
+        // An incomplete body has no client left to respond to.
         let frame = frame.map_err(|_| not_json())?;
         let Ok(data) = frame.into_data() else { continue };
         let length = first.len() + whole.len() + data.len();
@@ -151,10 +158,10 @@ async fn read(gateway: &Gateway, body: &mut Body) -> Result<(Bytes, Option<Owned
     Ok((if whole.is_empty() { first } else { whole.freeze() }, memory))
 }
 
-/// Reserves memory for `bytes` of one body in all. Small bodies are free: their number is bounded by the connections.
+/// Reserves memory for `bytes` of one body in all. Small bodies need none: the connections bound their number.
 fn reserve(gateway: &Gateway, held: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> Result<(), Error> {
-    const FREE: usize = 16 * KIB;
-    let wanted = if bytes <= FREE { 0 } else { bytes.div_ceil(KIB) };
+    const SMALL: usize = 16 * KIB;
+    let wanted = if bytes <= SMALL { 0 } else { bytes.div_ceil(KIB) };
     let missing = wanted.saturating_sub(held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
     if missing > 0 {
         let missing = u32::try_from(missing).map_err(|_| too_large())?;
@@ -167,9 +174,9 @@ fn reserve(gateway: &Gateway, held: &mut Option<OwnedSemaphorePermit>, bytes: us
     Ok(())
 }
 
-/// Reads a body without keeping it, for a while.
+/// Reads a refused body without keeping it, within limits.
 async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
-    // Who waits to be told to go on has written nothing yet.
+    // A client that waits for `100 Continue` has written nothing yet.
     if body.is_end_stream() || headers.contains_key(EXPECT) {
         return;
     }
@@ -183,6 +190,6 @@ async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
             }
         }
     };
-    // Whether it ends in time or not, the answer follows.
+    // The response follows, whether the body ends in time or not.
     let _ = timeout(DISCARD_TIME, reading).await;
 }

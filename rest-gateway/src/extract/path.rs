@@ -1,14 +1,18 @@
 //! The ID at the end of a path.
 
-use compliance_api::MAX_ID;
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use compliance_api::{MAX_ID, error::Error};
+use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
-/// An ID as a path gives it.
+/// The ID at the end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathId {
-    /// As it was provided.
+    /// As it was sent.
     pub(crate) text: String,
-    /// The number, when the text is a whole one.
+    /// The number, if the text is an integer.
     pub(crate) number: Option<i64>,
 }
 
@@ -23,9 +27,22 @@ impl PathId {
         Self { text, number }
     }
 
-    /// The number, when a record can have it as its ID.
+    /// The number, if a record can have it as its ID.
     pub(crate) fn possible(&self) -> Option<i64> {
         self.number.filter(|number| (1..=MAX_ID).contains(number))
+    }
+
+    /// The ID of a record, or the error that the path's text names none.
+    pub(crate) fn record_id(self, not_found: impl FnOnce(String) -> Error) -> Result<i64, Error> {
+        self.possible().ok_or_else(|| not_found(self.text))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for PathId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(parts.uri.path()))
     }
 }
 

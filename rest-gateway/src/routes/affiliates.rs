@@ -2,134 +2,113 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{Request, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{AffiliateResult, GetAffiliateRequest, ListAffiliatesRequest},
+    v1::{
+        AffiliateResult, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CreateAffiliateRequest,
+        GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest,
+    },
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use http::{StatusCode, Uri};
+use http::StatusCode;
+use tokio::time::Instant;
 
 use super::text;
 use crate::{
-    context::Caller,
+    caller::Caller,
     envelope::{Detail, Envelope, respond, respond_with},
     error::Refusal,
     extract::{
         affiliates::{self, Create, Update},
-        body::enter,
+        body::RequestBody,
         path::PathId,
     },
     gateway::Gateway,
+    rate_limit::RateLimit,
     stream::list_body,
 };
 
 pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) -> Result<Response, Refusal> {
-    let within = gateway.settings.list_timeout;
-    let deadline = tokio::time::Instant::now() + within;
-    let client = &gateway.clients.affiliates;
-    let request = caller.request_within(within, ListAffiliatesRequest {});
-    let (mut messages, rate_limit) = caller.call(client.list_affiliates(request)).await?;
-    // An error that comes before the first record still gets the status that it deserves.
+    let timeout = gateway.settings.list_timeout;
+    let deadline = Instant::now() + timeout;
+    let list =
+        caller.call_within(timeout, ListAffiliatesRequest {}, |core, request| core.affiliates.list_affiliates(request));
+    let (mut messages, rate_limit) = list.await?;
+    // An error before the first record still gets its own status.
     let first = caller.wait(messages.try_next()).await;
     let first = first.map_err(|refusal| Refusal { rate_limit: rate_limit.clone(), ..refusal })?;
     let messages = stream::iter(first.map(Ok)).chain(messages);
-    let body = list_body(text::AFFILIATES_FOUND, messages, deadline);
-    Ok(respond_with(StatusCode::OK, rate_limit, body))
+    Ok(respond_with(StatusCode::OK, rate_limit, list_body(text::AFFILIATES_FOUND, messages, deadline)))
 }
 
-pub(crate) async fn get(State(gateway): State<Arc<Gateway>>, caller: Caller, uri: Uri) -> Result<Response, Refusal> {
-    let path = PathId::of(uri.path());
-    let Some(id) = path.possible() else {
-        return Err(caller.refuse(&gateway, Error::affiliate_not_found(path.text)).await);
+pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+    let request = GetAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await? };
+    let (affiliate, rate_limit) = caller.call(request, |core, request| core.affiliates.get_affiliate(request)).await?;
+    Ok(respond(StatusCode::OK, rate_limit, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None)))
+}
+
+pub(crate) async fn create(body: RequestBody) -> Result<Response, Refusal> {
+    let result = match body.read(affiliates::create).await? {
+        Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
+        Create::Batch(request) => create_batch(&body.caller, request).await,
     };
-    let call = gateway.clients.affiliates.get_affiliate(caller.request(GetAffiliateRequest { id }));
-    let (affiliate, rate) = caller.call(call).await?;
-    Ok(respond(StatusCode::OK, rate, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None)))
+    body.with_all_violations(result, affiliates::create).await
 }
 
-pub(crate) async fn create(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
-    let entered = enter(&gateway, request).await?;
-    let memory = gateway.settings.message_memory();
-    let parse = move |body: &[u8]| affiliates::create(body, memory);
-    let client = &gateway.clients.affiliates;
-    let caller = &entered.caller;
-    let answered = match entered.form(parse).await? {
-        Create::One(request) => {
-            Box::pin(caller.call(client.create_affiliate(caller.request(*request)))).await.map(|(created, rate)| {
-                let detail = Detail {
-                    affiliate_id: Some(created.affiliate_id),
-                    client_affiliate_id: Some(&created.client_affiliate_id),
-                    msg: text::AFFILIATE_CREATED,
-                    ..Detail::default()
-                };
-                respond(StatusCode::CREATED, rate, &Envelope::result(ResultCode::Saved, detail))
-            })
-        }
-        Create::Batch(request) => {
-            let request = caller.request(request);
-            let call = client.batch_create_affiliates(request);
-            caller.call(call).await.map(|(done, rate)| {
-                respond(batch_status(StatusCode::CREATED, &done.results), rate, &results(&done.results))
-            })
-        }
+async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
+    let call = caller.call(request, |core, request| core.affiliates.create_affiliate(request));
+    let (created, rate_limit) = call.await?;
+    let detail = Detail {
+        affiliate_id: Some(created.affiliate_id),
+        client_affiliate_id: Some(&created.client_affiliate_id),
+        msg: text::AFFILIATE_CREATED,
+        ..Detail::default()
     };
-    match answered {
-        Ok(response) => Ok(response),
-        Err(refusal) => Err(entered.told_whole(refusal, parse).await),
-    }
+    Ok(respond(StatusCode::CREATED, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
 }
 
-pub(crate) async fn update(State(gateway): State<Arc<Gateway>>, request: Request) -> Result<Response, Refusal> {
-    let entered = enter(&gateway, request).await?;
-    let (path, memory) = (PathId::of(entered.parts.uri.path()), gateway.settings.message_memory());
-    let parse = move |body: &[u8]| affiliates::update(body, &path, memory);
-    let client = &gateway.clients.affiliates;
-    let caller = &entered.caller;
-    let answered = match entered.form(parse.clone()).await? {
-        Update::One(request) => {
-            Box::pin(caller.call(client.update_affiliate(caller.request(*request)))).await.map(|(updated, rate)| {
-                let detail = Detail {
-                    affiliate_id: Some(updated.affiliate_id),
-                    msg: text::AFFILIATE_UPDATED,
-                    ..Detail::default()
-                };
-                respond(StatusCode::OK, rate, &Envelope::result(ResultCode::Saved, detail))
-            })
-        }
-        Update::Batch(request) => {
-            let request = caller.request(request);
-            let call = client.batch_update_affiliates(request);
-            caller
-                .call(call)
-                .await
-                .map(|(done, rate)| respond(batch_status(StatusCode::OK, &done.results), rate, &results(&done.results)))
-        }
+async fn create_batch(caller: &Caller, request: BatchCreateAffiliatesRequest) -> Result<Response, Refusal> {
+    let call = caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
+    let (created, rate_limit) = call.await?;
+    Ok(respond_to_batch(StatusCode::CREATED, rate_limit, &created.results))
+}
+
+pub(crate) async fn update(path: PathId, body: RequestBody) -> Result<Response, Refusal> {
+    let parse = move |body: &[u8], memory| affiliates::update(body, memory, &path);
+    let result = match body.read(parse.clone()).await? {
+        Update::One(request) => Box::pin(update_one(&body.caller, *request)).await,
+        Update::Batch(request) => update_batch(&body.caller, request).await,
     };
-    match answered {
-        Ok(response) => Ok(response),
-        Err(refusal) => Err(entered.told_whole(refusal, parse).await),
-    }
+    body.with_all_violations(result, parse).await
 }
 
-/// `good` when every item succeeded, else 207.
-fn batch_status(good: StatusCode, results: &[AffiliateResult]) -> StatusCode {
+async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
+    let call = caller.call(request, |core, request| core.affiliates.update_affiliate(request));
+    let (updated, rate_limit) = call.await?;
+    let detail = Detail { affiliate_id: Some(updated.affiliate_id), msg: text::AFFILIATE_UPDATED, ..Detail::default() };
+    Ok(respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
+}
+
+async fn update_batch(caller: &Caller, request: BatchUpdateAffiliatesRequest) -> Result<Response, Refusal> {
+    let call = caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
+    let (updated, rate_limit) = call.await?;
+    Ok(respond_to_batch(StatusCode::OK, rate_limit, &updated.results))
+}
+
+/// Responds with `success` if every item succeeded, otherwise with 207.
+fn respond_to_batch(success: StatusCode, rate_limit: RateLimit, results: &[AffiliateResult]) -> Response {
     let saved = i32::from(ResultCode::Saved);
-    if results.iter().all(|result| result.code == saved) { good } else { StatusCode::MULTI_STATUS }
+    let status = if results.iter().all(|result| result.code == saved) { success } else { StatusCode::MULTI_STATUS };
+    respond(status, rate_limit, &results.iter().map(envelope).collect::<Vec<_>>())
 }
 
-fn results(results: &[AffiliateResult]) -> Vec<Envelope<'_, ()>> {
-    let envelopes = results.iter().map(|result| {
-        let detail = Detail {
-            affiliate_id: result.affiliate_id,
-            client_affiliate_id: result.client_affiliate_id.as_deref(),
-            url_id: None,
-            msg: &result.msg,
-        };
-        Envelope::result(result.code, detail)
-    });
-    envelopes.collect()
+fn envelope(result: &AffiliateResult) -> Envelope<'_> {
+    let detail = Detail {
+        affiliate_id: result.affiliate_id,
+        client_affiliate_id: result.client_affiliate_id.as_deref(),
+        msg: &result.msg,
+        ..Detail::default()
+    };
+    Envelope::result(result.code, detail)
 }

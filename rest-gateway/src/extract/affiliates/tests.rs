@@ -12,7 +12,7 @@ fn create(body: &str) -> Result<Create, Error> {
 }
 
 fn update(path: &str, body: &str) -> Result<Update, Error> {
-    super::update(body.as_bytes(), &PathId::of(path), MEMORY)
+    super::update(body.as_bytes(), MEMORY, &PathId::of(path))
 }
 
 fn violations(error: Error) -> Vec<(String, String)> {

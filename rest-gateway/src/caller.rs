@@ -1,0 +1,108 @@
+//! The caller of a request, and the calls that the gateway makes to the core on its behalf.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use axum::extract::FromRequestParts;
+use compliance_api::{client::Clients, error::Error, token::TokenError, v1::CheckAccessRequest};
+use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
+use tonic::{Request, Response, Status, metadata::MetadataMap};
+
+use crate::{error::Refusal, gateway::Gateway, observe::REQUEST_ID, rate_limit::RateLimit};
+
+/// How much longer than the core itself the gateway waits, so that the core's own error on a deadline arrives first.
+const SLACK: Duration = Duration::from_millis(500);
+
+/// The bearer of a token that the gateway has accepted.
+pub(crate) struct Caller {
+    gateway: Arc<Gateway>,
+    authorization: HeaderValue,
+    request_id: Option<HeaderValue>,
+}
+
+impl Caller {
+    /// Checks the token. This comes before any other look at the request.
+    pub(crate) fn new(gateway: &Arc<Gateway>, headers: &HeaderMap) -> Result<Self, TokenError> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let first = values.next();
+        if values.next().is_some() {
+            return Err(TokenError::Invalid);
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+        gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
+        Ok(Self {
+            gateway: Arc::clone(gateway),
+            authorization: first.cloned().ok_or(TokenError::Missing)?,
+            request_id: headers.get(REQUEST_ID).cloned(),
+        })
+    }
+
+    /// Calls an operation of the core with the caller's token, the request's ID and a deadline.
+    pub(crate) async fn call<'a, M, R, F>(
+        &'a self,
+        message: M,
+        operation: impl FnOnce(&'a Clients, Request<M>) -> F,
+    ) -> Result<(R, RateLimit), Refusal>
+    where
+        F: Future<Output = Result<Response<R>, Status>>,
+    {
+        self.call_within(self.gateway.settings.request_timeout, message, operation).await
+    }
+
+    /// As [`call`](Self::call), for an operation that returns a stream, which may take `timeout` as a whole.
+    pub(crate) async fn call_within<'a, M, R, F>(
+        &'a self,
+        timeout: Duration,
+        message: M,
+        operation: impl FnOnce(&'a Clients, Request<M>) -> F,
+    ) -> Result<(R, RateLimit), Refusal>
+    where
+        F: Future<Output = Result<Response<R>, Status>>,
+    {
+        let response = operation(&self.gateway.clients, self.request(timeout, message));
+        let (metadata, message, _) = self.wait(response).await?.into_parts();
+        Ok((message, metadata.into()))
+    }
+
+    /// Waits for the core, at most as long as one call may take.
+    pub(crate) async fn wait<T>(&self, response: impl Future<Output = Result<T, Status>>) -> Result<T, Refusal> {
+        match tokio::time::timeout(self.gateway.settings.request_timeout + SLACK, response).await {
+            Ok(result) => Ok(result?),
+            Err(_) => Err(Error::deadline_exceeded().into()),
+        }
+    }
+
+    /// Returns what the gateway has read of a request. If that failed, the core does not see the request, so it is asked
+    /// first whether it would have accepted the call: an exceeded rate limit comes before any violation, and is counted.
+    pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Refusal> {
+        match read {
+            Ok(read) => Ok(read),
+            Err(error) => {
+                let check = self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request));
+                let (_, rate_limit) = check.await?;
+                Err(Refusal { error, rate_limit })
+            }
+        }
+    }
+
+    fn request<M>(&self, timeout: Duration, message: M) -> Request<M> {
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(AUTHORIZATION, self.authorization.clone());
+        if let Some(id) = &self.request_id {
+            headers.insert(REQUEST_ID, id.clone());
+        }
+        let mut request = Request::from_parts(MetadataMap::from_headers(headers), Extensions::new(), message);
+        request.set_timeout(timeout);
+        request
+    }
+}
+
+impl FromRequestParts<Arc<Gateway>> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
+        Self::new(gateway, &parts.headers).map_err(|error| Error::from(error).into())
+    }
+}
