@@ -3,8 +3,6 @@
 mod commands;
 mod data_dir;
 mod database;
-mod demo;
-mod demo_data;
 mod export;
 mod import;
 mod progress;

@@ -1,17 +1,17 @@
-//! `compliance demo-data`: a made programme, to try things out on and to measure with.
+//! `compliance demo-data`: generates a programme for trials and measurements.
 
 use std::{io::Write as _, process::ExitCode, time::Instant};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use compliance_api::MAX_ID;
+use fixtures::{CONNECTIONS, Loaded, Programme, Size, load};
 use serde::Serialize;
 use time::{Date, OffsetDateTime, macros::format_description};
 
 use crate::{
     data_dir::DataDirArgs,
     database::{Database, DatabaseArgs},
-    demo_data::{CONNECTIONS, Made, Programme, Size, load},
     progress::Progress,
 };
 
@@ -46,11 +46,11 @@ pub(crate) struct DemoDataArgs {
     data_dir: DataDirArgs,
 }
 
-/// What is printed at the end.
+/// The result that is printed.
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]
-    made: Made,
+    loaded: Loaded,
     seed: u64,
     until: String,
     seconds: f64,
@@ -60,27 +60,29 @@ pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
         let mut signals = runtime::Signals::listen()?;
         let database = Database::open(&args.database, &args.data_dir, CONNECTIONS).await?;
-        let made = tokio::select! {
-            made = make(args, &database) => made,
+        let result = tokio::select! {
+            result = run_with(args, &database) => result,
             signal = signals.next() => Err(anyhow::anyhow!(
                 "stopped by {signal}; company {} may have some of the records", args.company
             )),
         };
         let closed = database.close().await;
-        made?;
+        result?;
         closed?;
         Ok(ExitCode::SUCCESS)
     })
 }
 
-async fn make(args: &DemoDataArgs, database: &Database) -> anyhow::Result<()> {
+async fn run_with(args: &DemoDataArgs, database: &Database) -> anyhow::Result<()> {
     let started = Instant::now();
     let until = args.until.unwrap_or_else(|| OffsetDateTime::now_utc().date());
     let size = Size { affiliates: args.affiliates, urls: args.urls, cases: args.cases };
     let programme = Programme::new(args.company, args.seed, size, until);
-    let made = load(database.pool(), programme, &Progress::new()).await?;
+    let progress = Progress::new();
+    let loaded = load(database.pool(), programme, &progress).await?;
+    progress.end();
     let summary = Summary {
-        made,
+        loaded,
         seed: args.seed,
         until: until.to_string(),
         seconds: (started.elapsed().as_secs_f64() * 100.0).round() / 100.0,
@@ -88,7 +90,7 @@ async fn make(args: &DemoDataArgs, database: &Database) -> anyhow::Result<()> {
     let line = if args.json {
         serde_json::to_string(&summary)?
     } else {
-        let Made { company, affiliates, urls, infractions, cases, incidents } = made;
+        let Loaded { company, affiliates, urls, infractions, cases, incidents } = loaded;
         format!(
             "company {company} has {affiliates} affiliates, {urls} URLs with {infractions} infractions, and {cases} cases \
              with {incidents} incidents, made in {:.1} s",

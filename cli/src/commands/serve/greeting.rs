@@ -10,9 +10,8 @@ use std::{
 
 use compliance_api::token::{Claims, Secret, issue};
 
+use fixtures::DEMO_COMPANY;
 use runtime::unix_now;
-
-use crate::demo;
 
 /// How long the token in the greeting is good for, in hours.
 const HOURS: i64 = 8;
@@ -37,7 +36,7 @@ impl Greeting<'_> {
 
     /// A token for the demo company.
     fn token(&self) -> Option<String> {
-        let claims = Claims { iss: self.issuer.clone(), ..Claims::new(demo::COMPANY, unix_now().ok()?, HOURS * 3600) };
+        let claims = Claims { iss: self.issuer.clone(), ..Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600) };
         issue(self.secret?, &claims).ok()
     }
 }
@@ -53,7 +52,7 @@ impl fmt::Display for Greeting<'_> {
         writeln!(f, "  gRPC  {grpc}")?;
         writeln!(f, "  Data  {}", self.data)?;
         writeln!(f)?;
-        writeln!(f, "Company {} is for trying things out. Paste these lines into another terminal:", demo::COMPANY)?;
+        writeln!(f, "Company {DEMO_COMPANY} is for trying things out. Paste these lines into another terminal:")?;
         writeln!(f)?;
         writeln!(f, "  TOKEN={}", token.as_deref().unwrap_or("'a token of your own issuer'"))?;
         // Answers do not end in a line break, which a terminal would miss.
@@ -71,7 +70,7 @@ impl fmt::Display for Greeting<'_> {
                 f,
                 "The token is good for {HOURS} hours. Another one: {} token --company {} --data-dir {}",
                 quoted(&program.to_string_lossy()),
-                demo::COMPANY,
+                DEMO_COMPANY,
                 quoted(&self.data_dir.to_string_lossy())
             )?;
         }

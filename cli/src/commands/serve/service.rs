@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{ServeArgs, greeting::Greeting};
-use crate::{database::DatabaseServer, demo, secret};
+use crate::{database::DatabaseServer, secret};
 
 /// Serves until `shutdown`, then lets accepted requests finish and stops what was started.
 pub(super) async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
@@ -42,8 +42,8 @@ async fn serve_over(
     let (secret, issuer) = (keys.secret.clone(), args.keys.issuer());
     let verifier = async { Ok(Verifier::new(keys, issuer.clone()).await?) };
     let Some(verifier) = until_shutdown(shutdown, verifier).await? else { return Ok(()) };
-    if args.demo && demo::fill(&pool).await? {
-        tracing::info!(company = demo::COMPANY, "the demo company was filled");
+    if args.demo && fixtures::fill_demo(&pool).await? {
+        tracing::info!(company = fixtures::DEMO_COMPANY, "the demo company was filled");
     }
     let tiers = Tiers::open(&pool, verifier, args, ports).await?;
     let (rest, grpc) = tiers.addresses()?;
