@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-
 use test_support::{RestClient, RestResponse, TestService, new_company, tests};
 
 tests![one_name, crossing_creates, crossing_updates, crossing_renames, same_urls, singles_and_batches];

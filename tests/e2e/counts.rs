@@ -2,7 +2,6 @@
 
 use futures::future::join_all;
 use sqlx::PgPool;
-
 use test_support::{TestService, new_company, tests};
 
 use crate::model::Dice;

@@ -6,10 +6,9 @@ use compliance_api::v1::{
     ListComplianceUrlsRequest, UpdateAffiliateRequest,
 };
 use prost_types::FieldMask;
+use test_support::{GrpcClients, TestService, new_company, reason_of, tests};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
-
-use test_support::{GrpcClients, TestService, new_company, reason_of, tests};
 
 tests![masks, absent_messages, unknown_enum_values, many_ids, details_of_errors];
 

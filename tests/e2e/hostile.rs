@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use test_support::{RestClient, TestService, new_company, tests, token};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-
-use test_support::{RestClient, TestService, new_company, tests, token};
 
 tests![bodies, deep_but_harmless, broken_connections];
 

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use rest_gateway::Settings;
 use serde_json::{Value, json};
+use test_support::{Options, RestClient, RestResponse, TestService, new_company, now, sign, tests, token};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-
-use test_support::{Options, RestClient, RestResponse, TestService, new_company, now, sign, tests, token};
 
 tests![
     unknown_paths_and_wrong_methods,

@@ -8,12 +8,11 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
-use tonic::Code;
-use tonic_types::StatusExt as _;
-
 use test_support::{
     Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, reason_of, tests,
 };
+use tonic::Code;
+use tonic_types::StatusExt as _;
 
 tests![every_operation_says_so, a_list_breaks_off];
 

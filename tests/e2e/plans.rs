@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
-
 use test_support::{TestService, new_company, tests};
 
 tests![every_list_uses_its_indexes];

@@ -1,8 +1,7 @@
 //! The rate limit of a company, on both layers.
 
-use tonic_types::StatusExt as _;
-
 use test_support::{Options, RestResponse, TestService, new_company, reason_of, tests};
+use tonic_types::StatusExt as _;
 
 use crate::http::envelope;
 

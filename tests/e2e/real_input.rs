@@ -8,9 +8,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use url::Url;
-
 use test_support::{RestClient, TestService, new_company, tests};
+use url::Url;
 
 tests![real_urls];
 

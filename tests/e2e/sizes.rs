@@ -1,7 +1,6 @@
 //! Ten thousand items in one request, and a list of three hundred thousand.
 
 use serde_json::{Value, json};
-
 use test_support::{RestClient, ServerProcess, TestService, fresh_database, new_company, tests};
 
 tests![ten_thousand_affiliates, ten_thousand_urls, a_list_of_300_000];

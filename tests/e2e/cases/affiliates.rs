@@ -1,6 +1,7 @@
 //! Affiliates that are created, one or many, and listed.
 
 use serde_json::json;
+use test_support::tests;
 
 use super::{
     Case,
@@ -11,7 +12,6 @@ use super::{
     records::affiliate,
     run_table,
 };
-use test_support::tests;
 
 tests![single, batch_create];
 

@@ -2,6 +2,7 @@
 //! table.
 
 use serde_json::{Value, json};
+use test_support::tests;
 
 use super::{
     Case,
@@ -9,7 +10,6 @@ use super::{
     records::{FIELDS, Field, Form, affiliate},
     run_table,
 };
-use test_support::tests;
 
 tests![good_values, lengths, forms, types, absence, nul];
 

@@ -1,11 +1,12 @@
 //! `GET /urls` and `GET /cases`: filters, sorts and pages.
 
+use test_support::tests;
+
 use super::{
     Case,
     expect::{page, text},
     records, run_table,
 };
-use test_support::tests;
 
 tests![urls, cases, lenient_parameters];
 

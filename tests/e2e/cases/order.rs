@@ -1,11 +1,12 @@
 //! What comes first of several things that are wrong, and bodies that are no JSON.
 
+use test_support::tests;
+
 use super::{
     Case,
     expect::{affiliate_unknown, invalid_one},
     run_table,
 };
-use test_support::tests;
 
 tests![order_of_checks, bodies];
 

@@ -14,10 +14,9 @@ use compliance_api::{
 use prost_types::FieldMask;
 use serde::Serialize;
 use serde_json::Value;
+use test_support::GrpcClients;
 use tonic::Status;
 use tonic_types::StatusExt as _;
-
-use test_support::GrpcClients;
 
 /// Asks over gRPC what a REST request asks; the answer in REST's form.
 pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {

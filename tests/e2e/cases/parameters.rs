@@ -1,11 +1,12 @@
 //! Parameters of `GET /urls` and `GET /cases` that are wrong.
 
+use test_support::tests;
+
 use super::{
     Case,
     expect::{Expect, invalid, invalid_one},
     run_table,
 };
-use test_support::tests;
 
 tests![wrong_parameters];
 

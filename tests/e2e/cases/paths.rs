@@ -1,11 +1,12 @@
 //! IDs in paths that no record can have.
 
+use test_support::tests;
+
 use super::{
     Case,
     expect::{affiliate_unknown, case_unknown, url_unknown},
     run_table,
 };
-use test_support::tests;
 
 tests![impossible_ids];
 

@@ -1,13 +1,13 @@
 //! Every field of a URL and of a case with data in it.
 
 use serde_json::json;
+use test_support::tests;
 
 use super::{
     Case,
     expect::{case_unknown, found, page, text, updated_one, url_unknown},
     records, run_table,
 };
-use test_support::tests;
 
 tests![urls, cases];
 

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use futures::StreamExt as _;
 use sqlx::{AssertSqlSafe, Row as _};
+use test_support::{GrpcClients, Layer, RestClient, RestResponse, TestService, new_company, reason_of};
 
 use super::{COUNT, Call, Case, Expect, Step, over_grpc, pattern};
-use test_support::{GrpcClients, Layer, RestClient, RestResponse, TestService, new_company, reason_of};
 
 /// Cases that run at the same time.
 const AT_ONCE: usize = 12;

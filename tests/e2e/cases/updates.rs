@@ -1,6 +1,7 @@
 //! Affiliates that are changed, one or many.
 
 use serde_json::json;
+use test_support::tests;
 
 use super::{
     Case,
@@ -12,7 +13,6 @@ use super::{
     records::affiliate,
     run_table,
 };
-use test_support::tests;
 
 tests![update, batch_update];
 

@@ -1,13 +1,13 @@
 //! `POST /urls`.
 
 use serde_json::{Value, json};
+use test_support::tests;
 
 use super::{
     Case,
     expect::{Expect, found, invalid, invalid_one, urls_added},
     run_table,
 };
-use test_support::tests;
 
 tests![adding, same_and_different, refusals];
 

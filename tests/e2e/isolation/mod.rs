@@ -3,20 +3,22 @@
 //! The operations are read from the descriptor set, and the routes from the router's own source: a new one without a
 //! case here fails the suite.
 
-mod ground;
 mod monitoring;
 mod partners;
 mod routes;
 mod tokens;
+mod twins;
+mod world;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use compliance_api::FILE_DESCRIPTOR_SET;
 use futures::future::LocalBoxFuture;
 use prost_reflect::DescriptorPool;
-
-use ground::Ground;
+use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{TestService, tests};
+
+use world::World;
 
 tests![every_operation_has_a_case, other_companies];
 
@@ -25,14 +27,14 @@ tests![every_operation_has_a_case, other_companies];
 struct Proof {
     /// `AffiliateService/GetAffiliate`.
     operation: &'static str,
-    prove: for<'a> fn(&'a mut Ground) -> LocalBoxFuture<'a, ()>,
+    prove: for<'a> fn(&'a mut World) -> LocalBoxFuture<'a, ()>,
 }
 
 /// Declares `proofs()`: an operation, and what a stranger is told.
 macro_rules! proofs {
     ($($operation:literal => $prove:ident),* $(,)?) => {
         pub(super) fn proofs() -> Vec<$crate::isolation::Proof> {
-            vec![$($crate::isolation::Proof { operation: $operation, prove: |ground| Box::pin($prove(ground)) }),*]
+            vec![$($crate::isolation::Proof { operation: $operation, prove: |world| Box::pin($prove(world)) }),*]
         }
     };
 }
@@ -48,6 +50,33 @@ fn operations() -> BTreeSet<String> {
         format!("{service}/{}", method.name())
     });
     names.collect()
+}
+
+/// The tables with rows of companies.
+async fn tables(pool: &PgPool) -> Vec<String> {
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select table_name::text from information_schema.columns
+        where table_schema = 'public' and column_name = 'company_id' order by 1",
+    )
+    .fetch_all(pool)
+    .await
+    .unwrap();
+    assert!(tables.len() >= 8, "{tables:?}");
+    tables
+}
+
+/// Every row of a company in every table, one a line.
+async fn rows_of(pool: &PgPool, company: i64) -> String {
+    let mut lines = String::new();
+    for table in tables(pool).await {
+        let statement = format!("select to_jsonb(t)::text from {table} t where company_id = $1 order by 1");
+        let rows: Vec<String> =
+            sqlx::query_scalar(AssertSqlSafe(statement)).bind(company).fetch_all(pool).await.unwrap();
+        for row in rows {
+            let _ = writeln!(lines, "{table} {row}");
+        }
+    }
+    lines
 }
 
 fn all_proofs() -> Vec<Proof> {
@@ -68,14 +97,14 @@ async fn every_operation_has_a_case() {
 async fn other_companies() {
     let service = TestService::start().await;
     for proof in all_proofs() {
-        let mut ground = Ground::new(&service).await;
-        let before = ground.everything_of_the_owner().await;
-        (proof.prove)(&mut ground).await;
-        let after = ground.everything_of_the_owner().await;
+        let mut world = World::new(&service).await;
+        let before = world.rows_of_the_owner().await;
+        (proof.prove)(&mut world).await;
+        let after = world.rows_of_the_owner().await;
         assert_eq!(before, after, "{} changed what another company has", proof.operation);
     }
 }
 
 pub(crate) fn all_tests() -> Vec<test_support::Test> {
-    [tests(), routes::tests(), tokens::tests()].into_iter().flatten().collect()
+    [tests(), routes::tests(), tokens::tests(), twins::tests()].into_iter().flatten().collect()
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use compliance_api::token::{Claims, Secret, issue};
 use serde_json::json;
-
-use super::ground::{Ground, OWNED_NAME, OWNED_URL};
 use test_support::{RestClient, RestResponse, TestService, new_company, now, sign, tests};
+
+use super::world::{OWNED_NAME, OWNED_URL, World};
 
 tests![every_route_has_a_case, every_route_needs_a_token, other_companies];
 
@@ -107,21 +107,17 @@ async fn other_companies() {
     let service = TestService::start().await;
     for remote in [0, 1] {
         for (method, path, body, told) in ROUTES {
-            let ground = Ground::new(&service).await;
-            let rest = &ground.rest[remote];
+            let world = World::new(&service).await;
+            let rest = &world.rest[remote];
             let own = rest.post("/affiliates", r#"{"client_affiliate_id":"S","affiliate_name":"Stranger"}"#).await;
             let own = own.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap();
             let filled = |text: &str| {
-                let ids = [("<a>", ground.affiliate), ("<s>", own), ("<u>", ground.url), ("<c>", ground.case)];
+                let ids = [("<a>", world.affiliate), ("<s>", own), ("<u>", world.url), ("<c>", world.case)];
                 ids.iter().fold(text.to_owned(), |text, (place, id)| text.replace(place, &id.to_string()))
             };
-            let before = ground.everything_of_the_owner().await;
+            let before = world.rows_of_the_owner().await;
             let answer = RestResponse::of(rest.request(method, &filled(path)).body(filled(body))).await;
-            assert_eq!(
-                ground.everything_of_the_owner().await,
-                before,
-                "{method} {path} changed what another company has"
-            );
+            assert_eq!(world.rows_of_the_owner().await, before, "{method} {path} changed what another company has");
             match told {
                 Unknown => assert_eq!(answer.with_status(404)["code"], "1025", "{method} {path}"),
                 Nothing => {

@@ -3,11 +3,11 @@
 use compliance_api::token::{Claims, Secret, issue};
 use http::uri::PathAndQuery;
 use serde_json::json;
+use test_support::{TestService, new_company, now, reason_of, sign, tests, token};
 use tonic::{Code, Request, Status, client::Grpc, transport::Channel};
 use tonic_prost::ProstCodec;
 
 use super::operations;
-use test_support::{TestService, new_company, now, reason_of, sign, tests, token};
 
 tests![every_operation_needs_a_token, monitoring_needs_its_scope];
 

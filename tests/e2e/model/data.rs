@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
+use test_support::new_company;
 use time::{OffsetDateTime, macros::format_description};
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     },
     write,
 };
-use test_support::new_company;
 
 use crate::cases::records;
 

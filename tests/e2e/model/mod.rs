@@ -8,12 +8,11 @@ mod write;
 
 use futures::StreamExt as _;
 
-use test_support::{Layer, TestService, tests};
-
 use crate::cases::ask_over_grpc;
 use data::World;
 pub(crate) use dice::Dice;
 use query::Query;
+use test_support::{Layer, TestService, tests};
 
 tests![random_queries];
 

@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
+use test_support::Layer;
+
 use super::{
     Dice,
     data::{Case, Company, DAY, Url, World, moment, random_moment},
 };
-use test_support::Layer;
 
 /// A query of one company over one layer.
 pub(super) struct Query {

@@ -1,21 +1,20 @@
-//! Two companies: one that has something of everything, and one that has nothing.
-
-use std::fmt::Write as _;
+//! Two companies: an owner with a record of each kind, and a stranger without any.
 
 use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest};
-use sqlx::{PgPool, Row as _};
-
+use sqlx::PgPool;
 use test_support::{GrpcClients, RestClient, TestService, new_company};
 
-/// What an operation is tried on.
-pub(super) struct Ground {
+use super::rows_of;
+
+/// What an operation is called on.
+pub(super) struct World {
     pub(super) owner: i64,
     /// The owner's records.
     pub(super) affiliate: i64,
     pub(super) url: i64,
     pub(super) case: i64,
     pub(super) incident: i64,
-    /// Clients of the company that has nothing.
+    /// Clients of the stranger.
     pub(super) grpc: GrpcClients,
     pub(super) rest: [RestClient; 2],
     pool: PgPool,
@@ -28,7 +27,7 @@ pub(super) const OWNED_REQUEST: &str = "REQ-1";
 /// A case status that the owner added.
 pub(super) const OWNED_STATUS: &str = "Owned Status";
 
-impl Ground {
+impl World {
     pub(super) async fn new(service: &TestService) -> Self {
         let (owner, stranger) = (new_company(), new_company());
         let pool = service.pool.clone();
@@ -87,24 +86,7 @@ impl Ground {
     }
 
     /// Every row of the owner in every table there is.
-    pub(super) async fn everything_of_the_owner(&self) -> String {
-        let tables: Vec<String> = sqlx::query_scalar(
-            "select table_name::text from information_schema.columns
-            where table_schema = 'public' and column_name = 'company_id' order by 1",
-        )
-        .fetch_all(&self.pool)
-        .await
-        .unwrap();
-        assert!(tables.len() >= 8, "{tables:?}");
-        let mut everything = String::new();
-        for table in tables {
-            let statement = format!("select to_jsonb(t)::text from {table} t where company_id = $1 order by 1");
-            let rows =
-                sqlx::query(sqlx::AssertSqlSafe(statement)).bind(self.owner).fetch_all(&self.pool).await.unwrap();
-            for row in rows {
-                let _ = writeln!(everything, "{table} {}", row.get::<&str, _>(0));
-            }
-        }
-        everything
+    pub(super) async fn rows_of_the_owner(&self) -> String {
+        rows_of(&self.pool, self.owner).await
     }
 }
