@@ -1,4 +1,4 @@
-//! Many writers at once: nobody loses, nobody is told of anybody else's statement.
+//! Many writers at once: no write is lost, and none fails because of another.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,15 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use test_support::{RestClient, RestResponse, TestService, new_company, tests};
 
-tests![one_name, crossing_creates, crossing_updates, crossing_renames, same_urls, singles_and_batches];
+tests![
+    one_name,
+    crossing_creates,
+    crossing_updates,
+    crossing_renames,
+    different_fields,
+    same_urls,
+    singles_and_batches
+];
 
 /// A client on each way to the core.
 fn clients(service: &TestService, company: i64) -> [RestClient; 2] {
@@ -39,7 +47,7 @@ async fn one_name() {
     assert_eq!(list["data"].as_array().unwrap().len(), 5);
 }
 
-/// A..Z and Z..A at once: each name is created once, and told as created once.
+/// A..Z and Z..A at once: each name is created once, and reported as created once.
 async fn crossing_creates() {
     let service = TestService::start().await;
     for round in 0..4 {
@@ -97,7 +105,7 @@ async fn crossing_updates() {
     }
 }
 
-/// Renames that chase each other's names: whatever is taken is told so, and no name is ever held twice.
+/// Renames that chase each other's names: a taken name is reported, and no two affiliates ever have the same name.
 async fn crossing_renames() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
@@ -105,11 +113,11 @@ async fn crossing_renames() {
     for round in 0..6 {
         let batches = (0..8_usize).map(|number| {
             let items: Vec<Value> = (0..ids.len())
-                .map(|place| {
-                    let place = if number % 2 == 0 { place } else { ids.len() - 1 - place };
+                .map(|index| {
+                    let index = if number % 2 == 0 { index } else { ids.len() - 1 - index };
                     // Each round and batch shifts the names by another step.
-                    let name = format!("N{:04}", (place + round * 3 + number) % (ids.len() + 10));
-                    json!({"id": ids[place], "affiliate_name": name})
+                    let name = format!("N{:04}", (index + round * 3 + number) % (ids.len() + 10));
+                    json!({"id": ids[index], "affiliate_name": name})
                 })
                 .collect();
             let body = json!({"affiliates": items}).to_string();
@@ -127,6 +135,39 @@ async fn crossing_renames() {
     let names: HashSet<String> =
         list["data"].as_array().unwrap().iter().map(|one| one["distributor_name"].to_string()).collect();
     assert_eq!(names.len(), ids.len());
+}
+
+/// Writers of different fields of the same affiliates, in single and in batch updates: each field keeps its own writer's
+/// last value.
+async fn different_fields() {
+    const FIELDS: [&str; 6] = ["city", "state", "zip", "notes", "first_name", "last_name"];
+    let service = TestService::start().await;
+    let clients = clients(&service, new_company());
+    let ids = created(&clients[0], 20).await;
+    for round in 0..4 {
+        let writers = FIELDS.iter().enumerate().map(|(number, field)| {
+            let (client, ids) = (&clients[number % 2], &ids);
+            async move {
+                let items = ids.iter().map(|id| json!({"id": id, *field: format!("{field} {round}")}));
+                if number < 3 {
+                    let body = json!({"affiliates": items.collect::<Vec<_>>()}).to_string();
+                    client.put(&format!("/affiliates/{}", ids[0]), body).await.with_status(200);
+                } else {
+                    let updates = ids.iter().zip(items).map(|(id, item)| async move {
+                        client.put(&format!("/affiliates/{id}"), item.to_string()).await.with_status(200)
+                    });
+                    join_all(updates).await;
+                }
+            }
+        });
+        join_all(writers).await;
+        let list = clients[0].get("/affiliates").await.with_status(200);
+        for record in list["data"].as_array().unwrap() {
+            for field in FIELDS {
+                assert_eq!(record[field], format!("{field} {round}"), "{record}");
+            }
+        }
+    }
 }
 
 /// The same URLs in both orders at once: each is added once, by one of them.

@@ -1,4 +1,4 @@
-//! What only callers of gRPC can say: masks, unknown values of enums, many IDs at once; and what only they are told.
+//! What only gRPC has: masks, unknown values of enums, many IDs at once, and details of errors.
 
 use compliance_api::v1::{
     Affiliate, AffiliateInput, AffiliateUpdate, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
@@ -41,12 +41,12 @@ async fn update(
     Ok(grpc.affiliates.get_affiliate(GetAffiliateRequest { id }).await?.into_inner())
 }
 
-/// Path and message of each fault.
-fn faults(status: &Status) -> Vec<(String, String)> {
+/// Path and message of each violation.
+fn violations(status: &Status) -> Vec<(String, String)> {
     assert_eq!((status.code(), reason_of(status).as_str()), (Code::InvalidArgument, "INVALID_FIELDS"));
     let details = status.get_error_details();
-    let faults = details.bad_request().unwrap().field_violations.iter();
-    faults.map(|fault| (fault.field.clone(), fault.description.clone())).collect()
+    let violations = details.bad_request().unwrap().field_violations.iter();
+    violations.map(|violation| (violation.field.clone(), violation.description.clone())).collect()
 }
 
 fn one(path: &str, message: &str) -> Vec<(String, String)> {
@@ -70,16 +70,16 @@ async fn masks() {
     assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
 
     let refused = update(grpc, id, state.clone(), Some(&["city", "town"])).await.unwrap_err();
-    assert_eq!(faults(&refused), one("update_mask", "The update mask field names no field: town."));
+    assert_eq!(violations(&refused), one("update_mask", "The update mask field names no field: town."));
     let refused = update(grpc, id, state.clone(), Some(&["id"])).await.unwrap_err();
-    assert_eq!(faults(&refused)[0].0, "update_mask");
+    assert_eq!(violations(&refused)[0].0, "update_mask");
     let refused = update(grpc, id, state, Some(&["affiliate_name"])).await.unwrap_err();
-    assert_eq!(faults(&refused), one("affiliate_name", "The affiliate name field is required."));
-    // What the mask does not name is not looked at, and what nobody sent is not missing.
+    assert_eq!(violations(&refused), one("affiliate_name", "The affiliate name field is required."));
+    // Fields outside the mask are not checked, and absent fields are not missing.
     let bad = AffiliateInput { email_one: text("x"), city: text("Köln"), ..AffiliateInput::default() };
     assert_eq!(update(grpc, id, bad.clone(), Some(&["city"])).await.unwrap().city.as_deref(), Some("Köln"));
     let refused = update(grpc, id, bad, None).await.unwrap_err();
-    assert_eq!(faults(&refused), one("email_one", "The email one field must be a valid email address."));
+    assert_eq!(violations(&refused), one("email_one", "The email one field must be a valid email address."));
 }
 
 async fn absent_messages() {
@@ -88,9 +88,9 @@ async fn absent_messages() {
     let refused = grpc.affiliates.create_affiliate(CreateAffiliateRequest { affiliate: None }).await.unwrap_err();
     let required = |path: &str, label: &str| (path.to_owned(), format!("The {label} field is required."));
     let both = [required("client_affiliate_id", "client affiliate id"), required("affiliate_name", "affiliate name")];
-    assert_eq!(faults(&refused), both);
+    assert_eq!(violations(&refused), both);
     let refused = grpc.affiliates.update_affiliate(UpdateAffiliateRequest { update: None }).await.unwrap_err();
-    assert_eq!(faults(&refused), [required("id", "id")]);
+    assert_eq!(violations(&refused), [required("id", "id")]);
 }
 
 async fn unknown_enum_values() {
@@ -99,10 +99,10 @@ async fn unknown_enum_values() {
     let request = ListComplianceUrlsRequest { sort_by: 99, sort_dir: -1, ..Default::default() };
     let refused = grpc.urls.list_compliance_urls(request).await.unwrap_err();
     let expected = [("sort_by", "The selected sort by is invalid."), ("sort_dir", "The selected sort dir is invalid.")];
-    assert_eq!(faults(&refused), expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
+    assert_eq!(violations(&refused), expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
     let request = ListComplianceCasesRequest { sort_by: 3, ..Default::default() };
     let refused = grpc.cases.list_compliance_cases(request).await.unwrap_err();
-    assert_eq!(faults(&refused), one("sort_by", "The selected sort by is invalid."));
+    assert_eq!(violations(&refused), one("sort_by", "The selected sort by is invalid."));
 }
 
 async fn many_ids() {
@@ -125,7 +125,7 @@ async fn many_ids() {
         for answer in answers {
             match answer {
                 Ok(()) => assert!(is_good, "{count} IDs were taken"),
-                Err(status) => assert_eq!((is_good, faults(&status)), (false, one("ids", message))),
+                Err(status) => assert_eq!((is_good, violations(&status)), (false, one("ids", message))),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Bodies that nobody means well with: each gets a documented 4xx, and the service goes on.
+//! Malicious bodies: each gets a documented 4xx, and the service goes on.
 
 use std::time::Duration;
 
@@ -137,12 +137,12 @@ async fn bodies() {
                 }
             });
             for (answer, (method, path)) in futures::future::join_all(answers).await.iter().zip(&targets) {
-                let told = start(&answer.text);
-                assert!(documented.contains(&answer.status), "{name} to {method} {path}: {} {told}", answer.status);
+                let shown = start(&answer.text);
+                assert!(documented.contains(&answer.status), "{name} to {method} {path}: {} {shown}", answer.status);
                 let body = answer.json();
                 if answer.status == 422 {
-                    assert!(body["message"].is_string(), "{name}: {told}");
-                    assert!(!body["errors"].as_object().unwrap().is_empty(), "{name}: {told}");
+                    assert!(body["message"].is_string(), "{name}: {shown}");
+                    assert!(!body["errors"].as_object().unwrap().is_empty(), "{name}: {shown}");
                 } else {
                     assert_eq!(body["code"], answer.status.to_string(), "{name}");
                 }
@@ -165,7 +165,7 @@ fn start(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-/// What is deep, long or odd where nobody looks is no fault.
+/// Deep, long or odd values of unknown fields are no violation.
 async fn deep_but_harmless() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());

@@ -86,7 +86,7 @@ async fn bodies_over_the_limit() {
             assert_eq!(answer.status, 413, "{method} {path}");
         }
     }
-    // A body that does not say how long it will be is counted as it comes.
+    // A body without a length is counted as it arrives.
     for address in [service.rest, service.rest_remote] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let head = format!(
@@ -159,7 +159,7 @@ async fn token_comes_first() {
                 assert_eq!(answer.header("www-authenticate"), Some(*challenge));
             }
         }
-        // Of two tokens nobody can tell which counts; another scheme is no token.
+        // Two tokens are ambiguous; another scheme is no token.
         let rest = RestClient::new(address, None);
         let good = token(company);
         for request in [
@@ -188,7 +188,7 @@ async fn health() {
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);
         assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);
-        // The first look at the database may still be under way.
+        // The first check of the database may not have finished.
         let ready = async {
             loop {
                 let answer = RestResponse::of(rest.request_to("GET", "/readyz")).await;

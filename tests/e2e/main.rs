@@ -1,6 +1,6 @@
 //! The end-to-end tests: the real service over a real PostgreSQL, through real sockets.
 //!
-//! `docs/testing.md` tells what is where, and how to add a case.
+//! `docs/testing.md` describes the modules, and how to add a case.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables are as long and as wide as what they list")]
 
@@ -39,6 +39,6 @@ fn main() -> ExitCode {
         real_input::tests(),
         sizes::tests(),
     ]);
-    cases::tell_count();
+    cases::print_count();
     status
 }

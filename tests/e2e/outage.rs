@@ -1,4 +1,4 @@
-//! The database goes away: every operation says so, and nothing that was begun ends as if it were whole.
+//! The database goes away: every operation reports it, and no response that had begun ends as if it were complete.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, CreateAffiliateRequest, GetAffiliateRequest, ListComplianceCasesRequest,
@@ -14,16 +14,16 @@ use test_support::{
 use tonic::Code;
 use tonic_types::StatusExt as _;
 
-tests![every_operation_says_so, a_list_breaks_off];
+tests![every_operation_reports_it, a_list_breaks_off];
 
-/// A service over a database of its own, which nobody starts again.
+/// A service over a database server of its own that is not restarted.
 async fn service() -> (TestService, TestCluster) {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "outage").await;
     (TestService::over(database.options, Options::default()).await, cluster)
 }
 
-async fn every_operation_says_so() {
+async fn every_operation_reports_it() {
     let (service, cluster) = service().await;
     let company = new_company();
     let clients = [service.rest(company), service.rest_remote(company)];
@@ -76,7 +76,7 @@ async fn every_operation_says_so() {
         assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
     }
 
-    // What is wrong with a request is told all the same, and the process itself is well.
+    // Invalid requests are still reported as such, and the process itself is healthy.
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);
         assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);

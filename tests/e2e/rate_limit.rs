@@ -14,7 +14,7 @@ fn number(answer: &RestResponse, header: &str) -> u64 {
     value.parse().unwrap_or_else(|_| panic!("{header}: {value}"))
 }
 
-/// Three a minute: the fourth is refused, on whichever layer, and says how to go on.
+/// Three a minute: the fourth is refused on every layer, with the time of the next attempt.
 async fn three_a_minute() {
     let service = TestService::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
     let company = new_company();
@@ -63,7 +63,7 @@ async fn three_a_minute() {
     assert_eq!((other.status, number(&other, "x-ratelimit-remaining")), (200, 2));
 }
 
-/// However reads are gathered, each is one request.
+/// However reads are batched, each counts as one request.
 async fn many_at_once() {
     let service = TestService::with(Options { rate_limit: "20/m".parse().unwrap(), ..Options::default() }).await;
     for remote in [false, true] {
@@ -83,7 +83,7 @@ async fn many_at_once() {
     }
 }
 
-/// What is wrong with a request is not told to who may not ask.
+/// A caller over the limit learns nothing about violations in its request.
 async fn before_faults() {
     let service = TestService::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {

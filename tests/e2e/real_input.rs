@@ -1,11 +1,8 @@
-//! Addresses that nobody made up: all of them posted, and read back.
+//! Real addresses: all of them posted, and read back.
 //!
-//! The list is found by `COMPLIANCE_REAL_URLS`, or beside the workspace; where there is none the tests say so.
+//! `COMPLIANCE_REAL_URLS` names the file; without it the test prints that it is skipped.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 use test_support::{RestClient, TestService, new_company, tests};
@@ -16,15 +13,12 @@ tests![real_urls];
 const BATCH: usize = 1000;
 
 fn addresses() -> Option<Vec<String>> {
-    let given = std::env::var_os("COMPLIANCE_REAL_URLS").map(PathBuf::from);
-    let path = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/real-urls.txt"));
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text.lines().map(str::to_owned).collect()),
-        Err(error) => {
-            println!("no real addresses: {} ({error}); skipped", path.display());
-            None
-        }
-    }
+    let Some(path) = std::env::var_os("COMPLIANCE_REAL_URLS") else {
+        println!("COMPLIANCE_REAL_URLS is not set: the test of real addresses is skipped");
+        return None;
+    };
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Some(text.lines().map(str::to_owned).collect())
 }
 
 /// What the `url` crate makes of an address, if it is one to be monitored.
@@ -82,7 +76,7 @@ async fn refuses_what_is_not_http(rest: &RestClient, addresses: &[String]) {
             (path, json!([message]))
         })
         .collect();
-    assert!(!bad.is_empty(), "the list is said to hold some that are not http");
+    assert!(!bad.is_empty(), "the file must contain addresses that are not HTTP");
     let answer = rest.post("/urls", body(&addresses.iter().collect::<Vec<_>>())).await.with_status(422);
     assert_eq!(answer["errors"], json!(bad));
     let summary = answer["message"].as_str().unwrap();

@@ -91,7 +91,7 @@ async fn a_list_of_300_000() {
     }
 }
 
-/// Reads the list as it comes, without keeping it; tells its size.
+/// Reads the list as it comes, without keeping it; returns its size in bytes.
 async fn read_list(rest: &RestClient) -> usize {
     let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);

@@ -1,4 +1,4 @@
-//! Made programmes, imports and exports, by the command itself on real databases.
+//! Generated data, imports and exports, by the command itself on real databases.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, process::ExitStatus};
 
@@ -36,7 +36,7 @@ fn file(data: &DataDir, name: &str, content: &[u8]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The faults of a report.
+/// The errors of a report.
 fn report(path: &str) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -60,19 +60,19 @@ fn read(service: &Service, token: &str, list: &str) -> Vec<Value> {
     records
 }
 
-/// Records without what the service assigns: the ID of a case becomes its place in the list. URLs that are written
+/// Records without what the service assigns: the ID of a case becomes its index in the list. URLs that are written
 /// together get their IDs in any order, so they are put in the order of their texts.
 fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -> Vec<Value> {
     urls.sort_by(|one, other| one["url"].as_str().cmp(&other["url"].as_str()));
-    let places: BTreeMap<i64, usize> =
-        cases.iter().enumerate().map(|(place, case)| (case["case_id"].as_i64().unwrap(), place)).collect();
+    let indexes: BTreeMap<i64, usize> =
+        cases.iter().enumerate().map(|(index, case)| (case["case_id"].as_i64().unwrap(), index)).collect();
     let mut records = [affiliates, urls, cases].concat();
     for record in &mut records {
         let record = record.as_object_mut().unwrap();
         record.remove("id");
         record.remove("client_id");
-        if let Some(place) = record.get("case_id").and_then(Value::as_i64).map(|id| places[&id]) {
-            record.insert("case_id".to_owned(), place.into());
+        if let Some(index) = record.get("case_id").and_then(Value::as_i64).map(|id| indexes[&id]) {
+            record.insert("case_id".to_owned(), index.into());
         }
         for incident in record.get_mut("incidents").and_then(Value::as_array_mut).into_iter().flatten() {
             incident.as_object_mut().unwrap().remove("incident_id");
@@ -126,10 +126,13 @@ fn what_is_made_fits_together() {
     assert_eq!(made["incidents"], json!(count(&cases, "incidents")));
     let mut of_case: BTreeMap<i64, Vec<&Value>> = BTreeMap::new();
     for url in &urls {
-        let moment = |name: &str| url[name].as_str();
-        let discovered = moment("discovery_date").unwrap();
+        let timestamp = |name: &str| url[name].as_str();
+        let discovered = timestamp("discovery_date").unwrap();
         for later in ["last_review_date", "last_crawl_date", "last_seen"] {
-            assert!(moment(later).is_none_or(|later| (discovered..="2026-11-19 23:59:59").contains(&later)), "{url}");
+            assert!(
+                timestamp(later).is_none_or(|later| (discovered..="2026-11-19 23:59:59").contains(&later)),
+                "{url}"
+            );
         }
         let added = json!([{"url": url["url"]}]);
         if let Some(case) = url["case_id"].as_i64() {
@@ -189,14 +192,14 @@ fn one_bad_row_in_a_hundred_is_named_and_the_rest_is_imported() {
 
     let (status, tally, log) = import(&[]);
     assert_eq!((status.code(), &tally["bad"], &tally["created"]), (Some(2), &json!(25), &json!(2475)), "{log}");
-    let faults = report(&format!("{path}.report.ndjson"));
-    let rows: Vec<u64> = faults.iter().map(|fault| fault["row"].as_u64().unwrap()).collect();
-    assert_eq!(rows, (1..=25).map(|place| place * 100).collect::<Vec<_>>());
+    let errors = report(&format!("{path}.report.ndjson"));
+    let rows: Vec<u64> = errors.iter().map(|error| error["row"].as_u64().unwrap()).collect();
+    assert_eq!(rows, (1..=25).map(|index| index * 100).collect::<Vec<_>>());
     let expected = json!({
         "row": 100, "line": 101, "field": "email_one", "value": "a10",
         "reason": "The email one field must be a valid email address."
     });
-    assert_eq!(faults[0], expected);
+    assert_eq!(errors[0], expected);
     let affiliates = exported(&data, "4", "affiliates");
     assert_eq!(affiliates.len(), 2475);
     let first = json!({
@@ -261,7 +264,7 @@ fn files_are_taken_as_spreadsheets_save_them_or_refused_clearly() {
         assert_eq!((code, created), (Some(2), json!(2)));
         let reasons: Vec<String> = report(&format!("{ragged}.report.ndjson"))
             .iter()
-            .map(|fault| format!("{} {}", fault["line"], fault["reason"].as_str().unwrap()))
+            .map(|error| format!("{} {}", error["line"], error["reason"].as_str().unwrap()))
             .collect();
         assert!(reasons[0].starts_with("3 The row has 1 columns"), "{reasons:?}");
         assert!(reasons[1].starts_with("4 The row has 3 columns"), "{reasons:?}");
@@ -275,7 +278,7 @@ fn files_are_taken_as_spreadsheets_save_them_or_refused_clearly() {
     let (code, created, _) = dry(&lines, &[]);
     assert_eq!((code, created), (Some(2), json!(1)));
     let fields: Vec<Value> =
-        report(&format!("{lines}.report.ndjson")).iter().map(|fault| fault["field"].clone()).collect();
+        report(&format!("{lines}.report.ndjson")).iter().map(|error| error["field"].clone()).collect();
     assert_eq!(fields, ["client_affiliate_id", "town", ""]);
     // Nothing of this needed a database.
     assert!(!data.path().join("postgres").exists());
@@ -321,11 +324,11 @@ fn an_export_imported_into_another_company_reads_the_same() {
     let lines = file(&data, "bad.ndjson", lines.as_bytes());
     let (status, tally, log) = json_of(&data, &["import", "urls", &lines, "--company", "2"]);
     assert_eq!((status.code(), &tally["created"], &tally["bad"]), (Some(2), &json!(1), &json!(3)), "{log}");
-    let faults = report(&format!("{lines}.report.ndjson"));
-    let mut told: Vec<(u64, &str)> =
-        faults.iter().map(|fault| (fault["row"].as_u64().unwrap(), fault["field"].as_str().unwrap())).collect();
-    told.sort_unstable();
-    assert_eq!(told, [(1, "url"), (2, "incident_status"), (3, "")]);
+    let errors = report(&format!("{lines}.report.ndjson"));
+    let mut reported: Vec<(u64, &str)> =
+        errors.iter().map(|error| (error["row"].as_u64().unwrap(), error["field"].as_str().unwrap())).collect();
+    reported.sort_unstable();
+    assert_eq!(reported, [(1, "url"), (2, "incident_status"), (3, "")]);
     for what in ["urls", "cases"] {
         let (status, stdout, log) =
             output(compliance(&data).args(["export", what, "--company", "1", "--format", "csv"]));

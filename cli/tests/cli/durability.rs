@@ -1,4 +1,4 @@
-//! What was acknowledged lasts, and what was accepted is answered, whatever is killed while writers are at work.
+//! Acknowledged writes are kept and accepted requests get a response, whichever process is killed under load.
 
 use std::{
     collections::HashSet,
@@ -69,7 +69,7 @@ impl Connection {
     }
 }
 
-/// Writers at work, and what they were told.
+/// Concurrent writers, and the responses that they received.
 #[derive(Default)]
 struct Load {
     over: AtomicBool,
@@ -78,7 +78,7 @@ struct Load {
     count: AtomicUsize,
     /// Answers that are neither a success nor 503.
     wrong: Mutex<Vec<String>>,
-    /// Requests that were sent and not answered.
+    /// Requests that were sent and got no response.
     unanswered: AtomicUsize,
 }
 
@@ -86,7 +86,7 @@ impl Load {
     /// One writer: creates affiliates and adds URLs, each of its own name, until the load is over or its connection is.
     fn write(&self, writer: usize, address: SocketAddr, token: &str, round: usize) {
         let Ok(mut connection) = Connection::new(address) else { return };
-        let mut answered = Instant::now();
+        let mut responded = Instant::now();
         for number in 0.. {
             if self.over.load(Ordering::Relaxed) {
                 return;
@@ -97,9 +97,9 @@ impl Load {
             } else {
                 ("/api/urls", format!(r#"{{"urls":[{{"url":"{name}"}}]}}"#))
             };
-            let idle = answered.elapsed();
+            let idle = responded.elapsed();
             let answer = connection.post(path, token, &body);
-            answered = Instant::now();
+            responded = Instant::now();
             match answer {
                 Ok(Answer { status: 201, closes, .. }) => {
                     self.acknowledged.lock().unwrap().insert(name);
@@ -179,9 +179,9 @@ fn a_killed_service_keeps_what_it_acknowledged() {
     load.check(&service, &token);
 }
 
-/// Every request that a connection of the service has taken is answered, the last one with word that it was the last.
+/// Every request that a connection of the service has accepted gets a response, and the last one announces the close.
 #[test]
-fn a_service_that_is_told_to_end_fails_nothing() {
+fn a_service_that_is_stopped_fails_no_request() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
@@ -197,7 +197,7 @@ fn a_service_that_is_told_to_end_fails_nothing() {
     load.check(&service, &token);
 }
 
-/// While the database is away clients are told so, and never that anything is wrong with the service.
+/// While the database is down, requests get 503 and no other error.
 #[test]
 fn a_killed_database_comes_back_with_what_was_acknowledged() {
     let (data, load) = (DataDir::new(), Load::default());

@@ -1,4 +1,4 @@
-//! A database that somebody else runs: `migrate`, and `serve --database-url`.
+//! A database outside the data folder: `migrate`, and `serve --database-url`.
 
 use crate::common::{DataDir, Service, compliance, output, token};
 use embedded_postgres::ClusterOptions;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// The demo company's lists, read with the token of the greeting.
 #[test]
-fn without_arguments_there_is_something_to_try() {
+fn without_arguments_a_demo_company_is_served() {
     let data = DataDir::new();
     let service = start(&data, &[]);
     let greeting = service.lines_until("Ctrl-C");

@@ -1,4 +1,4 @@
-//! `compliance token`, and how the command says what is wrong.
+//! `compliance token`, and the error messages of the commands.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -15,7 +15,7 @@ fn a_token_and_nothing_else_is_printed() {
         parts.len() == 3
             && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)))
     );
-    // Making the secret is worth a word, where it does not disturb.
+    // A new secret is logged, apart from the standard output.
     assert!(log.contains("one was created") && !log.contains(parts[2]), "{log}");
     let mode = fs::metadata(data.path().join("jwt-secret")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
@@ -25,7 +25,7 @@ fn a_token_and_nothing_else_is_printed() {
 }
 
 #[test]
-fn a_secret_that_is_given_is_not_kept() {
+fn a_given_secret_is_not_stored() {
     let data = DataDir::new();
     let secret = "0123456789abcdef0123456789abcdef";
     let (status, ..) = output(compliance(&data).args(["token", "--company", "7"]).env("COMPLIANCE_JWT_SECRET", secret));
@@ -33,12 +33,12 @@ fn a_secret_that_is_given_is_not_kept() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_a_line() {
+fn errors_are_reported_in_one_line() {
     let data = DataDir::new();
     let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = occupied.local_addr().unwrap().to_string();
     let token: &[&str] = &["token", "--company", "7"];
-    for (arguments, variable, value, exit, says) in [
+    for (arguments, variable, value, exit, message) in [
         (token, "COMPLIANCE_JWT_SECRET", "short", 1, "at least 32"),
         (token, "COMPLIANCE_LOG", "a=b=c", 1, "COMPLIANCE_LOG"),
         (&["token", "--company", "0"], "X", "", 2, "--company"),
@@ -66,7 +66,7 @@ fn what_is_wrong_is_said_in_a_line() {
     ] {
         let (status, stdout, stderr) = output(compliance(&data).args(arguments).env(variable, value));
         assert_eq!(status.code(), Some(exit), "{arguments:?} {variable}: {stderr}");
-        assert!(stderr.contains(says), "{arguments:?} {variable}: {stderr}");
+        assert!(stderr.contains(message), "{arguments:?} {variable}: {stderr}");
         assert!(!stderr.contains("hidden") && !stderr.contains("panicked") && stdout.is_empty(), "{stderr}");
     }
 }

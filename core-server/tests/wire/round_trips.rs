@@ -1,4 +1,4 @@
-//! Each partner operation, and how often it asks the database.
+//! The round trips to the database of each partner operation.
 
 use std::{collections::BTreeMap, sync::atomic::AtomicI64, time::Duration};
 
@@ -12,7 +12,7 @@ use futures::future::{LocalBoxFuture, join_all};
 
 use test_support::{GrpcClients, Proxy, TestCore, fresh_database, tests};
 
-tests![every_operation_is_one_round_trip, gathered_reads_are_fewer_round_trips_than_reads];
+tests![every_operation_is_one_round_trip, batched_reads_are_fewer_round_trips_than_reads];
 
 /// Something new at each call.
 fn next() -> i64 {
@@ -110,7 +110,7 @@ async fn every_operation_is_one_round_trip() {
     }
 }
 
-async fn gathered_reads_are_fewer_round_trips_than_reads() {
+async fn batched_reads_are_fewer_round_trips_than_reads() {
     let (proxy, service) = service().await;
     let held = proxy.hold().await;
     let before = proxy.round_trips();

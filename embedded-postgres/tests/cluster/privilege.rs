@@ -1,5 +1,5 @@
-//! Which user the database runs as, and what that user may do. As root these tests look at the change of user; as
-//! anybody else, that there is none.
+//! Which user the database runs as, and what that user may do. As root these tests check the change of user; as
+//! another user, that there is none.
 
 use std::{
     fs::{self, Permissions},

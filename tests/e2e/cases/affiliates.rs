@@ -70,12 +70,12 @@ async fn single() {
                     ],
                 )),
             ),
-        Case::new("an unknown country is a fault of a single create").post(
+        Case::new("an unknown country is a violation of a single create").post(
             "/affiliates",
             json!({"client_affiliate_id": "C", "affiliate_name": "N", "country": "ZZ"}),
             invalid_one("country", "The selected country is invalid."),
         ),
-        Case::new("every failing field is told, in the order of the fields").post(
+        Case::new("every failing field is reported, in the order of the fields").post(
             "/affiliates",
             json!({"status": "x", "zip": "12345678901234567", "email_one": "x", "client_affiliate_id": "C", "country": "USA"}),
             invalid(&[
@@ -94,7 +94,7 @@ async fn single() {
                 ("email_one", "The email one field must be a valid email address."),
             ]),
         ),
-        Case::new("wrong types and rules are told together")
+        Case::new("wrong types and violated rules are reported together")
             .post(
                 "/affiliates",
                 json!({"client_affiliate_id": 5, "affiliate_name": "", "city": [], "status": "x"}),
@@ -151,7 +151,7 @@ async fn batch_create() {
             .given_affiliate("0", "Old")
             .post("/affiliates", json!({"affiliates": [item("1", "Old"), country("2", "B", "XX")]}), mixed(&[duplicate_item("1"), bad_country_item("2", "XX")]))
             .get("/affiliates", list(&[named("<1>", "0", "Old")])),
-        Case::new("a duplicate with an unknown country is told of its country")
+        Case::new("a duplicate with an unknown country is reported for its country")
             .given_affiliate("0", "Old")
             .post("/affiliates", json!({"affiliates": [country("1", "Old", "ZZ")]}), mixed(&[bad_country_item("1", "ZZ")])),
         Case::new("an empty array is missing").post("/affiliates", json!({"affiliates": []}), invalid_one("affiliates", "The affiliates field is required.")),
@@ -178,7 +178,7 @@ async fn batch_create() {
             json!({"client_affiliate_id": 5, "affiliate_name": "X", "affiliates": [item("1", "A")]}),
             batch_created(&[created_item("1")]),
         ),
-        Case::new("every fault of every item is told, and nothing is saved")
+        Case::new("every violation of every item is reported, and nothing is saved")
             .post(
                 "/affiliates",
                 json!({"affiliates": [
@@ -196,7 +196,7 @@ async fn batch_create() {
                 ]),
             )
             .get("/affiliates", list(&[])),
-        Case::new("more faults than a gRPC status can carry are all told")
+        Case::new("more violations than a gRPC status can carry are all reported")
             .post(
                 "/affiliates",
                 json!({"affiliates": vec![json!({"client_affiliate_id": "1"}); 300]}),

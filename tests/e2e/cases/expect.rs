@@ -142,22 +142,22 @@ pub(super) fn urls_added(new: &[bool]) -> Expect {
 }
 
 /// 422: every path with its messages, in order.
-pub(super) fn invalid<P: AsRef<str>, M: AsRef<str>>(faults: &[(P, M)]) -> Expect {
-    let first = faults[0].1.as_ref();
-    let message = match faults.len() {
+pub(super) fn invalid<P: AsRef<str>, M: AsRef<str>>(violations: &[(P, M)]) -> Expect {
+    let first = violations[0].1.as_ref();
+    let message = match violations.len() {
         1 => first.to_owned(),
         2 => format!("{first} (and 1 more error)"),
         more => format!("{first} (and {} more errors)", more - 1),
     };
     let mut errors = String::new();
-    for (place, (path, message)) in faults.iter().enumerate() {
+    for (index, (path, message)) in violations.iter().enumerate() {
         let (path, message) = (path.as_ref(), message.as_ref());
-        if place > 0 && faults[place - 1].0.as_ref() == path {
-            // Another fault of the same field.
+        if index > 0 && violations[index - 1].0.as_ref() == path {
+            // Another violation of the same field.
             errors.pop();
             let _ = write!(errors, ",{}]", text(message));
         } else {
-            let comma = if place > 0 { "," } else { "" };
+            let comma = if index > 0 { "," } else { "" };
             let _ = write!(errors, "{comma}{}:[{}]", text(path), text(message));
         }
     }
@@ -165,7 +165,7 @@ pub(super) fn invalid<P: AsRef<str>, M: AsRef<str>>(faults: &[(P, M)]) -> Expect
     Expect { http: 422, grpc: Code::InvalidArgument, reason: Some("INVALID_FIELDS"), body }
 }
 
-/// 422 with one fault.
+/// 422 with one violation.
 pub(super) fn invalid_one(path: &str, message: &str) -> Expect {
     invalid(&[(path, message)])
 }

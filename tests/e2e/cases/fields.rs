@@ -203,18 +203,18 @@ async fn forms() {
     run_table(cases).await;
 }
 
-/// Only a string is a string. What gRPC cannot even say is for the gateway to tell. Every field is sent every type once,
+/// Only a string is a string. The gateway reports what gRPC cannot express. Every field is sent every type once,
 /// and one of them everywhere.
 async fn types() {
     let wrong = [json!(5), json!(0.5), json!(true), json!(["x"]), json!({"x": "y"})];
     let mut cases = Vec::new();
     for (number, field) in FIELDS.iter().enumerate() {
-        for (place, value) in wrong.iter().enumerate() {
+        for (index, value) in wrong.iter().enumerate() {
             let name = format!("{}: {value}", field.0);
             let message = |label: &str| format!("The {label} field must be a string.");
             let mut everywhere = refused_everywhere(&name, field, value, true, &message);
             // The first is the creation of one.
-            everywhere.truncate(if number % wrong.len() == place { 4 } else { 1 });
+            everywhere.truncate(if number % wrong.len() == index { 4 } else { 1 });
             cases.extend(everywhere);
         }
     }

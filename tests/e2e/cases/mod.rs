@@ -28,11 +28,11 @@ use run::run_table;
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Says how many cases were run.
-pub(crate) fn tell_count() {
+pub(crate) fn print_count() {
     let count = COUNT.load(Ordering::Relaxed);
     if count > 0 {
         println!("{count} cases in the table, each over REST with the core in process, over REST with the core across");
-        println!("the network, and (unless it cannot be said there) over gRPC\n");
+        println!("the network, and (unless gRPC cannot express it) over gRPC\n");
     }
 }
 
@@ -58,7 +58,7 @@ struct Call {
     path: String,
     body: Option<String>,
     expect: Expect,
-    /// The request cannot be said over gRPC.
+    /// gRPC cannot express the request.
     only_rest: bool,
 }
 
@@ -103,7 +103,7 @@ impl Case {
         self.post("/urls", body, expect::urls_added(&vec![true; urls.len()]))
     }
 
-    /// The last request cannot be said over gRPC, or means something else there.
+    /// gRPC cannot express the last request, or it means something else there.
     fn only_rest(mut self) -> Self {
         match self.steps.last_mut() {
             Some(Step::Call(call)) => call.only_rest = true,

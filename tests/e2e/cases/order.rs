@@ -13,11 +13,15 @@ tests![order_of_checks, bodies];
 /// 422 before 404 before 409. What comes before those is in `access.rs`.
 async fn order_of_checks() {
     let bad = r#"{"id":9007199254740991,"affiliate_name":"N","email_one":"x"}"#;
-    let fault = || invalid_one("email_one", "The email one field must be a valid email address.");
+    let violation = || invalid_one("email_one", "The email one field must be a valid email address.");
     run_table(vec![
-        Case::new("a fault comes before an unknown affiliate").put("/affiliates/9007199254740991", bad, fault()),
-        Case::new("a fault comes before a path that is no ID")
-            .put("/affiliates/abc", r#"{"id":5,"email_one":"x"}"#, fault())
+        Case::new("a violation is reported before an unknown affiliate").put(
+            "/affiliates/9007199254740991",
+            bad,
+            violation(),
+        ),
+        Case::new("a violation is reported before a path that is no ID")
+            .put("/affiliates/abc", r#"{"id":5,"email_one":"x"}"#, violation())
             .only_rest(),
         Case::new("a missing body ID comes before a path that is no ID")
             .put("/affiliates/abc", r#"{"city":"X"}"#, invalid_one("id", "The id field is required."))
@@ -25,15 +29,15 @@ async fn order_of_checks() {
         Case::new("a path that is no ID, and a good body")
             .put("/affiliates/abc", r#"{"id":5}"#, affiliate_unknown("abc"))
             .only_rest(),
-        Case::new("a fault comes before an unknown affiliate, in a batch").given_affiliate("C", "N").put(
+        Case::new("a violation is reported before an unknown affiliate, in a batch").given_affiliate("C", "N").put(
             "/affiliates/9007199254740991",
             r#"{"affiliates":[{"id":<1>,"email_one":"x"}]}"#,
             invalid_one("affiliates.0.email_one", "The affiliates.0.email_one field must be a valid email address."),
         ),
-        Case::new("a fault comes before a name that exists").given_affiliate("C", "N").post(
+        Case::new("a violation is reported before a name that exists").given_affiliate("C", "N").post(
             "/affiliates",
             r#"{"client_affiliate_id":"D","affiliate_name":"N","email_one":"x"}"#,
-            fault(),
+            violation(),
         ),
         Case::new("an unknown affiliate comes before a taken name").given_affiliate("C", "N").put(
             "/affiliates/9007199254740991",

@@ -104,7 +104,7 @@ fn input(object: &Value) -> AffiliateInput {
         match value {
             Value::String(text) => assert!(field.set_written(&mut input, Some(text.clone())), "{name}: {text}"),
             Value::Null => {}
-            _ => panic!("{name}: gRPC cannot say {value}"),
+            _ => panic!("{name}: gRPC cannot express {value}"),
         }
     }
     input
@@ -176,7 +176,7 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn number(text: &str) -> i64 {
-    text.parse().unwrap_or_else(|_| panic!("gRPC cannot say the number {text}"))
+    text.parse().unwrap_or_else(|_| panic!("gRPC cannot express the number {text}"))
 }
 
 fn direction(text: &str) -> SortDirection {
@@ -211,7 +211,7 @@ fn results(results: &[AffiliateResult]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// What became of a write, as REST tells it.
+/// The result of a write, as REST reports it.
 pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url_id: Option<i64>, msg: &str) -> String {
     let status = if code == 1020 { "ok" } else { "error" };
     let mut detail = Vec::new();
@@ -222,16 +222,16 @@ pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url
     format!(r#"{{"code":"{code}","status":"{status}","detail":{{{}}}}}"#, detail.join(","))
 }
 
-/// A refusal as REST tells it. The result code of a refusal is REST's own, so it is taken from what is expected.
+/// An error as REST reports it. The result code of an error is REST's own, so it is taken from what is expected.
 pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     let details = status.get_error_details();
     let text = |text: &str| serde_json::to_string(text).unwrap();
-    if let Some(faults) = details.bad_request() {
+    if let Some(violations) = details.bad_request() {
         let mut paths: Vec<(String, Vec<String>)> = Vec::new();
-        for fault in &faults.field_violations {
-            match paths.iter_mut().find(|(path, _)| *path == fault.field) {
-                Some((_, messages)) => messages.push(text(&fault.description)),
-                None => paths.push((fault.field.clone(), vec![text(&fault.description)])),
+        for violation in &violations.field_violations {
+            match paths.iter_mut().find(|(path, _)| *path == violation.field) {
+                Some((_, messages)) => messages.push(text(&violation.description)),
+                None => paths.push((violation.field.clone(), vec![text(&violation.description)])),
             }
         }
         let errors = paths.iter().map(|(path, messages)| format!("{}:[{}]", text(path), messages.join(",")));

@@ -31,7 +31,7 @@ async fn impossible_ids() {
     ];
     let mut cases = Vec::new();
     for id in sayable.iter().chain(&unsayable) {
-        // What the path says once its escapes are undone.
+        // The decoded path.
         let provided = match *id {
             "1%20" => "1 ",
             "%201" => " 1",

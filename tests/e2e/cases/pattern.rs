@@ -1,15 +1,15 @@
-//! Texts with places: `<id>` is any ID, which is kept; `<now>` is the present moment; all else is literal.
+//! Texts with placeholders: `<id>` is any ID, which is kept; `<now>` is the current time; all else is literal.
 
 use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
-/// How old the present moment may be when it is looked at.
+/// How old the current time may be when it is compared.
 const PRESENT: time::Duration = time::Duration::minutes(5);
 
 /// Puts the company and the IDs that are known so far into a text.
 pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
     let mut text = text.replace("<company>", &company.to_string());
-    for (place, id) in ids.iter().enumerate() {
-        text = text.replace(&format!("<{}>", place + 1), &id.to_string());
+    for (index, id) in ids.iter().enumerate() {
+        text = text.replace(&format!("<{}>", index + 1), &id.to_string());
     }
     text
 }
@@ -18,7 +18,7 @@ pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
 pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(), String> {
     let (mut pattern, mut rest) = (pattern, text);
     loop {
-        let next = ["<id>", "<now>"].into_iter().filter_map(|place| pattern.find(place)).min();
+        let next = ["<id>", "<now>"].into_iter().filter_map(|placeholder| pattern.find(placeholder)).min();
         let literal = &pattern[..next.unwrap_or(pattern.len())];
         let Some(after) = rest.strip_prefix(literal) else { return Err(difference(literal, rest)) };
         let Some(next) = next else {
@@ -33,18 +33,18 @@ pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(
             ids.push(id);
             (pattern, rest) = (&pattern[next + 4..], &after[digits..]);
         } else {
-            let moment = after.get(..19).ok_or_else(|| format!("no moment here: {after}"))?;
-            is_present(moment)?;
+            let timestamp = after.get(..19).ok_or_else(|| format!("no timestamp here: {after}"))?;
+            is_present(timestamp)?;
             (pattern, rest) = (&pattern[next + 5..], &after[19..]);
         }
     }
 }
 
-fn is_present(moment: &str) -> Result<(), String> {
+fn is_present(timestamp: &str) -> Result<(), String> {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    let moment = PrimitiveDateTime::parse(moment, format).map_err(|error| format!("{moment}: {error}"))?;
-    let age = OffsetDateTime::now_utc() - moment.assume_utc();
-    if age.abs() < PRESENT { Ok(()) } else { Err(format!("{moment} is not the present")) }
+    let timestamp = PrimitiveDateTime::parse(timestamp, format).map_err(|error| format!("{timestamp}: {error}"))?;
+    let age = OffsetDateTime::now_utc() - timestamp.assume_utc();
+    if age.abs() < PRESENT { Ok(()) } else { Err(format!("{timestamp} is not the present")) }
 }
 
 fn difference(expected: &str, got: &str) -> String {

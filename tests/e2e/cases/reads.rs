@@ -200,7 +200,7 @@ async fn cases() {
         given("every field of a case")
             .get("/cases/<3>", found("Case found.", &full()))
             .get("/cases", page("Cases found", &[full()], 1, 100, 1, 1)),
-        given("what is said of the affiliate is its current data")
+        given("the data of the affiliate is its current data")
             .put("/affiliates/<2>", r#"{"id":<2>,"affiliate_name":"Anna"}"#, updated_one("<2>"))
             .get("/cases/<3>", found("Case found.", &records::case(&shown("Anna")))),
         Case::new("nothing known of a case")

@@ -131,7 +131,7 @@ pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     record
 }
 
-/// The specification's fields of a compliance URL, in order, with what they are unless something else is said.
+/// The specification's fields of a compliance URL, in order, with their values by default.
 const URL: &[(&str, &str)] = &[
     ("id", ""),
     ("url", ""),

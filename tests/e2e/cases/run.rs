@@ -1,4 +1,4 @@
-//! Runs cases over every layer and gathers what is wrong, so that one run tells all of it.
+//! Runs cases over every layer and collects the failures, so that one run reports all of them.
 
 use std::sync::atomic::Ordering;
 
@@ -60,7 +60,7 @@ async fn run(service: &TestService, case: &Case, layer: Layer) -> Result<(), Str
                 }
                 Ok(())
             }
-            // What gRPC cannot say ends the case there: what follows would build on it.
+            // A request that gRPC cannot express ends the case there: later steps would depend on it.
             Step::Call(call) if call.only_rest && layer == Layer::Grpc => return Ok(()),
             Step::Call(call) => ask(&client, call, company, &mut ids).await,
         };
@@ -73,21 +73,21 @@ async fn ask(client: &Client, call: &Call, company: i64, ids: &mut Vec<i64>) -> 
     let (path, expected) =
         (pattern::filled(&call.path, company, ids), pattern::filled(&call.expect.body, company, ids));
     let body = call.body.as_deref().map(|body| pattern::filled(body, company, ids));
-    let (body_got, told) = match client {
+    let (body_got, outcome) = match client {
         Client::Rest(rest) => {
             let mut request = rest.request(call.method, &path);
             if let Some(body) = body {
                 request = request.header("Content-Type", "application/json").body(body);
             }
             let answer = RestResponse::of(request).await;
-            let told = format!("status {}", answer.status);
+            let outcome = format!("status {}", answer.status);
             if answer.header("content-type") != Some("application/json") {
                 return Err(format!("Content-Type is {:?}", answer.header("content-type")));
             }
             if answer.status != call.expect.http {
                 return Err(format!("expected {}, got {}: {}", call.expect.http, answer.status, answer.text));
             }
-            (answer.text, told)
+            (answer.text, outcome)
         }
         Client::Grpc(grpc) => {
             let answer = over_grpc::ask(grpc, call.method, &path, body.as_deref()).await;
@@ -102,5 +102,5 @@ async fn ask(client: &Client, call: &Call, company: i64, ids: &mut Vec<i64>) -> 
             (text, format!("{code:?}"))
         }
     };
-    pattern::matches(&expected, &body_got, ids).map_err(|error| format!("{told}: {error}"))
+    pattern::matches(&expected, &body_got, ids).map_err(|error| format!("{outcome}: {error}"))
 }

@@ -64,7 +64,7 @@ async fn update() {
             .given_affiliate("C", "N")
             .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"M"}"#, updated_one("<1>"))
             .given_affiliate("D", "N"),
-        Case::new("an unknown country is a fault of a single update")
+        Case::new("an unknown country is a violation of a single update")
             .given_affiliate("C", "N")
             .put(
                 "/affiliates/<1>",
@@ -108,7 +108,7 @@ async fn update() {
         integer_written_otherwise("true"),
         integer_written_otherwise("[<1>]"),
         integer_written_otherwise("99999999999999999999999"),
-        Case::new("faults of the ID and of the fields are told together")
+        Case::new("violations of the ID and of the fields are reported together")
             .given_affiliate("C", "N")
             .put(
                 "/affiliates/<1>",

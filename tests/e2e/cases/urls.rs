@@ -25,7 +25,7 @@ fn new_url(id: &str, url: &str, domain: &str) -> String {
 
 async fn adding() {
     let mut cases = vec![
-        Case::new("one URL, and the same again").given_urls(&["https://example.org/a"]).post(
+        Case::new("one URL, and a duplicate of it").given_urls(&["https://example.org/a"]).post(
             "/urls",
             body(&["https://example.org/a"]),
             urls_added(&[false]),
@@ -82,7 +82,7 @@ async fn adding() {
     for chars in [2_048, 8_191, 8_192] {
         let (one, other) = (long("1", chars), long("2", chars));
         cases.push(
-            Case::new(format!("{chars} characters are taken and told apart"))
+            Case::new(format!("{chars} characters are accepted and distinguished"))
                 .post("/urls", body(&[&one, &other]), urls_added(&[true, true]))
                 .post("/urls", body(&[&other, &one]), urls_added(&[false, false]))
                 .get("/urls/<2>", found("URL found.", &new_url("<2>", &other, "example.org"))),
@@ -201,7 +201,7 @@ async fn refusals() {
             body(&["http://a.example/\0"]),
             invalid_one("urls.0.url", "The urls.0.url field must not contain the character U+0000."),
         ),
-        Case::new("every fault is told, in order, and nothing is added")
+        Case::new("every violation is reported, in order, and nothing is added")
             .post(
                 "/urls",
                 json!({"urls": [{"url": "http://a.example/"}, {}, {"url": "nope"}, {"url": ""}, {"uri": "x"}]}),

@@ -22,15 +22,15 @@ use world::World;
 
 tests![every_operation_has_a_case, other_companies];
 
-/// A proof that an operation neither shows nor changes what another company has. That nothing was changed is looked at
-/// after each; what the answer must be is for the proof to say.
+/// A proof that an operation neither shows nor changes what another company has. The proof checks the response; that
+/// nothing was changed is checked after each proof.
 struct Proof {
     /// `AffiliateService/GetAffiliate`.
     operation: &'static str,
     prove: for<'a> fn(&'a mut World) -> LocalBoxFuture<'a, ()>,
 }
 
-/// Declares `proofs()`: an operation, and what a stranger is told.
+/// Declares `proofs()`: an operation, and the function that calls it as a stranger.
 macro_rules! proofs {
     ($($operation:literal => $prove:ident),* $(,)?) => {
         pub(super) fn proofs() -> Vec<$crate::isolation::Proof> {
@@ -46,7 +46,8 @@ fn operations() -> BTreeSet<String> {
     let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
     let names = methods.map(|method| {
         let service = method.parent_service().full_name();
-        let service = service.strip_prefix("compliance.v1.").unwrap_or_else(|| panic!("{service}: of whose package?"));
+        let service =
+            service.strip_prefix("compliance.v1.").unwrap_or_else(|| panic!("{service} is of another package"));
         format!("{service}/{}", method.name())
     });
     names.collect()

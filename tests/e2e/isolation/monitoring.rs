@@ -1,4 +1,4 @@
-//! What a stranger is told by the operations of the internal write side. The stranger has an affiliate of its own where
+//! What the operations of the internal write side return to a stranger. The stranger has an affiliate of its own where
 //! the operation needs one, and the scope.
 
 use compliance_api::v1::{
@@ -47,7 +47,7 @@ fn not_found<T: std::fmt::Debug>(answer: Result<T, Status>) {
     assert_eq!(answer.unwrap_err().code(), Code::NotFound);
 }
 
-/// What the owner's URL would look like to somebody who may change it, and what must not be found with it.
+/// An observation of the owner's URL, alone and with each identifier of the owner that a stranger must not find.
 fn observations(world: &World) -> Vec<UrlObservation> {
     let observation = UrlObservation { url: text(OWNED_URL), note: text("Seen"), ..UrlObservation::default() };
     let by_id = UrlObservation { affiliate_id: Some(world.affiliate), ..observation.clone() };

@@ -1,4 +1,4 @@
-//! What a stranger is told by the operations of partners.
+//! What the operations of partners return to a stranger.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest,
@@ -96,7 +96,7 @@ async fn batch_update_affiliates(world: &mut World) {
     let affiliates = vec![update(world.affiliate)];
     let request = BatchUpdateAffiliatesRequest { anchor_id: Some(world.affiliate), affiliates: affiliates.clone() };
     refused(world.grpc.affiliates.batch_update_affiliates(request).await, "AFFILIATE_NOT_FOUND");
-    // … and no item; alone, with a new name, and twice, which each is another way through the store.
+    // … and no item; alone, with a new name, and twice, each of which takes another path through the store.
     let renamed = AffiliateUpdate { affiliate: Some(input("S", "New")), ..update(world.affiliate) };
     for affiliates in [affiliates, vec![renamed.clone(), update(world.affiliate)], vec![renamed.clone(), renamed]] {
         let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use compliance_api::token::{Claims, Secret, issue};
-use serde_json::json;
-use test_support::{RestClient, RestResponse, TestService, new_company, now, sign, tests};
+use test_support::{RestClient, RestResponse, TestService, invalid_tokens, new_company, tests};
 
 use super::world::{OWNED_NAME, OWNED_URL, World};
 
 tests![every_route_has_a_case, every_route_needs_a_token, other_companies];
 
-/// What a stranger is told.
-enum Told {
+/// What a stranger receives.
+enum Received {
     /// 404 with the code 1025.
     Unknown,
     /// 200 and no records.
@@ -21,11 +19,11 @@ enum Told {
     /// 207, and every item is 1025.
     UnknownItems,
 }
-use Told::{Created, Nothing, Unknown, UnknownItems};
+use Received::{Created, Nothing, Unknown, UnknownItems};
 
-/// Method, path, body, and what a stranger is told. `<a>`, `<u>` and `<c>` are the owner's affiliate, URL and case; `<s>`
+/// Method, path, body, and what a stranger receives. `<a>`, `<u>` and `<c>` are the owner's affiliate, URL and case; `<s>`
 /// is an affiliate of the stranger's own.
-const ROUTES: &[(&str, &str, &str, Told)] = &[
+const ROUTES: &[(&str, &str, &str, Received)] = &[
     ("GET", "/affiliates", "", Nothing),
     ("GET", "/affiliates/<a>", "", Unknown),
     ("POST", "/affiliates", r#"{"client_affiliate_id":"OWN-1","affiliate_name":"Owned"}"#, Created),
@@ -59,7 +57,7 @@ async fn every_route_has_a_case() {
             .filter(|method| methods.contains(&format!("{method}(")))
             .collect();
         assert!(!methods.is_empty(), "{line}");
-        // For whoever runs the service; nothing of any company is told there.
+        // For operators; these show nothing of any company.
         if matches!(path, "/livez" | "/readyz") {
             continue;
         }
@@ -72,19 +70,8 @@ async fn every_route_has_a_case() {
 async fn every_route_needs_a_token() {
     let service = TestService::start().await;
     let company = new_company();
-    let forged = Secret::new([7; 32]).unwrap();
-    let good = Claims::new(company, now(), 3600);
-    let other_audience = serde_json::from_value(json!({"company_id": company, "exp": now() + 60, "aud": ["another"]}));
-    let presented = [
-        ("no token", None),
-        ("forged", Some(issue(&forged, &good).unwrap())),
-        ("expired", Some(sign(&Claims::new(company, now() - 100, 99)))),
-        ("wrong audience", Some(sign(&other_audience.unwrap()))),
-        ("company 0", Some(sign(&Claims { company_id: 0, ..good }))),
-        ("nonsense", Some("a.b.c".to_owned())),
-    ];
     for address in [service.rest, service.rest_remote] {
-        for (name, token) in &presented {
+        for (name, token, _) in invalid_tokens(company) {
             let rest = RestClient::new(address, token.clone());
             for (method, path, body, _) in ROUTES {
                 let path =
@@ -106,19 +93,19 @@ async fn every_route_needs_a_token() {
 async fn other_companies() {
     let service = TestService::start().await;
     for remote in [0, 1] {
-        for (method, path, body, told) in ROUTES {
+        for (method, path, body, received) in ROUTES {
             let world = World::new(&service).await;
             let rest = &world.rest[remote];
             let own = rest.post("/affiliates", r#"{"client_affiliate_id":"S","affiliate_name":"Stranger"}"#).await;
             let own = own.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap();
             let filled = |text: &str| {
                 let ids = [("<a>", world.affiliate), ("<s>", own), ("<u>", world.url), ("<c>", world.case)];
-                ids.iter().fold(text.to_owned(), |text, (place, id)| text.replace(place, &id.to_string()))
+                ids.iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, &id.to_string()))
             };
             let before = world.rows_of_the_owner().await;
             let answer = RestResponse::of(rest.request(method, &filled(path)).body(filled(body))).await;
             assert_eq!(world.rows_of_the_owner().await, before, "{method} {path} changed what another company has");
-            match told {
+            match received {
                 Unknown => assert_eq!(answer.with_status(404)["code"], "1025", "{method} {path}"),
                 Nothing => {
                     let records = answer.with_status(200)["data"].as_array().unwrap().clone();
