@@ -71,7 +71,11 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     let task = tokio::spawn(async move {
         let _ = sqlx::raw_sql(endless).execute(&mut busy).await;
     });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let mut observer = connect(&endpoint).await;
+    let running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'DO %'";
+    while sqlx::query_scalar::<_, i64>(running).fetch_one(&mut observer).await.unwrap() == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     let pid = data.postmaster().unwrap();
     service.kill();
     kill_process(pid, Signal::SIGKILL);

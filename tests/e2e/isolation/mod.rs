@@ -7,6 +7,7 @@ mod monitoring;
 mod partners;
 mod routes;
 mod tokens;
+mod twin_calls;
 mod twins;
 mod world;
 
