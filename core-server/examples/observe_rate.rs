@@ -71,10 +71,10 @@ async fn main() {
                 let mut client = MonitoringServiceClient::connect(address).await.unwrap();
                 let mut request = tonic::Request::new(tokio_stream::iter(chunks));
                 request.metadata_mut().insert("authorization", bearer);
-                let mut answers = client.stream_url_observations(request).await.unwrap().into_inner();
+                let mut acknowledgements = client.stream_url_observations(request).await.unwrap().into_inner();
                 let mut saved = 0;
-                while let Some(answer) = answers.message().await.unwrap() {
-                    saved += answer.results.iter().filter(|result| result.code == 1020).count();
+                while let Some(acknowledgement) = acknowledgements.message().await.unwrap() {
+                    saved += acknowledgement.results.iter().filter(|result| result.code == 1020).count();
                 }
                 saved
             });
@@ -90,12 +90,12 @@ async fn main() {
 }
 
 fn observation(nth: usize, round: usize) -> UrlObservation {
-    // Addresses of a crawl come in no order.
-    let place = (nth as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    // The URLs of a crawl are in no order.
+    let scattered = (nth as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut seen = moment_of_text("2024-01-01 00:00:00").unwrap();
     seen.seconds += (nth % 1000) as i64 * 86_400 + round as i64 * 3600;
     UrlObservation {
-        url: Some(format!("https://host{}.example.com/path/{place:016x}?campaign={nth}", nth % 5000)),
+        url: Some(format!("https://host{}.example.com/path/{scattered:016x}?campaign={nth}", nth % 5000)),
         incident_status: Some(["New", "Open", "In Violation"][nth % 3].to_owned()),
         country: Some("US".to_owned()),
         discovery_date: (round == 0).then_some(seen),

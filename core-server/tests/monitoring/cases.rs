@@ -1,4 +1,4 @@
-//! Cases: opened and changed.
+//! Cases: opened and updated.
 
 use compliance_api::v1::{
     BatchOpenCasesRequest, CaseInput, CaseResult, ComplianceCase, Incident, IncidentType, OpenCaseRequest,
@@ -9,16 +9,16 @@ use tonic::Code;
 
 use test_support::{GrpcClients, TestCore, now, tests};
 
-use super::ground::{at, form_incident, observation, opening, some, told, url_incident};
+use super::builders::{at, form_incident, observation, opening, some, violations, url_incident};
 
 tests![
     every_field_is_read_as_it_was_opened,
     the_same_request_opens_one_case,
-    a_bad_case_fails_alone,
-    one_case_that_is_bad_is_refused,
+    an_invalid_case_fails_alone,
+    an_invalid_single_case_is_refused,
     an_update_changes_what_its_mask_names,
-    an_update_that_changes_nothing_leaves_no_trace,
-    an_update_that_is_bad_changes_nothing,
+    an_update_that_changes_nothing_writes_nothing,
+    an_invalid_update_changes_nothing,
 ];
 
 fn full() -> OpenCaseRequest {
@@ -61,7 +61,11 @@ fn full() -> OpenCaseRequest {
 }
 
 async fn every_field_is_read_as_it_was_opened() {
-    let service = TestCore::start().await;
+    fields_are_read_as_opened(&TestCore::start().await).await;
+}
+
+/// Opens a case with every field and reads it.
+pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
     let url = company.observe_one(observation("https://example.org/")).await;
@@ -106,7 +110,7 @@ async fn every_field_is_read_as_it_was_opened() {
     assert!(read.incidents.is_sorted_by_key(|incident| incident.incident_id));
     assert_eq!(company.url(url).await.case_id, Some(id));
 
-    // A case of the barest kind.
+    // A case with required fields only.
     let id = company.open(opening("r-2")).await;
     let read = company.case(id).await;
     assert!(now() - read.created_date.unwrap().seconds < 60);
@@ -144,7 +148,7 @@ async fn the_same_request_opens_one_case() {
     assert!(again.iter().zip(&results).all(|(again, first)| again.case_id == first.case_id && !again.created));
 }
 
-async fn a_bad_case_fails_alone() {
+async fn an_invalid_case_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -181,7 +185,7 @@ async fn a_bad_case_fails_alone() {
     .await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1020, 1021, 1021, 1025, 1021, 1025, 1021, 1021, 1021, 1020]);
-    let paths = |index: usize| told(&results[index].violations).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    let paths = |index: usize| violations(&results[index].violations).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
     assert_eq!(paths(1), ["request_id"]);
     assert_eq!(paths(2), ["case.client_affiliate_id"]);
     assert_eq!(paths(3), ["case.client_affiliate_id"]);
@@ -207,7 +211,7 @@ async fn a_bad_case_fails_alone() {
     assert_eq!(count, 0);
 }
 
-async fn one_case_that_is_bad_is_refused() {
+async fn an_invalid_single_case_is_refused() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -219,7 +223,7 @@ async fn one_case_that_is_bad_is_refused() {
     let status = company.monitoring.open_case(OpenCaseRequest::default()).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     let error = compliance_api::error::Error::from(&status);
-    assert!(error.violations.iter().any(|fault| fault.path == "request_id"));
+    assert!(error.violations.iter().any(|violation| violation.path == "request_id"));
 }
 
 fn update(case_id: i64, case: CaseInput, paths: &[&str]) -> UpdateCaseRequest {
@@ -244,8 +248,8 @@ async fn an_update_changes_what_its_mask_names() {
         ..CaseInput::default()
     };
     let paths = ["affiliate_id", "tags", "risk_level", "follow_up_date", "submitter", "notice_status", "flagged_date"];
-    let answer = company.monitoring.update_case(update(id, case, &paths)).await.unwrap().into_inner();
-    assert!(answer.changed);
+    let response = company.monitoring.update_case(update(id, case, &paths)).await.unwrap().into_inner();
+    assert!(response.changed);
     let read = company.case(id).await;
     let expected = ComplianceCase {
         affiliate_name: some("B"),
@@ -262,7 +266,7 @@ async fn an_update_changes_what_its_mask_names() {
     assert_eq!(read, expected);
     assert!(now() - read.last_updated_date.unwrap().seconds < 60);
 
-    // Without a mask, what is given is changed.
+    // Without a mask, the fields that are given are changed.
     let case = CaseInput { case_worker: some("Carl"), ..CaseInput::default() };
     let request = UpdateCaseRequest { case_id: id, case: Some(case), update_mask: None };
     assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
@@ -271,7 +275,7 @@ async fn an_update_changes_what_its_mask_names() {
     assert_eq!(worked, ComplianceCase { case_worker: some("Carl"), last_updated_date, ..expected });
 }
 
-async fn an_update_that_changes_nothing_leaves_no_trace() {
+async fn an_update_that_changes_nothing_writes_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -285,7 +289,7 @@ async fn an_update_that_changes_nothing_leaves_no_trace() {
     assert_eq!(company.case(id).await, before);
 }
 
-async fn an_update_that_is_bad_changes_nothing() {
+async fn an_invalid_update_changes_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -315,7 +319,7 @@ async fn an_update_that_is_bad_changes_nothing() {
         assert_eq!(status.code(), code, "{request:?}");
     }
     assert_eq!(company.case(id).await, before);
-    // A field that the mask passes over is not looked at.
+    // A field that the mask does not name is not checked.
     let case = CaseInput { sub_status: some("?"), case_worker: some("x"), ..none() };
     assert!(company.monitoring.update_case(update(id, case, &["case_worker"])).await.unwrap().into_inner().changed);
 }

@@ -1,4 +1,4 @@
-//! Writers that cross.
+//! Concurrent writers.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, DetachIncidentsRequest,
@@ -10,28 +10,29 @@ use sqlx::PgPool;
 
 use test_support::{GrpcClients, TestCore, tests};
 
-use super::ground::{at, infraction, observation, opening, some, url_incident};
+use super::builders::{at, infraction, observation, opening, some, url_incident};
 
 tests![
-    chunks_that_cross_do_not_wait_for_each_other,
-    one_request_id_opens_one_case_whoever_comes_first,
-    counts_and_cases_of_urls_hold_after_random_writes,
+    chunks_that_cross_do_not_deadlock,
+    concurrent_updates_of_different_fields_are_all_kept,
+    one_request_id_opens_one_case_among_concurrent_requests,
+    counts_and_cases_of_urls_are_correct_after_random_writes,
 ];
 
 fn address(nth: usize) -> String {
     format!("https://example.org/{nth}")
 }
 
-async fn chunks_that_cross_do_not_wait_for_each_other() {
+async fn chunks_that_cross_do_not_deadlock() {
     let service = TestCore::start().await;
     let writers = (0..8_u64).map(|seed| {
         let mut company = service.company(1);
         let mut random = StdRng::seed_from_u64(seed);
         async move {
             for _ in 0..10 {
-                let mut places: Vec<usize> = (0..300).collect();
-                places.shuffle(&mut random);
-                let observations: Vec<UrlObservation> = places[..200]
+                let mut order: Vec<usize> = (0..300).collect();
+                order.shuffle(&mut random);
+                let observations: Vec<UrlObservation> = order[..200]
                     .iter()
                     .map(|nth| UrlObservation {
                         note: some(&seed.to_string()),
@@ -41,7 +42,7 @@ async fn chunks_that_cross_do_not_wait_for_each_other() {
                     .collect();
                 let results = company.observe(observations).await;
                 assert!(results.iter().all(|result| result.code == 1020));
-                let urls = places[200..].iter().map(|nth| UrlInput { url: Some(address(*nth)) }).collect();
+                let urls = order[200..].iter().map(|nth| UrlInput { url: Some(address(*nth)) }).collect();
                 company.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap();
             }
         }
@@ -52,7 +53,35 @@ async fn chunks_that_cross_do_not_wait_for_each_other() {
     hold(&service.pool).await;
 }
 
-async fn one_request_id_opens_one_case_whoever_comes_first() {
+async fn concurrent_updates_of_different_fields_are_all_kept() {
+    let service = TestCore::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    let case_id = company.open(opening("r")).await;
+    for round in 0..10 {
+        let value = some(&format!("round {round}"));
+        let case = CaseInput::default;
+        let changes = [
+            CaseInput { case_worker: value.clone(), ..case() },
+            CaseInput { submitter: value.clone(), ..case() },
+            CaseInput { sub_affiliate_id: value.clone(), ..case() },
+            CaseInput { tags: vec![format!("round {round}")], ..case() },
+        ];
+        let updates = changes.into_iter().map(|case| {
+            let mut company = service.company(1);
+            async move {
+                let request = UpdateCaseRequest { case_id, case: Some(case), update_mask: None };
+                assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
+            }
+        });
+        join_all(updates).await;
+        let read = company.case(case_id).await;
+        assert_eq!([&read.case_worker, &read.submitter, &read.sub_affiliate_id], [&value; 3]);
+        assert_eq!(read.tags, [format!("round {round}")]);
+    }
+}
+
+async fn one_request_id_opens_one_case_among_concurrent_requests() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -85,7 +114,7 @@ async fn one_request_id_opens_one_case_whoever_comes_first() {
     hold(&service.pool).await;
 }
 
-async fn counts_and_cases_of_urls_hold_after_random_writes() {
+async fn counts_and_cases_of_urls_are_correct_after_random_writes() {
     let service = TestCore::start().await;
     let mut cases = Vec::new();
     for company in 1..=2 {
@@ -162,14 +191,14 @@ async fn write(company: &mut GrpcClients, cases: &[i64], random: &mut StdRng, na
 }
 
 fn day(random: &mut impl Rng) -> prost_types::Timestamp {
-    let mut moment = at("2024-01-01 00:00:00");
-    moment.seconds += random.random_range(0..500) * 86_400;
-    moment
+    let mut timestamp = at("2024-01-01 00:00:00");
+    timestamp.seconds += random.random_range(0..500) * 86_400;
+    timestamp
 }
 
 fn observed(url: &str, random: &mut StdRng) -> UrlObservation {
     let mut clear = Vec::new();
-    let mut moment = |random: &mut StdRng, name: &str| match random.random_range(0..3) {
+    let mut date = |random: &mut StdRng, name: &str| match random.random_range(0..3) {
         0 => Some(day(random)),
         1 => {
             clear.push(name.to_owned());
@@ -177,7 +206,7 @@ fn observed(url: &str, random: &mut StdRng) -> UrlObservation {
         }
         _ => None,
     };
-    let (last_review_date, last_seen) = (moment(random, "last_review_date"), moment(random, "last_seen"));
+    let (last_review_date, last_seen) = (date(random, "last_review_date"), date(random, "last_seen"));
     UrlObservation {
         incident_status: some(["New", "Open", "Approved"][random.random_range(0..3)]),
         disabled: random.random_bool(0.5).then(|| random.random_bool(0.5)),
@@ -194,12 +223,12 @@ async fn count(pool: &PgPool, sql: &'static str) -> i64 {
 }
 
 async fn deadlocks(pool: &PgPool) -> i64 {
-    // Statistics come a little late; those of this connection come at once.
+    // Statistics are delayed; those of this connection are flushed now.
     sqlx::query("select pg_stat_force_next_flush()").execute(pool).await.unwrap();
     count(pool, "select deadlocks from pg_stat_database where datname = current_database()").await
 }
 
-/// The counts are those of the records, and every URL reads the case of its newest incident.
+/// The counts are those of the records, and every URL has the case of its newest incident.
 async fn hold(pool: &PgPool) {
     let wrong = "
         with real as (

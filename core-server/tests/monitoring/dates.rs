@@ -9,20 +9,20 @@ use tonic::Code;
 
 use test_support::{GrpcClients, TestCore, tests};
 
-use super::ground::{at, form_incident, opening, some, text};
+use super::builders::{at, form_incident, opening, some, text};
 
 tests![
     each_date_follows_from_its_change,
     resolving_closing_and_reopening_keep_their_dates,
-    verbs_that_have_nothing_to_do_do_nothing,
-    an_opening_is_judged_as_a_change,
+    transitions_that_do_not_apply_change_nothing,
+    an_opening_sets_dates_like_a_change,
     dates_that_are_given_are_kept,
-    incidents_are_an_action,
+    attaching_and_detaching_incidents_is_an_action,
 ];
 
 const LONG_AGO: &str = "2020-01-01 00:00:00";
 
-/// Makes what the case was written with look old, so that a new date shows.
+/// Moves the dates of all cases back by a day, so that new dates differ from old ones.
 async fn age(service: &TestCore) {
     sqlx::query(
         "update compliance_cases set created_date = created_date - interval '1 day',
@@ -35,7 +35,8 @@ async fn age(service: &TestCore) {
     .unwrap();
 }
 
-/// Which dates are set: `+` just now, `-` before, `.` not. First action, reviewed, flagged, resolved, closed, updated.
+/// The state of each date: `+` set just now, `-` set before, `.` not set. The order is first action, reviewed, flagged,
+/// resolved, closed, updated.
 fn dates(case: &ComplianceCase) -> String {
     let sign = |date: &Option<Timestamp>| match date {
         None => '.',
@@ -85,7 +86,7 @@ async fn each_date_follows_from_its_change() {
         let id = company.open(opening(&format!("r-{number}"))).await;
         age(&service).await;
         assert_eq!(change(&mut company, id, step.clone()).await, expected, "{step:?}");
-        // What was set first stays, whatever comes.
+        // A date that was set first stays.
         age(&service).await;
         let again = change(&mut company, id, step.clone()).await;
         assert_eq!(again, expected.replace('+', "-"), "{step:?}");
@@ -113,7 +114,7 @@ async fn resolving_closing_and_reopening_keep_their_dates() {
     }
 }
 
-async fn verbs_that_have_nothing_to_do_do_nothing() {
+async fn transitions_that_do_not_apply_change_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -153,7 +154,7 @@ async fn verbs_that_have_nothing_to_do_do_nothing() {
     assert_eq!(monitoring.resolve_case(unknown).await.unwrap_err().code(), Code::NotFound);
 }
 
-async fn an_opening_is_judged_as_a_change() {
+async fn an_opening_sets_dates_like_a_change() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -190,7 +191,7 @@ async fn dates_that_are_given_are_kept() {
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.open(opening("r")).await;
-    // Given, and named but absent: either is what was asked for.
+    // One date is given, another is named in the mask and absent: both are as requested.
     let case =
         CaseInput { last_updated_date: Some(at(LONG_AGO)), reviewed_date: Some(at(LONG_AGO)), ..status("Resolved") };
     let paths = ["case_status", "last_updated_date", "reviewed_date", "resolved_date"].map(str::to_owned).to_vec();
@@ -200,7 +201,7 @@ async fn dates_that_are_given_are_kept() {
     assert!(!company.monitoring.update_case(request).await.unwrap().into_inner().changed);
 }
 
-async fn incidents_are_an_action() {
+async fn attaching_and_detaching_incidents_is_an_action() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

@@ -1,4 +1,4 @@
-//! What one company exports, another takes.
+//! Exports of one company, imported by another.
 
 use compliance_api::v1::{
     BatchOpenCasesRequest, CaseInput, ComplianceCase, ComplianceUrl, ExportCasesRequest, ExportUrlsRequest,
@@ -8,9 +8,9 @@ use compliance_api::v1::{
 
 use test_support::{GrpcClients, TestCore, tests};
 
-use super::ground::{form_incident, infraction, observation, opening, some, url_incident};
+use super::builders::{form_incident, infraction, observation, opening, some, url_incident};
 
-tests![an_export_that_is_taken_by_another_company_reads_the_same];
+tests![an_export_imported_by_another_company_reads_the_same];
 
 async fn urls(company: &mut GrpcClients) -> Vec<UrlObservation> {
     let mut pages = company.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
@@ -30,7 +30,7 @@ async fn cases(company: &mut GrpcClients) -> Vec<OpenCaseRequest> {
     all
 }
 
-/// What partners read, without the IDs that every company has its own of.
+/// What partners read, without the IDs, which differ between companies.
 async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase>) {
     let request =
         ListComplianceUrlsRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };
@@ -38,10 +38,10 @@ async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<Compliance
     let request =
         ListComplianceCasesRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };
     let mut cases = company.cases.list_compliance_cases(request).await.unwrap().into_inner().cases;
-    let place = |id: i64| cases.iter().position(|case| case.case_id == id).map(|place| place as i64);
+    let index = |id: i64| cases.iter().position(|case| case.case_id == id).map(|index| index as i64);
     for url in &mut urls {
         url.id = 0;
-        url.case_id = url.case_id.and_then(place);
+        url.case_id = url.case_id.and_then(index);
     }
     for case in &mut cases {
         case.case_id = 0;
@@ -50,7 +50,7 @@ async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<Compliance
     (urls, cases)
 }
 
-async fn an_export_that_is_taken_by_another_company_reads_the_same() {
+async fn an_export_imported_by_another_company_reads_the_same() {
     let service = TestCore::start().await;
     let (mut one, mut two) = (service.company(1), service.company(2));
     for company in [&mut one, &mut two] {
@@ -71,7 +71,7 @@ async fn an_export_that_is_taken_by_another_company_reads_the_same() {
     one.observe(observations).await;
     for nth in 0..10 {
         let incidents: Vec<IncidentInput> = (0..nth % 3)
-            .map(|place| url_incident(&format!("https://example.org/{}", nth * 2 + place)))
+            .map(|index| url_incident(&format!("https://example.org/{}", nth * 2 + index)))
             .chain((nth % 2 == 0).then(|| form_incident("f")))
             .collect();
         let case = CaseInput {
@@ -86,7 +86,7 @@ async fn an_export_that_is_taken_by_another_company_reads_the_same() {
     }
 
     let (exported_urls, exported_cases) = (urls(&mut one).await, cases(&mut one).await);
-    // Through a file and back.
+    // Encoded and decoded, as by a file.
     let line = serde_json::to_string(&exported_urls).unwrap();
     assert_eq!(serde_json::from_str::<Vec<UrlObservation>>(&line).unwrap(), exported_urls);
     let line = serde_json::to_string(&exported_cases).unwrap();

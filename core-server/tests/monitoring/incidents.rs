@@ -1,4 +1,4 @@
-//! Incidents: attached and detached, and the case that a URL reads.
+//! Incidents: attached and detached, and the case of a URL.
 
 use compliance_api::v1::{
     AttachIncidentsRequest, DetachIncidentsRequest, IncidentInput, IncidentKey, IncidentResult, IncidentType,
@@ -8,13 +8,13 @@ use tonic::Code;
 
 use test_support::{GrpcClients, TestCore, tests};
 
-use super::ground::{form_incident, observation, opening, some, told, url_incident};
+use super::builders::{form_incident, observation, opening, some, violations, url_incident};
 
 tests![
     every_type_is_attached_once,
     an_incident_takes_the_infraction_that_is_given,
-    a_bad_incident_fails_alone,
-    a_url_reads_the_case_that_it_was_attached_to_last,
+    an_invalid_incident_fails_alone,
+    a_url_has_the_case_that_it_was_attached_to_last,
     incidents_are_detached_by_id_and_by_content,
     unknown_cases_are_not_found,
 ];
@@ -90,7 +90,7 @@ async fn an_incident_takes_the_infraction_that_is_given() {
     assert_eq!((read.infraction_type.as_deref(), read.infraction_name), (Some("Promotion"), None));
 }
 
-async fn a_bad_incident_fails_alone() {
+async fn an_invalid_incident_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -109,7 +109,7 @@ async fn a_bad_incident_fails_alone() {
     .await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1020, 1025, 1021, 1021, 1021]);
-    let paths: Vec<&str> = results.iter().flat_map(|result| told(&result.violations)).map(|(path, _)| path).collect();
+    let paths: Vec<&str> = results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
     assert_eq!(paths, ["url", "infraction_type", "url", "incident_type"]);
     assert_eq!(company.case(case).await.incidents.len(), 1);
 
@@ -122,7 +122,7 @@ async fn a_bad_incident_fails_alone() {
     assert!(results.iter().all(|result| result.code == 1021), "{results:?}");
 }
 
-async fn a_url_reads_the_case_that_it_was_attached_to_last() {
+async fn a_url_has_the_case_that_it_was_attached_to_last() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -133,7 +133,7 @@ async fn a_url_reads_the_case_that_it_was_attached_to_last() {
     let second = company.open(opening("r-2")).await;
     attach(&mut company, second, incidents()).await;
     assert_eq!(company.url(url).await.case_id, Some(second));
-    // A late repetition does not bring it back.
+    // A late repetition does not change that.
     attach(&mut company, first, incidents()).await;
     assert_eq!(company.url(url).await.case_id, Some(second));
     detach(&mut company, second, vec![url_key("https://example.org/")]).await;
@@ -143,7 +143,11 @@ async fn a_url_reads_the_case_that_it_was_attached_to_last() {
 }
 
 async fn incidents_are_detached_by_id_and_by_content() {
-    let service = TestCore::start().await;
+    detach_by_id_and_by_content(&TestCore::start().await).await;
+}
+
+/// Detaches incidents by their IDs and by their contents.
+pub(super) async fn detach_by_id_and_by_content(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
     let url_id = company.observe_one(observation("https://example.org/")).await;

@@ -6,9 +6,9 @@ use compliance_api::v1::{
 
 use test_support::{GrpcClients, TestCore, tests};
 
-use super::ground::{at, infraction, observation, some, text, told};
+use super::builders::{at, infraction, observation, some, text, violations};
 
-tests![infractions_are_recorded_once_and_withdrawn, a_bad_infraction_fails_alone];
+tests![infractions_are_recorded_once_and_withdrawn, an_invalid_infraction_fails_alone];
 
 async fn record(company: &mut GrpcClients, infractions: Vec<UrlInfraction>) -> Vec<InfractionResult> {
     let request = RecordInfractionsRequest { infractions };
@@ -30,7 +30,11 @@ fn changed(results: &[InfractionResult]) -> Vec<bool> {
 }
 
 async fn infractions_are_recorded_once_and_withdrawn() {
-    let service = TestCore::start().await;
+    record_and_withdraw(&TestCore::start().await).await;
+}
+
+/// Records infractions and withdraws them.
+pub(super) async fn record_and_withdraw(service: &TestCore) {
     let mut company = service.company(1);
     let url_id = company.observe_one(observation("https://example.org/")).await;
     let dated =
@@ -61,7 +65,7 @@ async fn infractions_are_recorded_once_and_withdrawn() {
     assert_eq!(company.url(url_id).await.infractions, []);
 }
 
-async fn a_bad_infraction_fails_alone() {
+async fn an_invalid_infraction_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.observe_one(observation("https://example.org/")).await;
@@ -78,7 +82,7 @@ async fn a_bad_infraction_fails_alone() {
     let results = record(&mut company, items.clone()).await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1025, 1025, 1021, 1021, 1021, 1021, 1020]);
-    let paths: Vec<&str> = results.iter().flat_map(|result| told(&result.violations)).map(|(path, _)| path).collect();
+    let paths: Vec<&str> = results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
     assert_eq!(paths, ["url", "url_id", "url_id", "url", "infraction_name", "infraction_type"]);
     let again: Vec<i32> = withdraw(&mut company, items).await.iter().map(|result| result.code).collect();
     assert_eq!(again, codes);

@@ -1,4 +1,4 @@
-//! What another company has does not exist, and without the scope nothing does.
+//! Records of other companies do not exist, and without the scope nothing is written.
 
 use compliance_api::v1::{
     AddVocabularyEntriesRequest, AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest,
@@ -10,11 +10,11 @@ use tonic::{Code, Status};
 
 use test_support::{GrpcClients, TestCore, tests, token_with_scope};
 
-use super::ground::{infraction, observation, opening, some, url_incident};
+use super::builders::{infraction, observation, opening, some, url_incident};
 
-tests![another_company_s_records_do_not_exist, without_the_scope_nothing_is_done];
+tests![records_of_another_company_do_not_exist, without_the_scope_nothing_is_done];
 
-async fn another_company_s_records_do_not_exist() {
+async fn records_of_another_company_do_not_exist() {
     let service = TestCore::start().await;
     let (mut owner, mut stranger) = (service.company(1), service.company(2));
     let affiliate = owner.affiliate("A").await;
@@ -40,7 +40,7 @@ async fn another_company_s_records_do_not_exist() {
         let case = CaseInput { affiliate_id: by_id, client_affiliate_id: by_client, ..CaseInput::default() };
         not_found(m.open_case(OpenCaseRequest { case: Some(case), ..opening("r") }).await.map(drop));
     }
-    // The same request ID and the same URL are the stranger's own.
+    // With the same request ID and the same URL the other company has records of its own.
     let own = CaseInput { client_affiliate_id: some("S"), ..CaseInput::default() };
     let request = OpenCaseRequest { case: Some(own.clone()), ..opening("r") };
     let opened = m.open_case(request).await.unwrap().into_inner();
@@ -83,14 +83,14 @@ async fn another_company_s_records_do_not_exist() {
     let request = UpdateCaseRequest { case_id: opened.case_id, case, update_mask: None };
     not_found(m.update_case(request).await.map(drop));
 
-    // Exports hold the stranger's own only.
+    // Exports have the records of the caller's company only.
     let mut pages = m.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
     assert_eq!(pages.message().await.unwrap(), None);
     let mut pages = m.export_cases(ExportCasesRequest::default()).await.unwrap().into_inner();
     let page = pages.message().await.unwrap().unwrap();
     assert_eq!((page.cases.len(), page.last_case_id), (1, opened.case_id));
 
-    // The same URL observed is a record of the stranger's, and the owner's is as it was.
+    // Observing the same URL creates a record of the other company, and the owner's is unchanged.
     let own = stranger.observe_one(UrlObservation { note: some("x"), ..observation("https://example.org/") }).await;
     assert_ne!(own, url);
     assert_eq!((owner.url(url).await, owner.case(case_id).await), before);

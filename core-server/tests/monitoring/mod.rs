@@ -1,10 +1,11 @@
-//! The internal write side, over a real PostgreSQL: what it is told, and what partners then read.
+//! The operations of internal services: what they write, and what partners then read.
 
 mod cases;
 mod concurrency;
 mod dates;
 mod export;
-mod ground;
+mod input_types;
+mod builders;
 mod incidents;
 mod infractions;
 mod isolation;
@@ -22,6 +23,7 @@ pub(crate) fn tests() -> Vec<Test> {
         dates::tests(),
         export::tests(),
         incidents::tests(),
+        input_types::tests(),
         infractions::tests(),
         isolation::tests(),
         observations::tests(),

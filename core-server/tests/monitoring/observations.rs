@@ -4,17 +4,17 @@ use compliance_api::v1::{ComplianceUrl, Infraction, ObserveUrlsRequest, ResultCo
 
 use test_support::{TestCore, now, tests};
 
-use super::ground::{at, infraction, observation, some, told};
+use super::builders::{at, infraction, observation, some, violations};
 
 tests![
     every_field_is_read_as_it_was_observed,
-    what_is_absent_stays_and_what_is_cleared_goes,
-    a_new_url_begins_with_its_defaults,
+    absent_fields_stay_and_cleared_fields_become_null,
+    a_new_url_has_its_defaults,
     the_same_url_is_the_same_record,
     of_two_observations_in_one_request_the_later_wins,
-    a_bad_item_fails_alone,
+    an_invalid_item_fails_alone,
     an_unknown_affiliate_fails_its_item_alone,
-    infractions_come_with_the_observation,
+    infractions_are_recorded_with_the_observation,
     too_many_items_are_refused,
     new_urls_are_numbered_as_they_were_sent,
 ];
@@ -80,7 +80,11 @@ fn full() -> (UrlObservation, ComplianceUrl) {
 }
 
 async fn every_field_is_read_as_it_was_observed() {
-    let service = TestCore::start().await;
+    fields_are_read_as_observed(&TestCore::start().await).await;
+}
+
+/// Observes every field and reads it.
+pub(super) async fn fields_are_read_as_observed(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
     let (observation, expected) = full();
@@ -89,10 +93,10 @@ async fn every_field_is_read_as_it_was_observed() {
     assert_eq!(ComplianceUrl { infractions: vec![], ..read.clone() }, ComplianceUrl { id, ..expected });
     assert_eq!(read.infractions[0].infraction_name.as_deref(), Some("weight loss"));
 
-    // The same again is the same; and each field can be written over a record that has none of them.
+    // A repetition changes nothing, and each field can be written to a record that has none of them.
     assert_eq!(company.observe_one(observation.clone()).await, id);
     assert_eq!(company.url(id).await, read);
-    let bare = company.observe_one(super::ground::observation("https://bare.example/")).await;
+    let bare = company.observe_one(super::builders::observation("https://bare.example/")).await;
     company.observe_one(UrlObservation { url: some("https://bare.example/"), ..observation }).await;
     let (domain, url) = (some("bare.example"), "https://bare.example/".to_owned());
     let written = company.url(bare).await;
@@ -102,7 +106,7 @@ async fn every_field_is_read_as_it_was_observed() {
     );
 }
 
-async fn what_is_absent_stays_and_what_is_cleared_goes() {
+async fn absent_fields_stay_and_cleared_fields_become_null() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -147,17 +151,17 @@ async fn what_is_absent_stays_and_what_is_cleared_goes() {
     };
     assert_eq!(company.url(id).await, cleared);
 
-    // An empty text is no text; what cannot be cleared says so.
+    // An empty text clears the field; for a field that cannot be cleared it is a violation.
     let item = UrlObservation { note: some(""), incident_status: some(""), ..observation(&url) };
     let result = company.observe(vec![item]).await.pop().unwrap();
-    assert_eq!(told(&result.violations), [("incident_status", "The incident status field cannot be cleared.")]);
+    assert_eq!(violations(&result.violations), [("incident_status", "The incident status field cannot be cleared.")]);
     let both = UrlObservation { note: some("x"), clear: vec!["note".into(), "url".into()], ..observation(&url) };
     let result = company.observe(vec![both]).await.pop().unwrap();
     let expected = [("clear.1", "The selected clear.1 is invalid."), ("note", "The note field is given and cleared.")];
-    assert_eq!(told(&result.violations), expected);
+    assert_eq!(violations(&result.violations), expected);
 }
 
-async fn a_new_url_begins_with_its_defaults() {
+async fn a_new_url_has_its_defaults() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let result = company.observe(vec![observation("http://example.org")]).await.pop().unwrap();
@@ -184,7 +188,7 @@ async fn the_same_url_is_the_same_record() {
     assert_eq!((result.url_id, result.created), (Some(first), false));
     let read = company.url(first).await;
     assert_eq!((read.url.as_str(), read.note.as_deref()), ("https://example.org", Some("seen")));
-    // A corrected discovery moves it.
+    // A corrected discovery date is taken over.
     let corrected = UrlObservation { discovery_date: Some(at("2020-01-01 00:00:00")), ..observation(&read.url) };
     company.observe_one(corrected).await;
     assert_eq!(company.url(first).await.discovery_date, Some(at("2020-01-01 00:00:00")));
@@ -212,7 +216,7 @@ async fn of_two_observations_in_one_request_the_later_wins() {
     assert_eq!(read.affiliate_name.as_deref(), Some("B"));
 }
 
-async fn a_bad_item_fails_alone() {
+async fn an_invalid_item_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let items = vec![
@@ -237,11 +241,11 @@ async fn a_bad_item_fails_alone() {
     assert_eq!(saved, [true, false, false, false, false, true]);
     let known =
         "The selected incident status is invalid; known: New, Open, In Violation, Approved, Remediated, Archived.";
-    assert_eq!(told(&results[1].violations), [("incident_status", known)]);
+    assert_eq!(violations(&results[1].violations), [("incident_status", known)]);
     assert_eq!(results[1].msg, known);
-    assert_eq!(told(&results[2].violations), [("url", "The url field must be a valid URL.")]);
-    assert_eq!(told(&results[3].violations), [("url", "The url field is required.")]);
-    let paths: Vec<&str> = told(&results[4].violations).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(violations(&results[2].violations), [("url", "The url field must be a valid URL.")]);
+    assert_eq!(violations(&results[3].violations), [("url", "The url field is required.")]);
+    let paths: Vec<&str> = violations(&results[4].violations).into_iter().map(|(path, _)| path).collect();
     let expected = [
         "country",
         "last_seen",
@@ -253,7 +257,7 @@ async fn a_bad_item_fails_alone() {
         "affiliate_id",
     ];
     assert!(expected.iter().all(|path| paths.contains(path)), "{paths:?}");
-    let name = &results[4].violations.iter().find(|fault| fault.field.ends_with("0.infraction_name")).unwrap();
+    let name = &results[4].violations.iter().find(|violation| violation.field.ends_with("0.infraction_name")).unwrap();
     assert!(name.description.ends_with("known: expired promo code, misleading offer, incentivised traffic."));
     assert_eq!(results[4].code(), ResultCode::UpdateFailed);
 }
@@ -271,13 +275,13 @@ async fn an_unknown_affiliate_fails_its_item_alone() {
     assert_eq!(results[0].code(), ResultCode::Saved);
     for (result, field) in [(&results[1], "client_affiliate_id"), (&results[2], "affiliate_id")] {
         assert_eq!(result.code(), ResultCode::NotFound);
-        assert_eq!(told(&result.violations), [(field, "No affiliate of the company has this identifier.")]);
+        assert_eq!(violations(&result.violations), [(field, "No affiliate of the company has this identifier.")]);
     }
     let count: i64 = sqlx::query_scalar("select count(*) from compliance_urls").fetch_one(&service.pool).await.unwrap();
     assert_eq!(count, 1);
 }
 
-async fn infractions_come_with_the_observation() {
+async fn infractions_are_recorded_with_the_observation() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let mut first = infraction("Health Claim", "weight loss");
@@ -286,7 +290,7 @@ async fn infractions_come_with_the_observation() {
     kind.infraction_name = None;
     let item = |infractions| UrlObservation { infractions, ..observation("https://example.org/") };
     let id = company.observe_one(item(vec![first.clone(), kind])).await;
-    // Again, with another date: the same infraction; and one more.
+    // With another date it is the same infraction. Another one is added.
     first.created_date = Some(at("2025-01-01 00:00:00"));
     company.observe_one(item(vec![infraction("Recruiting", "cross-recruiting"), first.clone(), first])).await;
     let read = company.url(id).await.infractions;

@@ -1,4 +1,4 @@
-//! Observations that come as a stream.
+//! Streams of observations.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use tonic::Code;
 
 use test_support::{TestCore, tests, token_with_scope};
 
-use super::ground::{observation, some};
+use super::builders::{observation, some};
 
 tests![
     chunks_are_acknowledged_in_order,
-    a_client_that_does_not_read_is_not_read_from,
-    what_was_acknowledged_is_saved_when_the_client_goes_away,
+    a_client_that_does_not_read_is_throttled,
+    acknowledged_chunks_are_saved_when_the_client_disconnects,
     a_stream_ends_with_its_token,
     a_chunk_of_too_many_items_ends_the_stream,
 ];
@@ -35,22 +35,22 @@ async fn chunks_are_acknowledged_in_order() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let chunks = tokio_stream::iter((0..20).map(|number| chunk(number, 50)));
-    let mut answers = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
+    let mut acknowledgements = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
     let mut seen = std::collections::HashSet::new();
     let mut shared = None;
     for number in 0..20 {
-        let results = answers.message().await.unwrap().unwrap().results;
+        let results = acknowledgements.message().await.unwrap().unwrap().results;
         assert_eq!(results.len(), 52);
         assert!(results[..50].iter().all(|result| result.created && seen.insert(result.url_id)));
         assert_eq!((results[50].created, results[51].code), (number == 0, 1021));
         shared = results[50].url_id;
     }
-    assert_eq!(answers.message().await.unwrap(), None);
-    // Of the same URL in two chunks the later wins.
+    assert_eq!(acknowledgements.message().await.unwrap(), None);
+    // Of two chunks with the same URL the later wins.
     assert_eq!(company.url(shared.unwrap()).await.note.as_deref(), Some("19"));
 }
 
-async fn a_client_that_does_not_read_is_not_read_from() {
+async fn a_client_that_does_not_read_is_throttled() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let (sender, chunks) = mpsc::channel(1);
@@ -59,23 +59,23 @@ async fn a_client_that_does_not_read_is_not_read_from() {
     while tokio::time::timeout(Duration::from_millis(500), sender.send(chunk(sent, 1000))).await.is_ok() {
         sent += 1;
     }
-    // One in each hand on its way through, and of this size one that the transport holds.
+    // One chunk in each stage, and of this size one in the transport.
     assert!(sent < 10, "{sent}");
-    let mut answers = stream.into_inner();
+    let mut acknowledgements = stream.into_inner();
     for _ in 0..sent {
-        answers.message().await.unwrap().unwrap();
+        acknowledgements.message().await.unwrap().unwrap();
     }
 }
 
-async fn what_was_acknowledged_is_saved_when_the_client_goes_away() {
+async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let (sender, chunks) = mpsc::channel(1);
-    let mut answers =
+    let mut acknowledgements =
         company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap().into_inner();
     sender.send(chunk(0, 5)).await.unwrap();
-    answers.message().await.unwrap().unwrap();
-    drop(answers);
+    acknowledgements.message().await.unwrap().unwrap();
+    drop(acknowledgements);
     tokio::time::timeout(Duration::from_secs(5), sender.closed()).await.unwrap();
     let count: i64 = sqlx::query_scalar("select count(*) from compliance_urls").fetch_one(&service.pool).await.unwrap();
     assert_eq!(count, 6);
@@ -85,13 +85,13 @@ async fn a_stream_ends_with_its_token() {
     let service = TestCore::start().await;
     let mut company = service.clients(&token_with_scope(1, Some(SCOPE_MONITOR), 2));
     let (sender, chunks) = mpsc::channel(1);
-    let mut answers =
+    let mut acknowledgements =
         company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap().into_inner();
     sender.send(chunk(0, 1)).await.unwrap();
-    answers.message().await.unwrap().unwrap();
+    acknowledgements.message().await.unwrap().unwrap();
     tokio::time::sleep(Duration::from_millis(2100)).await;
     sender.send(chunk(1, 1)).await.unwrap();
-    let status = answers.message().await.unwrap_err();
+    let status = acknowledgements.message().await.unwrap_err();
     assert_eq!(status.code(), Code::Unauthenticated);
     assert_eq!(Error::from(&status).reason, Reason::TokenExpired);
 }
@@ -100,7 +100,7 @@ async fn a_chunk_of_too_many_items_ends_the_stream() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let chunks = tokio_stream::iter([chunk(0, 1), chunk(1, 10_000), chunk(2, 1)]);
-    let mut answers = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
-    answers.message().await.unwrap().unwrap();
-    assert_eq!(answers.message().await.unwrap_err().code(), Code::InvalidArgument);
+    let mut acknowledgements = company.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
+    acknowledgements.message().await.unwrap().unwrap();
+    assert_eq!(acknowledgements.message().await.unwrap_err().code(), Code::InvalidArgument);
 }

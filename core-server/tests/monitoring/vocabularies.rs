@@ -1,4 +1,4 @@
-//! Vocabularies: listed, added to, and used.
+//! Vocabularies: listed, extended and used.
 
 use compliance_api::v1::{
     AddVocabularyEntriesRequest, CaseInput, ListComplianceUrlsRequest, ListVocabulariesRequest, UrlObservation,
@@ -7,12 +7,12 @@ use compliance_api::v1::{
 
 use test_support::{GrpcClients, TestCore, tests};
 
-use super::ground::{infraction, observation, opening, some, told};
+use super::builders::{infraction, observation, opening, some, violations};
 
 tests![
-    every_company_begins_with_the_same_names,
+    every_company_has_the_default_names,
     names_are_added_once_and_used,
-    a_bad_name_fails_alone,
+    an_invalid_name_fails_alone,
     writers_that_add_the_same_names_agree,
 ];
 
@@ -31,7 +31,7 @@ fn entry(vocabulary: VocabularyKind, name: &str, kind: Option<&str>) -> Vocabula
     VocabularyEntryInput { vocabulary: vocabulary.into(), name: some(name), infraction_type }
 }
 
-async fn every_company_begins_with_the_same_names() {
+async fn every_company_has_the_default_names() {
     let service = TestCore::start().await;
     let lists = list(&mut service.company(1)).await;
     assert_eq!(lists.iter().map(|list| list.vocabulary).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
@@ -44,10 +44,14 @@ async fn every_company_begins_with_the_same_names() {
 }
 
 async fn names_are_added_once_and_used() {
-    let service = TestCore::start().await;
+    add_and_use_names(&TestCore::start().await).await;
+}
+
+/// Adds names and uses them.
+pub(super) async fn add_and_use_names(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
-    // Not known yet, and remembered as such.
+    // The name is unknown, and the names of the company are cached without it.
     let item = || UrlObservation {
         incident_status: some("Watched"),
         infractions: vec![infraction("Tax", "evasion"), infraction("Health Claim", "miracle")],
@@ -101,15 +105,15 @@ async fn names_are_added_once_and_used() {
     assert_eq!(own.len(), 6);
     assert!(own.contains(&(8, "evasion", Some("Tax"))) && own.contains(&(8, "miracle", Some("Health Claim"))));
 
-    // They are nobody else's.
+    // Other companies do not have them.
     let mut stranger = service.company(2);
     assert!(list(&mut stranger).await.iter().flat_map(|list| &list.entries).all(|entry| !entry.own));
     let result = stranger.observe(vec![item()]).await.pop().unwrap();
     assert_eq!(result.code, 1021);
-    assert!(result.violations.iter().all(|fault| !fault.description.contains("Tax,")));
+    assert!(result.violations.iter().all(|violation| !violation.description.contains("Tax,")));
 }
 
-async fn a_bad_name_fails_alone() {
+async fn an_invalid_name_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let results = add(
@@ -127,7 +131,7 @@ async fn a_bad_name_fails_alone() {
     .await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1021, 1021, 1021, 1021, 1021, 1021, 1020]);
-    let paths: Vec<&str> = results.iter().flat_map(|result| told(&result.violations)).map(|(path, _)| path).collect();
+    let paths: Vec<&str> = results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
     let expected = ["vocabulary", "vocabulary", "name", "infraction_type", "infraction_type", "infraction_type"];
     assert_eq!(paths, expected);
 }

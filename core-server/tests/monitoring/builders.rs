@@ -1,21 +1,21 @@
-//! What these tests are written with.
+//! Builders of the messages that these tests send.
 
 use compliance_api::v1::{
     CaseInput, FieldViolation, IncidentInput, IncidentType, InfractionInput, OpenCaseRequest, UrlObservation,
 };
 use prost_types::Timestamp;
 
-/// A moment by its text.
+/// The timestamp of a text, `YYYY-MM-DD HH:MM:SS`.
 pub(crate) fn at(text: &str) -> Timestamp {
     compliance_api::json::records::moment_of_text(text).unwrap()
 }
 
-/// A moment's text.
-pub(crate) fn text(moment: Option<&Timestamp>) -> Option<String> {
-    compliance_api::json::datetime_text(moment?)
+/// The text of a timestamp.
+pub(crate) fn text(timestamp: Option<&Timestamp>) -> Option<String> {
+    compliance_api::json::datetime_text(timestamp?)
 }
 
-/// A text as messages hold it.
+/// A text as an optional field.
 #[expect(clippy::unnecessary_wraps, reason = "nearly every field is optional")]
 pub(crate) fn some(value: &str) -> Option<String> {
     Some(value.to_owned())
@@ -46,7 +46,7 @@ pub(crate) fn opening(request_id: &str) -> OpenCaseRequest {
     }
 }
 
-/// Paths and messages of an item's faults.
-pub(crate) fn told(violations: &[FieldViolation]) -> Vec<(&str, &str)> {
-    violations.iter().map(|fault| (fault.field.as_str(), fault.description.as_str())).collect()
+/// Paths and messages of an item's violations.
+pub(crate) fn violations(violations: &[FieldViolation]) -> Vec<(&str, &str)> {
+    violations.iter().map(|violation| (violation.field.as_str(), violation.description.as_str())).collect()
 }

@@ -1,0 +1,53 @@
+//! The types that batches are sent as: the order of their attributes has no meaning.
+
+use core_server::database;
+use test_support::{TestCore, fresh_database, tests};
+
+use super::{cases, incidents, infractions, observations, vocabularies};
+
+tests![attributes_in_another_order_are_written_to_their_columns];
+
+/// Reverses the attributes of every input type of the monitoring operations: `affiliate_input` has a test of its own.
+const REVERSE: &str = "
+    do $$
+    declare
+        definition text;
+        definitions text[];
+        dependent text;
+    begin
+        -- Types that others contain come first.
+        foreach dependent in array array['infraction_input', 'incident_input', 'url_observation_input', 'case_input',
+            'incident_key_input', 'vocabulary_entry_input']
+        loop
+            select format('create type %I as (%s)', dependent,
+                string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' order by a.attnum desc))
+            into strict definition
+            from pg_attribute a where a.attrelid = dependent::regclass and a.attnum > 0;
+            definitions := definitions || definition;
+        end loop;
+        drop type infraction_input, incident_input, url_observation_input, case_input, incident_key_input,
+            vocabulary_entry_input;
+        foreach definition in array definitions loop
+            execute definition;
+        end loop;
+    end
+    $$";
+
+async fn reversed() -> TestCore {
+    let database = fresh_database().await.options;
+    let pool = database::connect(database.clone(), 2).await.unwrap();
+    sqlx::raw_sql(REVERSE).execute(&pool).await.unwrap();
+    let first = "select attname::text from pg_attribute where attrelid = 'case_input'::regclass and attnum = 1";
+    let first: String = sqlx::query_scalar(first).fetch_one(&pool).await.unwrap();
+    assert_eq!(first, "incidents");
+    pool.close().await;
+    TestCore::over(database, 8).await
+}
+
+async fn attributes_in_another_order_are_written_to_their_columns() {
+    observations::fields_are_read_as_observed(&reversed().await).await;
+    cases::fields_are_read_as_opened(&reversed().await).await;
+    infractions::record_and_withdraw(&reversed().await).await;
+    incidents::detach_by_id_and_by_content(&reversed().await).await;
+    vocabularies::add_and_use_names(&reversed().await).await;
+}
