@@ -9,7 +9,7 @@ use tonic::Code;
 
 use test_support::{GrpcClients, TestCore, now, tests};
 
-use super::builders::{at, form_incident, observation, opening, some, violations, url_incident};
+use super::builders::{at, form_incident, observation, opening, some, url_incident, violations};
 
 tests![
     every_field_is_read_as_it_was_opened,
@@ -185,7 +185,8 @@ async fn an_invalid_case_fails_alone() {
     .await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1020, 1021, 1021, 1025, 1021, 1025, 1021, 1021, 1021, 1020]);
-    let paths = |index: usize| violations(&results[index].violations).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    let paths =
+        |index: usize| violations(&results[index].violations).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
     assert_eq!(paths(1), ["request_id"]);
     assert_eq!(paths(2), ["case.client_affiliate_id"]);
     assert_eq!(paths(3), ["case.client_affiliate_id"]);

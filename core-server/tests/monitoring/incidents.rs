@@ -8,7 +8,7 @@ use tonic::Code;
 
 use test_support::{GrpcClients, TestCore, tests};
 
-use super::builders::{form_incident, observation, opening, some, violations, url_incident};
+use super::builders::{form_incident, observation, opening, some, url_incident, violations};
 
 tests![
     every_type_is_attached_once,
@@ -109,7 +109,8 @@ async fn an_invalid_incident_fails_alone() {
     .await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1020, 1025, 1021, 1021, 1021]);
-    let paths: Vec<&str> = results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
+    let paths: Vec<&str> =
+        results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
     assert_eq!(paths, ["url", "infraction_type", "url", "incident_type"]);
     assert_eq!(company.case(case).await.incidents.len(), 1);
 

@@ -82,7 +82,8 @@ async fn an_invalid_infraction_fails_alone() {
     let results = record(&mut company, items.clone()).await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1025, 1025, 1021, 1021, 1021, 1021, 1020]);
-    let paths: Vec<&str> = results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
+    let paths: Vec<&str> =
+        results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
     assert_eq!(paths, ["url", "url_id", "url_id", "url", "infraction_name", "infraction_type"]);
     let again: Vec<i32> = withdraw(&mut company, items).await.iter().map(|result| result.code).collect();
     assert_eq!(again, codes);

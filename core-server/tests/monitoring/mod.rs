@@ -1,13 +1,13 @@
 //! The operations of internal services: what they write, and what partners then read.
 
+mod builders;
 mod cases;
 mod concurrency;
 mod dates;
 mod export;
-mod input_types;
-mod builders;
 mod incidents;
 mod infractions;
+mod input_types;
 mod isolation;
 mod observations;
 mod stream;

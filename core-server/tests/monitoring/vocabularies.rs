@@ -131,7 +131,8 @@ async fn an_invalid_name_fails_alone() {
     .await;
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1021, 1021, 1021, 1021, 1021, 1021, 1020]);
-    let paths: Vec<&str> = results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
+    let paths: Vec<&str> =
+        results.iter().flat_map(|result| violations(&result.violations)).map(|(path, _)| path).collect();
     let expected = ["vocabulary", "vocabulary", "name", "infraction_type", "infraction_type", "infraction_type"];
     assert_eq!(paths, expected);
 }
