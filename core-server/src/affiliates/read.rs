@@ -1,4 +1,4 @@
-//! Reads: one by ID (gathered), many by ID, and the whole list as a stream.
+//! Reads: one by ID (coalesced), many by ID, and the whole list as a stream.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -14,7 +14,7 @@ use tonic::Status;
 use crate::{
     database,
     error::from_database,
-    gather::{self, Gather},
+    reads::Reads,
     table::{Reader, selection},
 };
 
@@ -51,8 +51,8 @@ fn columns() -> String {
 }
 
 /// Starts the reader of single affiliates.
-pub(super) fn single(pool: &Connections) -> Gather<Affiliate> {
-    gather::records(pool, *BY_KEYS, |row| BY_KEYS_READER.read(row))
+pub(super) fn single(pool: &Connections) -> Reads<Affiliate> {
+    Reads::new(pool, *BY_KEYS, |row| BY_KEYS_READER.read(row))
 }
 
 /// The affiliates of the company among `ids`, by ID.

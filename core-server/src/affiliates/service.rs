@@ -21,14 +21,14 @@ use tonic::{Request, Response, Status};
 use super::{create, read, update};
 use crate::{
     access::Caller,
-    gather::{self, Gather},
+    reads::Reads,
     requests::{check_ids, timeout_of, valid},
 };
 
 /// The service.
 pub(crate) struct Affiliates {
     pool: Connections,
-    single: Gather<Affiliate>,
+    single: Reads<Affiliate>,
     list_timeout: Duration,
 }
 
@@ -54,7 +54,7 @@ impl AffiliateService for Affiliates {
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let id = request.into_inner().id;
-        let found = gather::get(&self.single, company_id, id).await?;
+        let found = self.single.get(company_id, id).await?;
         Ok(Response::new(found.ok_or_else(|| Error::affiliate_not_found(id))?))
     }
 

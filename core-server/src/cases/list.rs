@@ -1,4 +1,4 @@
-//! Reads: one case by ID (gathered), many by ID, and pages of the list.
+//! Reads: one case by ID (coalesced), many by ID, and pages of the list.
 
 use std::sync::LazyLock;
 
@@ -12,8 +12,8 @@ use super::record;
 use crate::{
     database,
     error::from_database,
-    gather::{self, Gather},
     lists::{Axis, Key, List, Page, PageQuery, Range, Shape, Statements, days},
+    reads::Reads,
 };
 
 static LIST: LazyLock<List> = LazyLock::new(|| List {
@@ -50,8 +50,8 @@ pub(crate) fn statements() -> &'static [&'static str] {
 }
 
 /// The reader of single cases.
-pub(super) fn single(pool: &Connections) -> Gather<ComplianceCase> {
-    gather::records(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
+pub(super) fn single(pool: &Connections) -> Reads<ComplianceCase> {
+    Reads::new(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
 }
 
 /// The cases of the company among `ids`, by ID.

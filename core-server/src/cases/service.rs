@@ -13,15 +13,15 @@ use tonic::{Request, Response, Status};
 use super::list;
 use crate::{
     access::Caller,
-    gather::{self, Gather},
     lists::PageQuery,
+    reads::Reads,
     requests::{check_ids, valid},
 };
 
 /// The service.
 pub(crate) struct ComplianceCases {
     pool: Connections,
-    single: Gather<ComplianceCase>,
+    single: Reads<ComplianceCase>,
 }
 
 impl ComplianceCases {
@@ -51,7 +51,7 @@ impl ComplianceCaseService for ComplianceCases {
     ) -> Result<Response<ComplianceCase>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let id = request.into_inner().case_id;
-        let found = gather::get(&self.single, company_id, id).await?;
+        let found = self.single.get(company_id, id).await?;
         Ok(Response::new(found.ok_or_else(|| Error::case_not_found(id))?))
     }
 

@@ -15,7 +15,7 @@ pub(crate) type Read<T> = fn(&PgRow, usize) -> Result<T, sqlx::Error>;
 pub(crate) struct Statements {
     /// One for each shape: sort, direction, range or not, affiliate or not.
     shapes: Vec<&'static str>,
-    /// Records by company and ID, gathered.
+    /// Records by company and ID, for many reads at once.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
     by_ids: &'static str,

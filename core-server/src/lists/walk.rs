@@ -107,7 +107,7 @@ impl List {
         )
     }
 
-    /// The statement for records by key, gathered: the company and the ID stand in the first two columns.
+    /// The statement for records by key, for many reads at once: the company and the ID stand in the first two columns.
     pub(crate) fn by_keys(&self) -> String {
         format!(
             "select p.company_id, p.id, r.* from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)

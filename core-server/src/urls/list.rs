@@ -1,4 +1,4 @@
-//! Reads: one URL by ID (gathered), many by ID, and pages of the list.
+//! Reads: one URL by ID (coalesced), many by ID, and pages of the list.
 
 use std::sync::LazyLock;
 
@@ -12,8 +12,8 @@ use super::record;
 use crate::{
     database,
     error::from_database,
-    gather::{self, Gather},
     lists::{Axis, Key, List, Page, PageQuery, Range, Shape, Statements, days},
+    reads::Reads,
 };
 
 static LIST: LazyLock<List> = LazyLock::new(|| List {
@@ -57,8 +57,8 @@ pub(crate) fn statements() -> &'static [&'static str] {
 }
 
 /// The reader of single URLs.
-pub(super) fn single(pool: &Connections) -> Gather<ComplianceUrl> {
-    gather::records(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
+pub(super) fn single(pool: &Connections) -> Reads<ComplianceUrl> {
+    Reads::new(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
 }
 
 /// The URLs of the company among `ids`, by ID.

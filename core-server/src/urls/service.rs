@@ -14,15 +14,15 @@ use tonic::{Request, Response, Status};
 use super::{add, list};
 use crate::{
     access::Caller,
-    gather::{self, Gather},
     lists::PageQuery,
+    reads::Reads,
     requests::{check_ids, valid},
 };
 
 /// The service.
 pub(crate) struct ComplianceUrls {
     pool: Connections,
-    single: Gather<ComplianceUrl>,
+    single: Reads<ComplianceUrl>,
 }
 
 impl ComplianceUrls {
@@ -52,7 +52,7 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Result<Response<ComplianceUrl>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let id = request.into_inner().id;
-        let found = gather::get(&self.single, company_id, id).await?;
+        let found = self.single.get(company_id, id).await?;
         Ok(Response::new(found.ok_or_else(|| Error::url_not_found(id))?))
     }
 

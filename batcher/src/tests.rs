@@ -1,0 +1,249 @@
+//! The batcher, over batches that wait for the test.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{sync::Semaphore, task::JoinHandle};
+
+use super::{BatchError, Batcher, Limits, Pending, RunBatch};
+
+/// Doubles numbers. A batch waits for a permit. 13 panics.
+#[derive(Clone)]
+struct Double(Arc<State>);
+
+struct State {
+    permits: Semaphore,
+    started: AtomicUsize,
+    batches: Mutex<Vec<Vec<u64>>>,
+}
+
+impl Double {
+    fn new(permits: usize) -> Self {
+        let (permits, batches) = (Semaphore::new(permits), Mutex::new(Vec::new()));
+        Self(Arc::new(State { permits, started: AtomicUsize::new(0), batches }))
+    }
+
+    async fn until_started(&self, batches: usize) {
+        until(|| self.0.started.load(Ordering::SeqCst) == batches).await;
+    }
+
+    fn allow(&self, batches: usize) {
+        self.0.permits.add_permits(batches);
+    }
+
+    fn batches(&self) -> Vec<Vec<u64>> {
+        self.0.batches.lock().unwrap().clone()
+    }
+}
+
+impl RunBatch for Double {
+    type Request = u64;
+    type Response = u64;
+
+    async fn run(&self, batch: Vec<Pending<u64, u64>>) {
+        self.0.batches.lock().unwrap().push(batch.iter().map(|pending| pending.request).collect());
+        self.0.started.fetch_add(1, Ordering::SeqCst);
+        self.0.permits.acquire().await.unwrap().forget();
+        for pending in batch {
+            assert_ne!(pending.request, 13, "unlucky");
+            let doubled = pending.request * 2;
+            pending.respond(doubled);
+        }
+    }
+}
+
+const LIMITS: Limits = Limits {
+    max_in_flight: 1,
+    max_in_flight_when_slow: 2,
+    slow_after: Duration::from_hours(1),
+    max_batch: 64,
+    max_queue: 100,
+};
+
+async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn batcher(limits: Limits) -> (Double, Batcher<Double>) {
+    let double = Double::new(0);
+    (double.clone(), Batcher::new(double, limits))
+}
+
+async fn until_queued(batcher: &Batcher<Double>, requests: usize) {
+    until(|| batcher.0.max_capacity() - batcher.0.capacity() == requests).await;
+}
+
+fn call(batcher: &Batcher<Double>, request: u64) -> JoinHandle<Result<u64, BatchError>> {
+    let batcher = batcher.clone();
+    tokio::spawn(async move { batcher.call(request).await })
+}
+
+fn calls(batcher: &Batcher<Double>, requests: Range<u64>) -> Vec<(u64, JoinHandle<Result<u64, BatchError>>)> {
+    requests.map(|request| (request, call(batcher, request))).collect()
+}
+
+async fn assert_doubled(calls: Vec<(u64, JoinHandle<Result<u64, BatchError>>)>) {
+    for (request, response) in calls {
+        assert_eq!(response.await.unwrap(), Ok(request * 2));
+    }
+}
+
+#[tokio::test]
+async fn requests_that_wait_form_one_batch_and_every_caller_receives_its_own_response() {
+    let (double, batcher) = batcher(LIMITS);
+    let first = calls(&batcher, 100..101);
+    double.until_started(1).await;
+    let others = calls(&batcher, 101..150);
+    until_queued(&batcher, 49).await;
+    double.allow(2);
+    assert_doubled(first).await;
+    assert_doubled(others).await;
+    assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [1, 49]);
+}
+
+#[tokio::test]
+async fn requests_that_are_made_together_form_one_batch() {
+    let (double, batcher) = batcher(LIMITS);
+    let calls = calls(&batcher, 100..150);
+    double.allow(1);
+    assert_doubled(calls).await;
+    assert_eq!(double.batches().len(), 1);
+}
+
+#[tokio::test]
+async fn a_batch_has_a_limit() {
+    let (double, batcher) = batcher(Limits { max_batch: 20, ..LIMITS });
+    let calls = calls(&batcher, 100..150);
+    double.allow(3);
+    assert_doubled(calls).await;
+    assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [20, 20, 10]);
+}
+
+/// The callers that go away stand between others of the same batch, so a response by index would go astray.
+#[tokio::test]
+async fn a_caller_that_goes_away_is_not_read_and_its_neighbours_receive_their_own() {
+    let (double, batcher) = batcher(LIMITS);
+    let first = calls(&batcher, 1..2);
+    double.until_started(1).await;
+    let (cancelled, kept): (Vec<_>, Vec<_>) =
+        calls(&batcher, 100..150).into_iter().partition(|(request, _)| request % 3 == 0);
+    until_queued(&batcher, 50).await;
+    for (_, call) in cancelled {
+        call.abort();
+        assert!(call.await.unwrap_err().is_cancelled());
+    }
+    double.allow(2);
+    assert_doubled(first).await;
+    assert_doubled(kept).await;
+    let expected: Vec<u64> = (100..150).filter(|request| request % 3 != 0).collect();
+    assert_eq!(double.batches(), [vec![1], expected]);
+}
+
+#[tokio::test]
+async fn callers_that_go_away_while_their_batch_runs_change_no_other_response() {
+    let (double, batcher) = batcher(LIMITS);
+    let (cancelled, kept): (Vec<_>, Vec<_>) =
+        calls(&batcher, 100..150).into_iter().partition(|(request, _)| request % 2 == 0);
+    double.until_started(1).await;
+    for (_, call) in cancelled {
+        call.abort();
+    }
+    double.allow(2);
+    assert_doubled(kept).await;
+    // Their batch no longer occupies its permit.
+    assert_eq!(batcher.call(7).await, Ok(14));
+}
+
+#[tokio::test]
+async fn a_batch_that_panics_reports_an_error_to_its_own_callers() {
+    let (double, batcher) = batcher(Limits { max_batch: 1, ..LIMITS });
+    let first = call(&batcher, 1);
+    double.until_started(1).await;
+    let unlucky = call(&batcher, 13);
+    until_queued(&batcher, 1).await;
+    let last = call(&batcher, 3);
+    until_queued(&batcher, 2).await;
+    double.allow(3);
+    assert_eq!(first.await.unwrap(), Ok(2));
+    assert_eq!(unlucky.await.unwrap(), Err(BatchError::Closed));
+    assert_eq!(last.await.unwrap(), Ok(6));
+}
+
+#[tokio::test]
+async fn a_slow_batch_delays_its_own_callers_alone() {
+    let (double, batcher) = batcher(Limits { slow_after: Duration::from_millis(1), ..LIMITS });
+    let slow = call(&batcher, 1);
+    double.until_started(1).await;
+    let second = call(&batcher, 2);
+    double.until_started(2).await;
+    double.allow(2);
+    assert_eq!((slow.await.unwrap(), second.await.unwrap()), (Ok(2), Ok(4)));
+}
+
+#[tokio::test]
+async fn requests_behind_a_slow_batch_start_without_a_further_request() {
+    let (double, batcher) = batcher(Limits { slow_after: Duration::from_millis(100), ..LIMITS });
+    let slow = calls(&batcher, 1..2);
+    double.until_started(1).await;
+    let waiting = calls(&batcher, 2..10);
+    until_queued(&batcher, 8).await;
+    double.until_started(2).await;
+    double.allow(2);
+    assert_doubled(slow).await;
+    assert_doubled(waiting).await;
+}
+
+#[tokio::test]
+async fn slow_batches_have_a_limit() {
+    let (double, batcher) = batcher(Limits { slow_after: Duration::from_millis(1), ..LIMITS });
+    let slow = call(&batcher, 1);
+    double.until_started(1).await;
+    let second = call(&batcher, 2);
+    double.until_started(2).await;
+    let third = call(&batcher, 3);
+    until_queued(&batcher, 1).await;
+    // Many times as long as a batch takes to be slow.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(double.batches().len(), 2);
+    double.allow(3);
+    assert_eq!((slow.await.unwrap(), second.await.unwrap(), third.await.unwrap()), (Ok(2), Ok(4), Ok(6)));
+}
+
+#[tokio::test]
+async fn a_full_queue_refuses_at_once() {
+    let (double, batcher) = batcher(Limits { max_queue: 1, ..LIMITS });
+    let first = call(&batcher, 1);
+    double.until_started(1).await;
+    let second = call(&batcher, 2);
+    until_queued(&batcher, 1).await;
+    assert_eq!(batcher.call(3).await, Err(BatchError::QueueFull));
+    double.allow(2);
+    assert_eq!((first.await.unwrap(), second.await.unwrap()), (Ok(2), Ok(4)));
+}
+
+#[test]
+fn a_runtime_shuts_down_while_requests_wait() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (batcher, waiting) = runtime.block_on(async {
+        let (double, batcher) = batcher(LIMITS);
+        let waiting = calls(&batcher, 1..100);
+        double.until_started(1).await;
+        (batcher, waiting)
+    });
+    drop(runtime);
+    let other = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    other.block_on(async {
+        for (_, call) in waiting {
+            assert!(call.await.unwrap_err().is_cancelled());
+        }
+        assert_eq!(batcher.call(1).await, Err(BatchError::Closed));
+    });
+}
