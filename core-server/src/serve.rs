@@ -6,6 +6,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
+    batch_read::BatchReads,
     client::{
         AccessClient, AffiliateClient, Clients, ComplianceCaseClient, ComplianceUrlClient, HealthClient, WithMiddleware,
     },
@@ -14,6 +15,7 @@ use compliance_api::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
         compliance_case_service_server::ComplianceCaseServiceServer,
         compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
+        read_service_server::ReadServiceServer,
     },
 };
 use sqlx::PgPool;
@@ -85,22 +87,27 @@ impl Core {
         let urls = Arc::new(ComplianceUrls::new(connections));
         let cases = Arc::new(ComplianceCases::new(connections));
         let monitoring = Arc::new(Monitoring::new(connections, settings.list_timeout));
+        let clients = Clients {
+            access: AccessClient::local(guarded(&guard, Arc::new(Access))),
+            affiliates: AffiliateClient::local(guarded(&guard, Arc::clone(&affiliates))),
+            urls: ComplianceUrlClient::local(guarded(&guard, Arc::clone(&urls))),
+            cases: ComplianceCaseClient::local(guarded(&guard, Arc::clone(&cases))),
+            health: HealthClient::local(WithMiddleware::new(Arc::new(health()), guard.clone())),
+        };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
             .add_service(sized!(settings, ComplianceUrlServiceServer, urls))
             .add_service(sized!(settings, ComplianceCaseServiceServer, cases))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
+            // A batch of reads is small, and is decoded before its tokens are checked.
+            .add_service(
+                ReadServiceServer::new(BatchReads::new(clients.clone()))
+                    .max_encoding_message_size(settings.message_limit),
+            )
             .add_service(HealthServer::new(health()))
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)
             .prepare();
-        let clients = Clients {
-            access: AccessClient::local(guarded(&guard, Arc::new(Access))),
-            affiliates: AffiliateClient::local(guarded(&guard, affiliates)),
-            urls: ComplianceUrlClient::local(guarded(&guard, urls)),
-            cases: ComplianceCaseClient::local(guarded(&guard, cases)),
-            health: HealthClient::local(WithMiddleware::new(Arc::new(health()), guard.clone())),
-        };
         Ok(Self { service: Guarded::new(guard, routes), clients, tasks })
     }
 

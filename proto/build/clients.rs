@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, ensure};
-use prost_reflect::{DescriptorPool, MessageDescriptor, MethodDescriptor, ServiceDescriptor};
+use prost_reflect::{DescriptorPool, Kind, MessageDescriptor, MethodDescriptor, ServiceDescriptor};
 
 /// The services that have a client. `MonitoringService` takes streams, which exist on a network alone.
 const SERVICES: &[&str] = &["AccessService", "AffiliateService", "ComplianceUrlService", "ComplianceCaseService"];
@@ -11,11 +11,39 @@ const SERVICES: &[&str] = &["AccessService", "AffiliateService", "ComplianceUrlS
 /// Writes, for every service with a client: the client, the service over a channel, the service behind a middleware.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut code = String::new();
+    let reads = Reads::new(pool)?;
     for name in SERVICES {
         let service = pool.get_service_by_name(&format!("compliance.v1.{name}")).context("the service is declared")?;
-        Service::new(&service)?.write(&mut code)?;
+        Service::new(&service, &reads)?.write(&mut code)?;
     }
     Ok(code)
+}
+
+/// The operations that a remote client makes through `ReadService`.
+struct Reads {
+    request: MessageDescriptor,
+    response: MessageDescriptor,
+}
+
+impl Reads {
+    fn new(pool: &DescriptorPool) -> anyhow::Result<Self> {
+        let message = |name: &str| pool.get_message_by_name(name).with_context(|| format!("{name} is declared"));
+        Ok(Self { request: message("compliance.v1.Read")?, response: message("compliance.v1.BatchReadResponse")? })
+    }
+
+    /// The variants that hold the request and the response of an operation, if it is such a read.
+    fn variants(&self, method: &MethodDescriptor) -> Option<(String, String)> {
+        let request = variant(&self.request, "operation", &method.input())?;
+        Some((request, variant(&self.response, "result", &method.output())?))
+    }
+}
+
+/// The variant of a oneof that holds a message.
+fn variant(message: &MessageDescriptor, oneof: &str, content: &MessageDescriptor) -> Option<String> {
+    let oneof = message.oneofs().find(|declared| declared.name() == oneof)?;
+    let field = oneof.fields().find(|field| field.kind() == Kind::Message(content.clone()))?;
+    let (first, rest) = field.name().split_at(1);
+    Some(first.to_uppercase() + rest)
 }
 
 struct Service {
@@ -40,10 +68,12 @@ struct Operation {
     request: String,
     response: String,
     is_stream: bool,
+    /// See [`Reads::variants`].
+    read: Option<(String, String)>,
 }
 
 impl Service {
-    fn new(service: &ServiceDescriptor) -> anyhow::Result<Self> {
+    fn new(service: &ServiceDescriptor, reads: &Reads) -> anyhow::Result<Self> {
         let name = service.name().to_owned();
         let module = snake_case(&name);
         let stem = name.strip_suffix("Service").context("a service is named …Service")?;
@@ -51,7 +81,10 @@ impl Service {
             client: format!("{stem}Client"),
             path: format!("crate::v1::{module}_server::{name}"),
             network_client: format!("crate::v1::{module}_client::{name}Client"),
-            operations: service.methods().map(|method| Operation::new(&method)).collect::<anyhow::Result<_>>()?,
+            operations: service
+                .methods()
+                .map(|method| Operation::new(&method, reads))
+                .collect::<anyhow::Result<_>>()?,
             name,
         })
     }
@@ -63,7 +96,16 @@ impl Service {
             code,
             &format!("<C: Channel> {} for Remote<{}<C>>", self.path, self.network_client),
             &streams(|operation| format!("BoxStream<{}>", operation.response))?,
-            |Operation { method, is_stream, .. }| {
+            |Operation { method, is_stream, read, .. }| {
+                if let Some((request, response)) = read {
+                    return format!(
+                        "let (metadata, outcome, extensions) =\n\
+                         self.reads.read(request.map(Operation::{request})).await?.into_parts();\n\
+                         match outcome {{\n\
+                         Outcome::{response}(record) => Ok(Response::from_parts(metadata, record, extensions)),\n\
+                         _ => Err(Error::internal().into()),\n}}"
+                    );
+                }
                 let boxed = if *is_stream { ".map(|response| response.map(boxed))" } else { "" };
                 format!("self.client.clone().{method}(request).await{boxed}")
             },
@@ -95,11 +137,12 @@ impl Service {
              impl {client} {{\n\
              /// Calls a service in this process.\n\
              pub fn local(service: Arc<dyn {path}{streams}>) -> Self {{ Self(service) }}\n\
-             /// Calls a service over a channel, with messages of up to `max_message_size` bytes.\n\
-             pub fn remote(channel: impl Channel, max_message_size: usize) -> Self {{\n\
+             /// Calls a service over a channel, with messages of up to `max_message_size` bytes. `reads` makes the reads\n\
+             /// of single records.\n\
+             pub fn remote(channel: impl Channel, max_message_size: usize, reads: Arc<dyn ReadRecords>) -> Self {{\n\
              let client = {network_client}::new(channel)\n\
              .max_decoding_message_size(max_message_size).max_encoding_message_size(max_message_size);\n\
-             Self(Arc::new(Remote {{ client }}))\n}}"
+             Self(Arc::new(Remote {{ client, reads }}))\n}}"
         )?;
         for Operation { name, method, request, response, is_stream, .. } in &self.operations {
             let response = if *is_stream { format!("BoxStream<{response}>") } else { response.clone() };
@@ -152,7 +195,7 @@ impl Service {
 }
 
 impl Operation {
-    fn new(method: &MethodDescriptor) -> anyhow::Result<Self> {
+    fn new(method: &MethodDescriptor, reads: &Reads) -> anyhow::Result<Self> {
         ensure!(!method.is_client_streaming(), "{} takes a stream, which has no local form", method.full_name());
         Ok(Self {
             name: method.name().to_owned(),
@@ -161,6 +204,7 @@ impl Operation {
             request: message(&method.input())?,
             response: message(&method.output())?,
             is_stream: method.is_server_streaming(),
+            read: reads.variants(method),
         })
     }
 }

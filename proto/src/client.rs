@@ -5,6 +5,11 @@
 
 use std::sync::Arc;
 
+use crate::{
+    batch_read::ReadRecords,
+    error::Error,
+    v1::{batch_read_response::Result as Outcome, read::Operation},
+};
 pub use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, body::Body, codegen::Service, codegen::tokio_stream::Stream};
 use tonic_health::pb::{
@@ -62,6 +67,7 @@ impl<S, M> WithMiddleware<S, M> {
 /// A service that is reached over a network. It implements the trait of the service.
 struct Remote<C> {
     client: C,
+    reads: Arc<dyn ReadRecords>,
 }
 
 /// The clients that a gateway needs.
@@ -80,13 +86,14 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients that share one channel, with messages of up to `max_message_size` bytes.
-    pub fn remote(channel: impl Channel, max_message_size: usize) -> Self {
+    /// Clients that share one channel, with messages of up to `max_message_size` bytes. `reads` makes the reads of single
+    /// records.
+    pub fn remote(channel: impl Channel, max_message_size: usize, reads: Arc<dyn ReadRecords>) -> Self {
         Self {
-            access: AccessClient::remote(channel.clone(), max_message_size),
-            affiliates: AffiliateClient::remote(channel.clone(), max_message_size),
-            urls: ComplianceUrlClient::remote(channel.clone(), max_message_size),
-            cases: ComplianceCaseClient::remote(channel.clone(), max_message_size),
+            access: AccessClient::remote(channel.clone(), max_message_size, Arc::clone(&reads)),
+            affiliates: AffiliateClient::remote(channel.clone(), max_message_size, Arc::clone(&reads)),
+            urls: ComplianceUrlClient::remote(channel.clone(), max_message_size, Arc::clone(&reads)),
+            cases: ComplianceCaseClient::remote(channel.clone(), max_message_size, reads),
             health: HealthClient::remote(channel),
         }
     }
@@ -104,7 +111,7 @@ impl HealthClient {
 
     /// Calls a service over a channel.
     pub fn remote(channel: impl Channel) -> Self {
-        Self(Arc::new(Remote { client: NetworkHealthClient::new(channel) }))
+        Self(Arc::new(RemoteHealth(NetworkHealthClient::new(channel))))
     }
 
     /// Calls `Check`.
@@ -136,16 +143,19 @@ impl<S: Health> CheckHealth for S {
     }
 }
 
+/// A health service that is reached over a network.
+struct RemoteHealth<C>(NetworkHealthClient<C>);
+
 #[tonic::async_trait]
-impl<C: Channel> Health for Remote<NetworkHealthClient<C>> {
+impl<C: Channel> Health for RemoteHealth<C> {
     type WatchStream = BoxStream<HealthCheckResponse>;
 
     async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
-        self.client.clone().check(request).await
+        self.0.clone().check(request).await
     }
 
     async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Ok(self.client.clone().watch(request).await?.map(boxed))
+        Ok(self.0.clone().watch(request).await?.map(boxed))
     }
 }
 

@@ -1,9 +1,11 @@
 //! The contract of the Affiliate Compliance Service, shared by both layers: messages and services compiled from
 //! `proto/`, the rules that stand beside the fields, the one table of errors, tokens, and the vocabularies.
 
+pub mod batch_read;
 pub mod catalogue;
 pub mod client;
 pub mod country;
+pub mod deadline;
 pub mod error;
 pub mod json;
 pub mod record;

@@ -1,5 +1,7 @@
 //! A core on another machine: a small pool of HTTP/2 connections.
 
+mod reads;
+
 use std::{
     sync::{
         Arc,
@@ -18,6 +20,7 @@ use tonic::{
 };
 use tower::{Service, ServiceExt as _};
 
+use self::reads::CoalescedReads;
 use crate::Settings;
 
 /// The address of the core is not one to connect to.
@@ -29,7 +32,9 @@ pub struct RemoteError {
 
 /// Clients of the core at `core_url` (`http://host:port`).
 pub fn remote(core_url: &str, settings: &Settings) -> Result<Clients, RemoteError> {
-    Ok(Clients::remote(connect(core_url, settings)?, settings.message_limit()))
+    let (channel, limit) = (connect(core_url, settings)?, settings.message_limit());
+    let reads = CoalescedReads::new(channel.clone(), limit, settings.request_timeout);
+    Ok(Clients::remote(channel, limit, Arc::new(reads)))
 }
 
 /// A channel to the core at `core_url` (`http://host:port`). Connections are made when they are first needed, and again

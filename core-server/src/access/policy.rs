@@ -14,9 +14,14 @@ use tonic::Status;
 
 use super::limit::{Limiter, Standing};
 
-/// Services that need no token: they hold nothing of any company.
-const OPEN: &[&str] =
-    &["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];
+/// Services whose calls need no token: they hold nothing of any company, or (`ReadService`) make further calls, each with
+/// a token of its own.
+const OPEN: &[&str] = &[
+    "/grpc.health.v1.Health/",
+    "/grpc.reflection.v1.ServerReflection/",
+    "/grpc.reflection.v1alpha.ServerReflection/",
+    "/compliance.v1.ReadService/",
+];
 /// Services that need a scope.
 const SCOPED: &[(&str, &str)] = &[("/compliance.v1.MonitoringService/", SCOPE_MONITOR)];
 

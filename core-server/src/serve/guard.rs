@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use compliance_api::{client::Middleware, error::Error};
+use compliance_api::{client::Middleware, deadline::grpc_timeout, error::Error};
 use futures::{
     FutureExt as _,
     future::{BoxFuture, ready},
@@ -20,10 +20,7 @@ use tonic::{Request, Response, Status, body::Body};
 use tower::Service;
 use tracing::{Instrument as _, Span};
 
-use crate::{
-    access::{AccessPolicy, Caller, Denied, Granted, Standing},
-    requests::grpc_timeout,
-};
+use crate::access::{AccessPolicy, Caller, Denied, Granted, Standing};
 
 /// Lets calls through, or refuses them. Clones share the limits.
 #[derive(Clone)]

@@ -9,11 +9,14 @@ use std::{
 };
 
 use compliance_api::{
+    batch_read::BatchReads,
     error::{Error, Reason},
     rules::{self, Check},
-    v1::{self, Affiliate},
+    v1::{self, Affiliate, read_service_server::ReadServiceServer},
 };
 use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
+
+use crate::harness::in_process;
 
 /// What a list does next.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +81,7 @@ impl Fake {
                 v1::compliance_url_service_server::ComplianceUrlServiceServer::new(self.clone())
                     .max_decoding_message_size(MOST),
             )
+            .add_service(ReadServiceServer::new(BatchReads::new(in_process(self))))
             .prepare()
     }
 

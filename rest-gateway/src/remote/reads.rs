@@ -1,0 +1,113 @@
+//! Single reads of all callers, coalesced into few calls of the core.
+
+use std::{collections::HashMap, time::Duration};
+
+use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
+use compliance_api::{
+    batch_read::ReadRecords,
+    error::Error,
+    v1::{
+        BatchReadRequest, Read, batch_read_response::Result as Outcome, read::Operation,
+        read_service_client::ReadServiceClient,
+    },
+};
+use http::{HeaderMap, header::AUTHORIZATION};
+use tonic::{Request, Response, Status};
+
+use super::CoreChannel;
+
+/// How long the reads of a batch usually take. Behind a read that takes longer, further batches start.
+const SLOW_AFTER: Duration = Duration::from_millis(10);
+/// Calls in flight when some of them are slow.
+const MAX_IN_FLIGHT_WHEN_SLOW: usize = 64;
+/// Reads that wait for a call.
+const MAX_QUEUE: usize = 16_384;
+/// How much longer than the deadline of its reads a call may take, so that the core's own report arrives first.
+const SLACK: Duration = Duration::from_millis(500);
+
+type ReadResult = Result<Response<Outcome>, Status>;
+
+/// Makes reads in batches, whoever the callers are. Each read keeps its own token, request ID and result.
+pub(super) struct CoalescedReads(Batcher<Batches>);
+
+impl CoalescedReads {
+    /// `timeout` bounds one call, and so the reads in it.
+    pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
+        let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
+        let limits = Limits { slow_after: SLOW_AFTER, ..Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
+        Self(Batcher::new(Batches { client, timeout: timeout + SLACK }, limits))
+    }
+}
+
+#[tonic::async_trait]
+impl ReadRecords for CoalescedReads {
+    async fn read(&self, request: Request<Operation>) -> ReadResult {
+        self.0.call(request).await.unwrap_or_else(|error| {
+            Err(match error {
+                BatchError::QueueFull => Error::overloaded().into(),
+                BatchError::Closed => Error::internal().into(),
+            })
+        })
+    }
+}
+
+struct Batches {
+    client: ReadServiceClient<CoreChannel>,
+    timeout: Duration,
+}
+
+impl RunBatch for Batches {
+    type Request = Request<Operation>;
+    type Response = ReadResult;
+
+    async fn run(&self, batch: Vec<Pending<Request<Operation>, ReadResult>>) {
+        let message = message(&batch);
+        let mut waiting: Vec<_> = batch.into_iter().map(Some).collect();
+        let ended = tokio::time::timeout(self.timeout, self.exchange(message, &mut waiting)).await;
+        let status = match ended {
+            Ok(Err(status)) => status,
+            // The core responds to every read before it ends the stream.
+            Ok(Ok(())) => Error::internal().into(),
+            Err(_) => Error::deadline_exceeded().into(),
+        };
+        for pending in waiting.into_iter().flatten() {
+            pending.respond(Err(status.clone()));
+        }
+    }
+}
+
+impl Batches {
+    /// Responds to each read as soon as its result arrives, and takes it out of `waiting`.
+    async fn exchange(
+        &self,
+        message: BatchReadRequest,
+        waiting: &mut [Option<Pending<Request<Operation>, ReadResult>>],
+    ) -> Result<(), Status> {
+        let mut request = Request::new(message);
+        request.set_timeout(self.timeout);
+        let mut responses = self.client.clone().batch_read(request).await?.into_inner();
+        while let Some(response) = responses.message().await? {
+            if let Some(pending) = waiting.get_mut(response.read as usize).and_then(Option::take) {
+                pending.respond(response.into_result());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The reads of a batch, with each token once.
+fn message(batch: &[Pending<Request<Operation>, ReadResult>]) -> BatchReadRequest {
+    let mut indices = HashMap::new();
+    let mut authorizations = Vec::new();
+    let reads = batch.iter().map(|Pending { request, .. }| {
+        let headers: &HeaderMap = request.metadata().as_ref();
+        let token = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let index = *indices.entry(token).or_insert_with(|| {
+            authorizations.push(token.to_owned());
+            authorizations.len() as u32 - 1
+        });
+        Read::new(index, request)
+    });
+    let reads = reads.collect();
+    BatchReadRequest { authorizations, reads }
+}
