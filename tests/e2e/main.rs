@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables are as long and as wide as what they list")]
 
+mod batch_read;
 mod cases;
 mod concurrency;
 mod counts;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         return status;
     }
     let status = test_support::run(vec![
+        batch_read::tests(),
         cases::tests(),
         concurrency::tests(),
         counts::tests(),

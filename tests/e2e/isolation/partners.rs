@@ -6,13 +6,14 @@ use compliance_api::v1::{
     CreateAffiliateRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
     ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
 };
-use test_support::reason_of;
+use test_support::{reason_of, token};
 use tonic::Status;
 
 use super::{
     proofs,
     world::{OWNED_CLIENT_ID, OWNED_NAME, OWNED_URL, World},
 };
+use crate::batch_read::{Batch, affiliate, case, connect, url};
 
 proofs![
     "AccessService/CheckAccess" => check_access,
@@ -30,6 +31,7 @@ proofs![
     "ComplianceCaseService/ListComplianceCases" => list_cases,
     "ComplianceCaseService/GetComplianceCase" => get_case,
     "ComplianceCaseService/BatchGetComplianceCases" => batch_get_cases,
+    "ReadService/BatchRead" => batch_read,
 ];
 
 fn refused<T: std::fmt::Debug>(answer: Result<T, Status>, reason: &str) {
@@ -150,4 +152,18 @@ async fn get_case(world: &mut World) {
 async fn batch_get_cases(world: &mut World) {
     let request = BatchGetComplianceCasesRequest { ids: vec![world.case] };
     assert_eq!(world.grpc.cases.batch_get_compliance_cases(request).await.unwrap().into_inner().cases, []);
+}
+
+/// The owner's own read in the same message shows nothing to the stranger.
+async fn batch_read(world: &mut World) {
+    let (owner, stranger) = (token(world.owner), token(world.stranger));
+    let mut batch = Batch::default();
+    for operation in [affiliate(world.affiliate), url(world.url), case(world.case)] {
+        batch = batch.read(Some(&owner), operation).read(Some(&stranger), operation);
+    }
+    let mut results = batch.results(&connect(world.core).await).await.into_iter();
+    for reason in ["AFFILIATE_NOT_FOUND", "URL_NOT_FOUND", "CASE_NOT_FOUND"] {
+        assert!(results.next().unwrap().is_ok());
+        refused(results.next().unwrap(), reason);
+    }
 }

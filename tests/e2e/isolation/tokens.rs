@@ -7,11 +7,23 @@ use tonic::{Code, Request, Status, client::Grpc, transport::Channel};
 use tonic_prost::ProstCodec;
 
 use super::operations;
+use crate::batch_read::{Batch, affiliate, case, url};
 
 tests![every_operation_needs_a_token, monitoring_needs_its_scope];
 
-/// Calls an operation with an empty message and ignores its response.
+/// The operation that has a token for each read, and none for itself.
+const BATCH_READ: &str = "ReadService/BatchRead";
+
+/// Calls an operation with an empty message and ignores its response. A batch holds reads of every kind, which must fail
+/// for the same reason.
 async fn call(channel: &Channel, operation: &str, token: Option<&str>) -> Result<(), Status> {
+    if operation == BATCH_READ {
+        let batch = Batch::default().read(token, affiliate(1)).read(token, url(1)).read(token, case(1));
+        let results = batch.results(channel).await;
+        let codes: Vec<_> = results.iter().map(|result| result.as_ref().err().map(Status::code)).collect();
+        assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
+        return results.into_iter().try_for_each(|result| result.map(drop));
+    }
     let mut grpc = Grpc::new(channel.clone());
     grpc.ready().await.unwrap();
     let mut request = Request::new(());

@@ -9,6 +9,9 @@ use super::rows_of;
 /// What an operation is called on.
 pub(super) struct World {
     pub(super) owner: i64,
+    pub(super) stranger: i64,
+    /// Where the core serves gRPC.
+    pub(super) core: std::net::SocketAddr,
     /// The owner's records.
     pub(super) affiliate: i64,
     pub(super) url: i64,
@@ -70,7 +73,8 @@ impl World {
             sqlx::query(statement).bind(owner).bind(case).bind(affiliate).execute(&pool).await.unwrap();
         }
         let rest = [service.rest(stranger), service.rest_remote(stranger)];
-        Self { owner, affiliate, url, case, incident, grpc: service.grpc(stranger).await, rest, pool }
+        let (core, grpc) = (service.grpc, service.grpc(stranger).await);
+        Self { owner, stranger, core, affiliate, url, case, incident, grpc, rest, pool }
     }
 
     /// An affiliate of the stranger's own, as a case names it.

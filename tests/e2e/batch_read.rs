@@ -1,0 +1,227 @@
+//! Reads of many callers in one message: each has its own token, deadline, rate limit and result.
+
+use std::{net::SocketAddr, time::Duration};
+
+use compliance_api::v1::{
+    BatchReadRequest, BatchReadResponse, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, Read,
+    batch_read_response::Result as Outcome, read::Operation, read_service_client::ReadServiceClient,
+};
+use tonic::{Code, Response, Status, Streaming, transport::Channel};
+
+use test_support::{Options, TestService, forged_token, invalid_tokens, new_company, reason_of, tests, token};
+
+tests![mixed_callers, a_slow_read_delays_no_other, abandoned_reads, limits];
+
+/// Reads with a token each.
+#[derive(Default)]
+pub(crate) struct Batch(BatchReadRequest);
+
+impl Batch {
+    /// Adds a read. Equal tokens are sent once, as the gateway sends them.
+    pub(crate) fn read(mut self, token: Option<&str>, operation: Operation) -> Self {
+        let value = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
+        let tokens = &mut self.0.authorizations;
+        let index = tokens.iter().position(|known| *known == value).unwrap_or_else(|| {
+            tokens.push(value);
+            tokens.len() - 1
+        });
+        let read = Read {
+            authorization: index as u32,
+            request_id: Some(format!("read-{}", self.0.reads.len())),
+            timeout_ms: 30_000,
+            operation: Some(operation),
+        };
+        self.0.reads.push(read);
+        self
+    }
+
+    async fn send(self, core: &Channel) -> Streaming<BatchReadResponse> {
+        ReadServiceClient::new(core.clone()).batch_read(self.0).await.unwrap().into_inner()
+    }
+
+    /// The results, in the order of the reads.
+    pub(crate) async fn results(self, core: &Channel) -> Vec<Result<Response<Outcome>, Status>> {
+        let mut results: Vec<_> = self.0.reads.iter().map(|_| None).collect();
+        let mut responses = self.send(core).await;
+        while let Some(response) = responses.message().await.unwrap() {
+            let result = &mut results[response.read as usize];
+            assert!(result.is_none(), "two responses to one read");
+            *result = Some(response.into_result());
+        }
+        results.into_iter().map(|result| result.expect("a read without a response")).collect()
+    }
+}
+
+/// A connection to the core.
+pub(crate) async fn connect(core: SocketAddr) -> Channel {
+    Channel::from_shared(format!("http://{core}")).unwrap().connect().await.unwrap()
+}
+
+pub(crate) fn affiliate(id: i64) -> Operation {
+    Operation::Affiliate(GetAffiliateRequest { id })
+}
+
+pub(crate) fn url(id: i64) -> Operation {
+    Operation::Url(GetComplianceUrlRequest { id })
+}
+
+pub(crate) fn case(case_id: i64) -> Operation {
+    Operation::Case(GetComplianceCaseRequest { case_id })
+}
+
+/// What a read shows: the company's name for the affiliate, or the reason why there is none.
+fn shown(result: &Result<Response<Outcome>, Status>) -> String {
+    match result {
+        Ok(response) => match response.get_ref() {
+            Outcome::Affiliate(affiliate) => affiliate.distributor_name().to_owned(),
+            other => panic!("no affiliate: {other:?}"),
+        },
+        Err(status) => reason_of(status),
+    }
+}
+
+fn remaining(result: &Result<Response<Outcome>, Status>) -> Option<&str> {
+    let metadata = match result {
+        Ok(response) => response.metadata(),
+        Err(status) => status.metadata(),
+    };
+    metadata.get("x-ratelimit-remaining").map(|value| value.to_str().unwrap())
+}
+
+/// Gives a company an affiliate of a certain ID, whose name says whose it is.
+async fn insert(service: &TestService, company: i64, id: i64) {
+    let insert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
+        values ($1, $2, 'A', 'Of company ' || $1)";
+    sqlx::query(insert).bind(company).bind(id).execute(&service.pool).await.unwrap();
+}
+
+async fn mixed_callers() {
+    let service = TestService::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
+    let (one, other, limited, none) = (new_company(), new_company(), new_company(), new_company());
+    for company in [one, other, limited] {
+        insert(&service, company, 1_000_001).await;
+    }
+    for _ in 0..3 {
+        assert_eq!(service.rest(limited).get("/affiliates/1000001").await.status, 200);
+    }
+    let tokens = [one, other, limited, none].map(token);
+    let invalid = invalid_tokens(one);
+    let mut batch = Batch::default();
+    let mut expected = Vec::new();
+    // Every caller reads the same ID, three times over, beside callers who may not.
+    for round in 0..3 {
+        for (company, token) in [one, other, limited, none].into_iter().zip(&tokens) {
+            batch = batch.read(Some(token), affiliate(1_000_001));
+            let left = (2 - round).to_string();
+            expected.push(match company {
+                company if company == limited => ("RATE_LIMITED".to_owned(), Some("0".to_owned())),
+                company if company == none => ("AFFILIATE_NOT_FOUND".to_owned(), Some(left)),
+                company => (format!("Of company {company}"), Some(left)),
+            });
+            let (_, token, reason) = &invalid[(round + expected.len()) % invalid.len()];
+            batch = batch.read(token.as_deref(), affiliate(1_000_001));
+            expected.push(((*reason).to_owned(), None));
+        }
+    }
+    // One more than the company may make: this read alone is refused.
+    batch = batch.read(Some(&tokens[0]), affiliate(1_000_001));
+    expected.push(("RATE_LIMITED".to_owned(), Some("0".to_owned())));
+
+    let results = batch.results(&connect(service.grpc).await).await;
+    let seen: Vec<_> = results.iter().map(|result| (shown(result), remaining(result).map(str::to_owned))).collect();
+    assert_eq!(seen, expected);
+}
+
+/// The reads of cases wait for a lock; those of affiliates in the same message do not.
+async fn a_slow_read_delays_no_other() {
+    let service = TestService::start().await;
+    let (slow, quick) = (new_company(), new_company());
+    insert(&service, quick, 1_000_001).await;
+    let mut lock = service.pool.begin().await.unwrap();
+    sqlx::query("lock table compliance_cases in access exclusive mode").execute(&mut *lock).await.unwrap();
+
+    let (slow_token, quick_token) = (token(slow), token(quick));
+    let mut batch = Batch::default();
+    for _ in 0..10 {
+        batch = batch.read(Some(&slow_token), case(1)).read(Some(&quick_token), affiliate(1_000_001));
+    }
+    batch = batch.read(Some(&forged_token(quick)), case(1));
+    let mut responses = batch.send(&connect(service.grpc).await).await;
+    for _ in 0..11 {
+        let response = responses.message().await.unwrap().unwrap();
+        let is_forged = response.read == 20;
+        assert!(is_forged || response.read % 2 == 1, "a read that has to wait came first");
+        let expected = if is_forged { "TOKEN_INVALID".to_owned() } else { format!("Of company {quick}") };
+        assert_eq!(shown(&response.into_result()), expected);
+    }
+    lock.rollback().await.unwrap();
+    for _ in 0..10 {
+        let result = responses.message().await.unwrap().unwrap().into_result();
+        assert_eq!(reason_of(&result.unwrap_err()), "CASE_NOT_FOUND");
+    }
+    assert!(responses.message().await.unwrap().is_none());
+}
+
+/// Callers of a gateway that go away while their reads wait take nobody else's result with them.
+async fn abandoned_reads() {
+    let service = TestService::start().await;
+    let companies: Vec<i64> = (0..20).map(|_| new_company()).collect();
+    for company in &companies {
+        insert(&service, *company, 1_000_001).await;
+    }
+    let mut lock = service.pool.begin().await.unwrap();
+    sqlx::query("lock table affiliates in access exclusive mode").execute(&mut *lock).await.unwrap();
+    let reads: Vec<_> = companies
+        .iter()
+        .map(|company| {
+            let rest = service.rest_remote(*company);
+            tokio::spawn(async move { rest.get("/affiliates/1000001").await })
+        })
+        .collect();
+    // The core's statement waits for the lock, and the reads wait for it or behind it.
+    let waits = "select exists (select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock')";
+    while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&service.pool).await.unwrap() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    for read in reads.iter().step_by(2) {
+        read.abort();
+    }
+    lock.rollback().await.unwrap();
+    for (index, (company, read)) in companies.iter().zip(reads).enumerate() {
+        match read.await {
+            Ok(response) => {
+                assert_eq!(response.json()["data"]["distributor_name"], format!("Of company {company}"));
+            }
+            Err(error) => assert!(error.is_cancelled() && index % 2 == 0),
+        }
+    }
+}
+
+async fn limits() {
+    let service = TestService::start().await;
+    let token = token(new_company());
+    assert!(Batch::default().results(&connect(service.grpc).await).await.is_empty());
+
+    let mut batch = Batch::default();
+    for id in 0..1000 {
+        batch = batch.read(Some(&token), url(id));
+    }
+    let results = Batch(batch.0.clone()).results(&connect(service.grpc).await).await;
+    assert!(results.into_iter().all(|result| reason_of(&result.unwrap_err()) == "URL_NOT_FOUND"));
+
+    batch = batch.read(Some(&token), url(0));
+    let status = ReadServiceClient::new(connect(service.grpc).await).batch_read(batch.0).await.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+
+    // A read that names no token, and one that names no operation.
+    let read = |operation| Read { authorization: 7, request_id: None, timeout_ms: 1000, operation };
+    let reads = vec![read(Some(affiliate(1))), read(None)];
+    let reasons: Vec<_> = Batch(BatchReadRequest { authorizations: Vec::new(), reads })
+        .results(&connect(service.grpc).await)
+        .await
+        .into_iter()
+        .map(|result| reason_of(&result.unwrap_err()))
+        .collect();
+    assert_eq!(reasons, ["TOKEN_MISSING", "INVALID_FIELDS"]);
+}
