@@ -1,21 +1,20 @@
-//! Records to files, through the service like any client's: what is exported can be imported into another company and
-//! reads the same there.
+//! Exports records to files through the service, like any client. Exported records can be imported into another company
+//! and read the same there.
 
 mod affiliates;
 mod output;
 mod records;
 
-pub(crate) use output::Format;
-pub(crate) use records::Kind;
+pub(crate) use output::OutputFormat;
 
 use std::path::Path;
 
 use output::Output;
 
-use crate::{progress::Progress, service::Service};
+use crate::{progress::Progress, record_kind::RecordKind, service::Service};
 
-/// Exports affiliates; how many.
-pub(crate) async fn affiliates(service: &Service, format: Format, path: Option<&Path>) -> anyhow::Result<u64> {
+/// Exports affiliates, and returns their number.
+pub(crate) async fn affiliates(service: &Service, format: OutputFormat, path: Option<&Path>) -> anyhow::Result<u64> {
     let output = Output::create(path, format)?;
     let progress = Progress::new();
     progress.start_open("affiliates");
@@ -24,8 +23,13 @@ pub(crate) async fn affiliates(service: &Service, format: Format, path: Option<&
     Ok(count)
 }
 
-/// Exports URLs or cases; how many.
-pub(crate) async fn records(service: &Service, kind: Kind, format: Format, path: Option<&Path>) -> anyhow::Result<u64> {
+/// Exports URLs or cases, and returns their number.
+pub(crate) async fn records(
+    service: &Service,
+    kind: RecordKind,
+    format: OutputFormat,
+    path: Option<&Path>,
+) -> anyhow::Result<u64> {
     let output = Output::create(path, format)?;
     let progress = Progress::new();
     progress.start_open(kind.name());

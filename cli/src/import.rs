@@ -1,19 +1,20 @@
-//! Records from files, through the service like any client's: bad rows are told of and do not stop the rest.
+//! Imports records from files through the service, like any client. Invalid rows are reported and do not stop the rest.
 
 mod affiliate_rows;
 mod affiliates;
 mod lines;
 mod mapping;
+mod read_ahead;
 mod records;
 mod report;
+mod row;
 mod source;
 mod table;
 mod tally;
 
 pub(crate) use affiliates::OnDuplicate;
 pub(crate) use mapping::Pair;
-pub(crate) use records::Kind;
-pub(crate) use source::{Encoding, Form};
+pub(crate) use source::{Encoding, InputFormat};
 
 use std::{
     path::{Path, PathBuf},
@@ -22,29 +23,27 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tokio::sync::mpsc;
 
 use affiliate_rows::Rows;
-use affiliates::{Rehearsal, Sender};
+use affiliates::{DryRun, Sender};
 use mapping::Mapping;
+use read_ahead::read_ahead;
 use report::Report;
 use source::{Meter, Source};
 use tally::{Tally, conclude};
 
-use crate::{progress::Progress, service::Service};
+use crate::{progress::Progress, record_kind::RecordKind, service::Service};
 
 /// Rows that are sent together.
 const BATCH: usize = 1000;
-/// Batches that are read ahead while one is sent.
-const AHEAD: usize = 2;
 
-/// What all imports have in common.
+/// Settings that all imports share.
 pub(crate) struct Job<'a> {
     pub(crate) file: &'a Path,
     pub(crate) encoding: Option<Encoding>,
     pub(crate) report: Option<&'a PathBuf>,
     pub(crate) json: bool,
-    /// The service; without one the rows are only looked at.
+    /// The service. Without it, the rows are only checked.
     pub(crate) service: Option<&'a Service>,
 }
 
@@ -52,19 +51,19 @@ impl Job<'_> {
     /// Imports affiliates.
     pub(crate) async fn affiliates(
         &self,
-        form: Option<Form>,
+        format: Option<InputFormat>,
         pairs: &[Pair],
         on_duplicate: OnDuplicate,
     ) -> anyhow::Result<ExitCode> {
         let started = Instant::now();
         let mapping = Mapping::new(pairs)?;
         let source = Source::open(self.file, self.encoding)?;
-        let form = form.map_or_else(|| source.form(self.file), Ok)?;
-        let mut rows = Rows::of(&source, form, mapping)?;
+        let format = format.map_or_else(|| source.format(self.file), Ok)?;
+        let mut rows = Rows::of(&source, format, mapping)?;
         let mut report = Report::create(self.report.map(PathBuf::as_path), self.file)?;
         let mut sink = match self.service {
             Some(service) => Sink::Service(Sender::new(service, on_duplicate)),
-            None => Sink::Nothing(Rehearsal::new(on_duplicate)),
+            None => Sink::DryRun(DryRun::new(on_duplicate)),
         };
         let mut tally = Tally::default();
         let progress = Reading::begin("affiliates", &source);
@@ -72,7 +71,7 @@ impl Job<'_> {
         while let Some(batch) = batches.recv().await {
             match &mut sink {
                 Sink::Service(sender) => sender.send(batch?, &mut tally, &mut report).await?,
-                Sink::Nothing(rehearsal) => rehearsal.look(batch?, &mut tally, &mut report)?,
+                Sink::DryRun(dry_run) => dry_run.check(batch?, &mut tally, &mut report)?,
             }
             progress.show(tally.rows);
         }
@@ -81,7 +80,7 @@ impl Job<'_> {
     }
 
     /// Imports URLs or cases.
-    pub(crate) async fn records(&self, kind: Kind) -> anyhow::Result<ExitCode> {
+    pub(crate) async fn records(&self, kind: RecordKind) -> anyhow::Result<ExitCode> {
         let started = Instant::now();
         let source = Source::open(self.file, self.encoding)?;
         let mut report = Report::create(self.report.map(PathBuf::as_path), self.file)?;
@@ -92,13 +91,13 @@ impl Job<'_> {
     }
 }
 
-/// Where affiliates go.
+/// The consumer of affiliates.
 enum Sink<'a> {
     Service(Sender<'a>),
-    Nothing(Rehearsal),
+    DryRun(DryRun),
 }
 
-/// How much of the file has been read.
+/// Shows how much of the file has been read.
 struct Reading {
     progress: Progress,
     meter: Meter,
@@ -120,24 +119,7 @@ impl Reading {
     }
 }
 
-/// Reads batches on a thread of its own, a few ahead of whoever takes them, until there is none or one fails.
-fn read_ahead<T: Send + 'static>(
-    mut read: impl FnMut() -> anyhow::Result<Vec<T>> + Send + 'static,
-) -> mpsc::Receiver<anyhow::Result<Vec<T>>> {
-    let (sender, receiver) = mpsc::channel(AHEAD);
-    tokio::task::spawn_blocking(move || {
-        loop {
-            let batch = read();
-            let last = batch.as_ref().map_or(true, Vec::is_empty);
-            if batch.as_ref().is_ok_and(Vec::is_empty) || sender.blocking_send(batch).is_err() || last {
-                return;
-            }
-        }
-    });
-    receiver
-}
-
-/// A file that is to be imported, told apart from one that is not there.
+/// Fails if the file does not exist.
 pub(crate) fn check_readable(path: &Path) -> anyhow::Result<()> {
     std::fs::metadata(path).map(|_| ()).with_context(|| format!("cannot open {}", path.display()))
 }

@@ -6,6 +6,7 @@ mod database;
 mod export;
 mod import;
 mod progress;
+mod record_kind;
 mod secret;
 mod service;
 

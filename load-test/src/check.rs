@@ -1,6 +1,6 @@
-//! Whether answers are right, so that fast wrong ones do not count.
+//! Checks responses, so that fast wrong ones do not count.
 //!
-//! Every answer must have the right status and begin as a right one does; one in [`EVERY`] is read whole.
+//! Every response must have the right status and beginning. One in [`EVERY`] is checked in full.
 
 use anyhow::{Context as _, bail, ensure};
 use compliance_api::v1::PageMeta;
@@ -8,22 +8,16 @@ use serde_json::Value;
 
 use crate::workload::{Operation, Universe, rows_on};
 
-/// One in so many answers is read whole. A worker's first is among them.
-pub(crate) const EVERY: u64 = 64;
+/// One response in this many is checked in full, including the first of each worker.
+pub const EVERY: u64 = 64;
 
-/// Whether the answer with this number is read whole.
-pub(crate) fn is_sampled(number: u64) -> bool {
+/// Whether the response with this number is checked in full.
+pub fn is_sampled(number: u64) -> bool {
     number.is_multiple_of(EVERY)
 }
 
-/// Checks a REST answer; `whole` reads all of it.
-pub(crate) fn rest(
-    operation: &Operation,
-    universe: &Universe,
-    status: u16,
-    body: &[u8],
-    whole: bool,
-) -> anyhow::Result<()> {
+/// Checks a REST response; `whole` checks it in full.
+pub fn rest(operation: &Operation, universe: &Universe, status: u16, body: &[u8], whole: bool) -> anyhow::Result<()> {
     if status != operation.status() {
         bail!("status {status} instead of {}: {}", operation.status(), shown(body));
     }
@@ -33,31 +27,34 @@ pub(crate) fn rest(
         _ => b"{\"code\":\"1026\"",
     };
     if !body.starts_with(start) {
-        bail!("the answer does not begin as it should: {}", shown(body));
+        bail!("the response has another beginning: {}", shown(body));
     }
     if whole {
-        read_whole(operation, universe, body).with_context(|| format!("a wrong answer: {}", shown(body)))?;
+        read_whole(operation, universe, body).with_context(|| format!("a wrong response: {}", shown(body)))?;
     }
     Ok(())
 }
 
 fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow::Result<()> {
-    let answer: Value = serde_json::from_slice(body).context("it is no JSON")?;
+    let answer: Value = serde_json::from_slice(body).context("the response is no JSON")?;
     match operation {
         Operation::GetAffiliate(id) => affiliate(&answer["data"], universe.company, *id),
-        // Read as it passes, see `List`.
+        // `AffiliateList` checks it while it is read.
         Operation::ListAffiliates => Ok(()),
         Operation::ListUrls { page: at, per_page } => rest_page(&answer, "id", *at, *per_page, universe.urls),
         Operation::ListCases { page: at, per_page } => rest_page(&answer, "case_id", *at, *per_page, universe.cases),
         Operation::Create(input) => {
             let detail = &answer["detail"];
-            ensure!(detail["affiliate_id"].as_i64().is_some_and(|id| id > 0), "it has no affiliate_id");
-            ensure!(detail["client_affiliate_id"].as_str() == input.client_affiliate_id.as_deref(), "of another");
+            ensure!(detail["affiliate_id"].as_i64().is_some_and(|id| id > 0), "the response has no affiliate_id");
+            ensure!(
+                detail["client_affiliate_id"].as_str() == input.client_affiliate_id.as_deref(),
+                "the response is about another affiliate"
+            );
             Ok(())
         }
         Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => {
-            let results = answer.as_array().context("it is no array")?;
-            ensure!(results.len() as u64 == operation.items(), "it has {} results", results.len());
+            let results = answer.as_array().context("the response is no array")?;
+            ensure!(results.len() as u64 == operation.items(), "the response has {} results", results.len());
             ensure!(results.iter().all(|result| result["code"] == "1020"), "not every item was saved");
             Ok(())
         }
@@ -65,7 +62,7 @@ fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow
 }
 
 /// Checks the record of a point read.
-pub(crate) fn affiliate(record: &Value, company: i64, id: i64) -> anyhow::Result<()> {
+pub fn affiliate(record: &Value, company: i64, id: i64) -> anyhow::Result<()> {
     // The transcoders of gRPC write 64-bit integers as strings, as protobuf's JSON form wants it.
     let number = |value: &Value| value.as_i64().or_else(|| value.as_str()?.parse().ok());
     ensure!(number(&record["id"]) == Some(id), "the affiliate is not {id}");
@@ -74,8 +71,8 @@ pub(crate) fn affiliate(record: &Value, company: i64, id: i64) -> anyhow::Result
     Ok(())
 }
 
-/// Checks how many affiliates a whole list has.
-pub(crate) fn affiliates(universe: &Universe, count: u64) -> anyhow::Result<()> {
+/// Checks the number of affiliates of a whole list.
+pub fn affiliates(universe: &Universe, count: u64) -> anyhow::Result<()> {
     match universe.affiliates_total {
         Some(total) => ensure!(count == total, "the list has {count} affiliates instead of {total}"),
         None => ensure!(count > 0, "the list is empty"),
@@ -84,7 +81,7 @@ pub(crate) fn affiliates(universe: &Universe, count: u64) -> anyhow::Result<()> 
 }
 
 fn rest_page(answer: &Value, id: &str, at: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
-    let records = answer["data"].as_array().context("it has no data")?;
+    let records = answer["data"].as_array().context("the response has no data")?;
     let ids: Option<Vec<i64>> = records.iter().map(|record| record[id].as_i64()).collect();
     let meta = &answer["meta"];
     let number = |name: &str| meta[name].as_i64().with_context(|| format!("meta has no {name}"));
@@ -97,19 +94,19 @@ fn rest_page(answer: &Value, id: &str, at: u64, per_page: u64, least: u64) -> an
     page(&ids.context("a record has no ID")?, &meta, at, per_page, least)
 }
 
-/// Checks a page in the default order: what it says of itself, that it has as many records as that makes, and that
-/// these descend. Records may have been added since the start, so the total is at least what it was then.
-pub(crate) fn page(ids: &[i64], meta: &PageMeta, at: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
+/// Checks a page in the default order: its metadata, its number of records, and their descending order. Records may have
+/// been added since the start, so the total is at least `least`.
+pub fn page(ids: &[i64], meta: &PageMeta, at: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
     let total = meta.total as u64;
     ensure!(total >= least, "the total is {total}, but there are at least {least}");
-    ensure!(meta.current_page as u64 == at && meta.per_page as u64 == per_page, "it is another page");
+    ensure!(meta.current_page as u64 == at && meta.per_page as u64 == per_page, "the response is another page");
     ensure!(meta.last_page as u64 == total.div_ceil(per_page).max(1), "the last page is wrong");
-    ensure!(ids.len() as u64 == rows_on(at, per_page, total), "it has {} records of {total}", ids.len());
+    ensure!(ids.len() as u64 == rows_on(at, per_page, total), "the page has {} records of {total}", ids.len());
     ensure!(ids.windows(2).all(|pair| pair[0] > pair[1]), "the records do not descend");
     Ok(())
 }
 
-/// The beginning of a body, for messages.
+/// The beginning of a body, for error messages.
 fn shown(body: &[u8]) -> String {
     String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned()
 }
@@ -128,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_must_be_the_one_that_was_asked_for() {
+    fn a_record_must_be_the_requested_one() {
         let body = |id: &str, company: i64| {
             format!(r#"{{"code":"1026","data":{{"id":{id},"client_id":{company},"distributor_name":"A"}}}}"#)
         };
@@ -139,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_must_agree_with_itself() {
+    fn a_page_must_be_consistent() {
         let body = |data: &str, total: i64| {
             format!(
                 r#"{{"code":"1026","data":{data},"meta":{{"total":{total},"per_page":2,"current_page":2,"last_page":2}}}}"#
@@ -161,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_answer_and_one_in_so_many_are_read_whole() {
+    fn the_first_response_and_one_in_every_are_checked_in_full() {
         assert!(super::is_sampled(0) && super::is_sampled(super::EVERY) && !super::is_sampled(1));
     }
 }

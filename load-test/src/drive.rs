@@ -1,4 +1,4 @@
-//! `load-test rest` and `load-test grpc`: load on one layer, with a live view, percentiles and baselines (by `rlt`).
+//! `load-test rest` and `load-test grpc`: load on one layer, with a live view, percentiles and baselines by `rlt`.
 
 mod discover;
 mod grpc_suite;
@@ -18,50 +18,55 @@ use clap::{Args, Parser as _};
 use rlt::{BenchSuite, IterReport, Status, cli::BenchCli};
 use tokio::time::Duration;
 
-use crate::{
+use load_test::{
     service::Demo,
     target::Target,
     workload::{Ids, Scenario, Universe},
 };
 
-/// What load, on what, and where its result goes.
+/// Settings of the load, its target and its result.
 #[derive(Args, Debug)]
 pub(crate) struct DriveArgs {
-    /// What is asked, again and again.
+    /// Operations to call.
     #[arg(long, value_enum)]
     scenario: Scenario,
-    /// Connections, each with one request at a time.
+    /// Connections. Each has one request in flight.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Seconds that it lasts.
+    /// Duration in seconds.
     #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=3600))]
     duration: u64,
-    /// Requests a second in all; as many as possible when not given.
+    /// Requests per second over all connections [default: as many as possible].
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
-    /// Items of a batch, in the scenarios that write batches.
+    /// Items of a batch in the scenarios that write batches.
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     batch: u64,
-    /// Running service to put under load, such as `http://127.0.0.1:8080`. Without one, a service with made records is
+    /// Running service to put under load, such as `http://127.0.0.1:8080`. Without it, a service with made data is
     /// started, and removed at the end.
     #[arg(long, value_name = "URL", requires = "token")]
     target: Option<String>,
-    /// Token for the running service.
-    #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "T")]
-    token: Option<String>,
-    /// Range of affiliate IDs to ask for, all of which must be there; by default they are looked up.
+    /// Token for the running service, or one token of each of several companies, separated by commas. Connections are
+    /// spread evenly over the companies.
+    #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_delimiter = ',', value_name = "T")]
+    token: Vec<String>,
+    /// Companies of the service that is started without --target.
+    #[arg(long, default_value_t = 1, conflicts_with = "target", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    companies: u32,
+    /// Range of affiliate IDs to read, which must all exist; by default they are looked up.
     #[arg(long, value_name = "FIRST-LAST")]
     ids: Option<Ids>,
     /// Allow a target that is not this machine.
     #[arg(long)]
     allow_remote: bool,
-    /// File to write the result to, as JSON; it can be the baseline of a later run.
+    /// File for the result as JSON. It can be the baseline of a later run.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Result of an earlier run to compare with.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Fail when the result is worse than the baseline.
+    /// Fail if the result is worse than the baseline.
     #[arg(long, requires = "baseline")]
     fail_on_regression: bool,
     /// No live view.
@@ -69,37 +74,49 @@ pub(crate) struct DriveArgs {
     quiet: bool,
 }
 
-/// Answers, counted by all workers.
+/// Responses of all workers.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct Responses {
     right: AtomicU64,
     wrong: AtomicU64,
-    /// What is wrong with the first wrong one.
-    first: OnceLock<String>,
+    /// The error of the first wrong response.
+    first_error: OnceLock<String>,
 }
 
-/// What the workers of both layers share.
+/// A company under load.
+#[derive(Clone, Debug)]
+pub(super) struct Company {
+    pub(super) token: String,
+    pub(super) universe: Universe,
+}
+
+/// State that all workers share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     pub(super) target: Target,
-    pub(super) token: String,
     pub(super) scenario: Scenario,
-    pub(super) universe: Universe,
+    /// At least one.
+    companies: Arc<[Company]>,
     pub(super) batch: u64,
-    pub(super) answers: Arc<Answers>,
+    responses: Arc<Responses>,
 }
 
 impl Shared {
-    /// The report on one operation.
-    pub(super) fn report(&self, duration: Duration, bytes: u64, done: anyhow::Result<u64>) -> IterReport {
-        let (status, items) = match done {
+    /// The company of a worker.
+    pub(super) fn company(&self, worker: u32) -> &Company {
+        &self.companies[worker as usize % self.companies.len()]
+    }
+
+    /// Counts a response and reports it to the library. `result` is the number of its records.
+    pub(super) fn report(&self, duration: Duration, bytes: u64, result: anyhow::Result<u64>) -> IterReport {
+        let (status, items) = match result {
             Ok(items) => {
-                self.answers.right.fetch_add(1, Ordering::Relaxed);
+                self.responses.right.fetch_add(1, Ordering::Relaxed);
                 (Status::success(0), items)
             }
             Err(error) => {
-                self.answers.wrong.fetch_add(1, Ordering::Relaxed);
-                self.answers.first.get_or_init(|| format!("{error:#}"));
+                self.responses.wrong.fetch_add(1, Ordering::Relaxed);
+                self.responses.first_error.get_or_init(|| format!("{error:#}"));
                 (Status::error(1), 0)
             }
         };
@@ -126,27 +143,39 @@ enum Layer {
 }
 
 async fn prepare(args: &DriveArgs, layer: Layer) -> anyhow::Result<(Shared, Option<Demo>)> {
-    let (target, token, mut universe, demo) = if let (Some(url), Some(token)) = (&args.target, &args.token) {
+    let (target, mut companies, demo) = if let Some(url) = &args.target {
         let target = Target::parse(url, args.allow_remote)?;
-        let universe = match layer {
-            Layer::Rest => discover::over_rest(&target, token, args.ids.clone()).await?,
-            Layer::Grpc => discover::over_grpc(&target, token, args.ids.clone()).await?,
-        };
-        (target, token.clone(), universe, None)
+        let mut companies = Vec::new();
+        for token in &args.token {
+            let universe = match layer {
+                Layer::Rest => discover::over_rest(&target, token, args.ids.clone()).await?,
+                Layer::Grpc => discover::over_grpc(&target, token, args.ids.clone()).await?,
+            };
+            companies.push(Company { token: token.clone(), universe });
+        }
+        (target, companies, None)
     } else {
-        let demo = Demo::start().await?;
+        let demo = Demo::start(args.companies).await?;
         let target = Target::local(match layer {
             Layer::Rest => demo.service.rest,
             Layer::Grpc => demo.service.grpc,
         });
-        (target, demo.token.clone(), demo.universe.clone(), Some(demo))
+        let companies = demo.companies.iter().cloned().map(|(token, universe)| Company { token, universe });
+        (target, companies.collect(), Some(demo))
     };
     if !args.scenario.keeps_affiliates() {
-        universe.affiliates_total = None;
+        for company in &mut companies {
+            company.universe.affiliates_total = None;
+        }
     }
-    let answers = Arc::default();
-    let (scenario, batch) = (args.scenario, args.batch);
-    Ok((Shared { target, token, scenario, universe, batch, answers }, demo))
+    let shared = Shared {
+        target,
+        scenario: args.scenario,
+        companies: companies.into(),
+        batch: args.batch,
+        responses: Arc::default(),
+    };
+    Ok((shared, demo))
 }
 
 async fn run<S>(args: &DriveArgs, suite: S) -> anyhow::Result<()>
@@ -157,23 +186,23 @@ where
     rlt::cli::run(options(args)?, suite).await
 }
 
-async fn finish(ran: anyhow::Result<()>, shared: &Shared, demo: Option<Demo>) -> anyhow::Result<()> {
+async fn finish(result: anyhow::Result<()>, shared: &Shared, demo: Option<Demo>) -> anyhow::Result<()> {
     if let Some(demo) = demo {
         demo.stop().await;
     }
-    ran?;
-    let answers = &shared.answers;
-    match answers.wrong.load(Ordering::Relaxed) {
-        0 if answers.right.load(Ordering::Relaxed) == 0 => bail!("nothing was answered in this time"),
+    result?;
+    let responses = &shared.responses;
+    match responses.wrong.load(Ordering::Relaxed) {
+        0 if responses.right.load(Ordering::Relaxed) == 0 => bail!("no response arrived in this time"),
         0 => Ok(()),
         count => {
-            let first = answers.first.get().map_or("", String::as_str);
-            bail!("{count} wrong answers, so the result does not count; the first: {first}")
+            let first = responses.first_error.get().map_or("", String::as_str);
+            bail!("{count} wrong responses, so the result does not count; the first: {first}")
         }
     }
 }
 
-/// The options of the library, which has a command line of its own.
+/// The options of the library, which reads them from a command line.
 fn options(args: &DriveArgs) -> anyhow::Result<BenchCli> {
     let mut words: Vec<OsString> = vec!["load-test".into()];
     let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
@@ -186,7 +215,7 @@ fn options(args: &DriveArgs) -> anyhow::Result<BenchCli> {
         option("--baseline-file", file.into());
     }
     if let Some(file) = &args.json {
-        // What the library saves for later comparison is the whole result.
+        // The library saves the whole result for later comparison.
         let is_json = file.extension().is_some_and(|extension| extension == "json");
         let name = file.file_stem().filter(|_| is_json).context("the file of --json must be called ….json")?;
         option("--save-baseline", name.into());

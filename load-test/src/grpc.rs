@@ -1,4 +1,4 @@
-//! A gRPC client with one HTTP/2 connection a worker.
+//! A gRPC client with one HTTP/2 connection per worker.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ use crate::{
     workload::{Operation, Universe},
 };
 
-/// Whole batches come in one message.
+/// Whole batches arrive in one message.
 const MESSAGE_LIMIT: usize = 256 << 20;
 
 /// A connection with the clients of all services.
 #[derive(Clone, Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     affiliates: AffiliateServiceClient<Channel>,
     urls: ComplianceUrlServiceClient<Channel>,
     cases: ComplianceCaseServiceClient<Channel>,
@@ -35,7 +35,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) async fn open(target: &Target, token: &str) -> anyhow::Result<Self> {
+    /// Connects to a target.
+    pub async fn open(target: &Target, token: &str) -> anyhow::Result<Self> {
         let endpoint = Endpoint::from_shared(format!("http://{}", target.authority))?
             .connect_timeout(Duration::from_secs(5))
             .tcp_nodelay(true)
@@ -56,15 +57,18 @@ impl Connection {
         request
     }
 
-    /// Does an operation and checks the answer, which is there as a message either way; tells the records in it.
-    pub(crate) async fn call(&mut self, operation: Operation, universe: &Universe) -> anyhow::Result<u64> {
+    /// Calls an operation, checks the response, and returns its number of records.
+    pub async fn call(&mut self, operation: Operation, universe: &Universe) -> anyhow::Result<u64> {
         let items = operation.items();
         match operation {
             Operation::GetAffiliate(id) => {
                 let request = self.request(GetAffiliateRequest { id });
                 let affiliate = self.affiliates.get_affiliate(request).await?.into_inner();
-                ensure!(affiliate.id == id && affiliate.client_id == universe.company, "it is another affiliate");
-                ensure!(affiliate.distributor_name.is_some_and(|name| !name.is_empty()), "it has no name");
+                ensure!(
+                    affiliate.id == id && affiliate.client_id == universe.company,
+                    "the response is another affiliate"
+                );
+                ensure!(affiliate.distributor_name.is_some_and(|name| !name.is_empty()), "the affiliate has no name");
             }
             Operation::ListAffiliates => {
                 let count = self.affiliates(u64::MAX, |_| {}).await?;
@@ -77,9 +81,9 @@ impl Connection {
                     per_page: Some(per_page as i64),
                     ..ListComplianceUrlsRequest::default()
                 };
-                let answer = self.urls.list_compliance_urls(self.request(message)).await?.into_inner();
-                let ids: Vec<i64> = answer.urls.iter().map(|url| url.id).collect();
-                check::page(&ids, &answer.meta.unwrap_or(NO_META), page, per_page, universe.urls)?;
+                let response = self.urls.list_compliance_urls(self.request(message)).await?.into_inner();
+                let ids: Vec<i64> = response.urls.iter().map(|url| url.id).collect();
+                check::page(&ids, &response.meta.unwrap_or(NO_META), page, per_page, universe.urls)?;
             }
             Operation::ListCases { page, per_page } => {
                 let message = ListComplianceCasesRequest {
@@ -87,38 +91,38 @@ impl Connection {
                     per_page: Some(per_page as i64),
                     ..ListComplianceCasesRequest::default()
                 };
-                let answer = self.cases.list_compliance_cases(self.request(message)).await?.into_inner();
-                let ids: Vec<i64> = answer.cases.iter().map(|case| case.case_id).collect();
-                check::page(&ids, &answer.meta.unwrap_or(NO_META), page, per_page, universe.cases)?;
+                let response = self.cases.list_compliance_cases(self.request(message)).await?.into_inner();
+                let ids: Vec<i64> = response.cases.iter().map(|case| case.case_id).collect();
+                check::page(&ids, &response.meta.unwrap_or(NO_META), page, per_page, universe.cases)?;
             }
             Operation::Create(input) => {
                 let request = self.request(CreateAffiliateRequest { affiliate: Some(*input) });
-                let answer = self.affiliates.create_affiliate(request).await?.into_inner();
-                ensure!(answer.affiliate_id > 0, "it has no ID");
+                let response = self.affiliates.create_affiliate(request).await?.into_inner();
+                ensure!(response.affiliate_id > 0, "the response has no ID");
             }
             Operation::BatchCreate(affiliates) => {
                 let request = self.request(BatchCreateAffiliatesRequest { affiliates });
-                let answer = self.affiliates.batch_create_affiliates(request).await?.into_inner();
-                saved(answer.results.iter().map(|result| result.code), items)?;
+                let response = self.affiliates.batch_create_affiliates(request).await?.into_inner();
+                saved(response.results.iter().map(|result| result.code), items)?;
             }
             Operation::BatchUpdate { ids, notes } => {
                 let message = BatchUpdateAffiliatesRequest { affiliates: updates(&ids, &notes), anchor_id: None };
                 let request = self.request(message);
-                let answer = self.affiliates.batch_update_affiliates(request).await?.into_inner();
-                saved(answer.results.iter().map(|result| result.code), items)?;
+                let response = self.affiliates.batch_update_affiliates(request).await?.into_inner();
+                saved(response.results.iter().map(|result| result.code), items)?;
             }
             Operation::AddUrls(urls) => {
                 let urls = urls.into_iter().map(|url| UrlInput { url: Some(url) }).collect();
                 let request = self.request(AddComplianceUrlsRequest { urls });
-                let answer = self.urls.add_compliance_urls(request).await?.into_inner();
-                saved(answer.results.iter().map(|result| result.code), items)?;
+                let response = self.urls.add_compliance_urls(request).await?.into_inner();
+                saved(response.results.iter().map(|result| result.code), items)?;
             }
         }
         Ok(items)
     }
 
-    /// Streams the affiliates, at least `enough` if there are so many; tells how many came.
-    pub(crate) async fn affiliates(&mut self, enough: u64, mut each: impl FnMut(i64)) -> anyhow::Result<u64> {
+    /// Streams the affiliates until `enough` have arrived, and returns their number.
+    pub async fn affiliates(&mut self, enough: u64, mut each: impl FnMut(i64)) -> anyhow::Result<u64> {
         let request = self.request(ListAffiliatesRequest {});
         let mut stream = self.affiliates.list_affiliates(request).await?.into_inner();
         let (mut count, mut last) = (0, 0);
@@ -136,8 +140,8 @@ impl Connection {
         Ok(count)
     }
 
-    /// How many URLs and cases the company has.
-    pub(crate) async fn totals(&mut self) -> anyhow::Result<(u64, u64)> {
+    /// Numbers of URLs and cases of the company.
+    pub async fn totals(&mut self) -> anyhow::Result<(u64, u64)> {
         let urls = ListComplianceUrlsRequest { per_page: Some(1), ..ListComplianceUrlsRequest::default() };
         let urls = self.urls.list_compliance_urls(self.request(urls)).await?.into_inner();
         let cases = ListComplianceCasesRequest { per_page: Some(1), ..ListComplianceCasesRequest::default() };
@@ -146,7 +150,7 @@ impl Connection {
     }
 }
 
-/// What a page without word on itself is checked as.
+/// The metadata of a page that has none.
 const NO_META: PageMeta = PageMeta { total: 0, per_page: 0, current_page: 0, last_page: 0 };
 
 fn updates(ids: &[i64], notes: &str) -> Vec<AffiliateUpdate> {

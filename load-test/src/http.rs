@@ -1,7 +1,7 @@
-//! An HTTP/1.1 client that costs little: one connection, one request at a time, no headers kept.
+//! A lean HTTP/1.1 client: one connection, one request in flight, and no headers kept.
 //!
-//! The generator shares the machine with what it measures, so what it spends on a request is missing there. A request
-//! is bytes that were put together beforehand; of an answer the status and the body count.
+//! The generator shares the machine with the service, so each request must cost it little. Requests are prepared bytes;
+//! of a response it reads the status and the body.
 
 use std::time::{Duration, Instant};
 
@@ -14,29 +14,31 @@ use tokio::{
 
 use crate::target::Target;
 
-/// A connection that is kept.
+/// A persistent connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     stream: TcpStream,
     buffer: BytesMut,
 }
 
-/// What came before the body, and when.
+/// The head of a response.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head {
-    pub(crate) status: u16,
+pub struct Head {
+    /// The HTTP status.
+    pub status: u16,
     /// From the request's first byte to the first byte of the body, or to the end of a head without one.
-    pub(crate) first_byte: Duration,
+    pub first_byte: Duration,
 }
 
-/// How an answer tells where its body ends.
+/// How a response marks the end of its body.
 enum Framing {
     Length(usize),
     Chunked,
 }
 
 impl Connection {
-    pub(crate) async fn open(target: &Target) -> anyhow::Result<Self> {
+    /// Connects to a target.
+    pub async fn open(target: &Target) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(target.address)
             .await
             .with_context(|| format!("nothing accepts connections at {}", target.authority))?;
@@ -44,8 +46,8 @@ impl Connection {
         Ok(Self { stream, buffer: BytesMut::with_capacity(64 << 10) })
     }
 
-    /// Sends a request and hands the body of the answer over, piece by piece.
-    pub(crate) async fn exchange(&mut self, request: &[u8], mut sink: impl FnMut(&[u8])) -> anyhow::Result<Head> {
+    /// Sends a request and passes the body of the response to `sink`, piece by piece.
+    pub async fn exchange(&mut self, request: &[u8], mut sink: impl FnMut(&[u8])) -> anyhow::Result<Head> {
         let sent = Instant::now();
         self.stream.write_all(request).await?;
         let (status, framing) = self.head().await?;
@@ -82,7 +84,7 @@ impl Connection {
                         break usize::try_from(size)?;
                     }
                     Ok(httparse::Status::Partial) => self.fill().await?,
-                    Err(_) => bail!("a chunk of the answer has no size"),
+                    Err(_) => bail!("a chunk of the response has no size"),
                 }
             };
             self.take(size, sink).await?;
@@ -109,22 +111,22 @@ impl Connection {
     async fn fill(&mut self) -> anyhow::Result<()> {
         self.buffer.reserve(16 << 10);
         if self.stream.read_buf(&mut self.buffer).await? == 0 {
-            bail!("the connection was closed in the middle of an answer");
+            bail!("the connection was closed in the middle of a response");
         }
         Ok(())
     }
 }
 
-/// The length of a head, its status and how its body is framed; `None` while it is not all there.
+/// The length of a head, its status and the framing of its body; `None` if the head is incomplete.
 fn parse(bytes: &[u8]) -> anyhow::Result<Option<(usize, u16, Framing)>> {
     let mut headers = [httparse::EMPTY_HEADER; 48];
-    let mut answer = httparse::Response::new(&mut headers);
-    let httparse::Status::Complete(length) = answer.parse(bytes).context("the answer is not HTTP/1.1")? else {
+    let mut response = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(length) = response.parse(bytes).context("the response is not HTTP/1.1")? else {
         return Ok(None);
     };
-    let status = answer.code.unwrap_or_default();
+    let status = response.code.unwrap_or_default();
     let mut framing = Framing::Length(0);
-    for header in answer.headers.iter() {
+    for header in response.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
             let value = str::from_utf8(header.value)?.trim().parse().context("a content-length is no number")?;
             framing = Framing::Length(value);
@@ -135,8 +137,8 @@ fn parse(bytes: &[u8]) -> anyhow::Result<Option<(usize, u16, Framing)>> {
     Ok(Some((length, status, framing)))
 }
 
-/// Puts a request together.
-pub(crate) fn request(out: &mut Vec<u8>, method: &str, path: &str, headers: &str, body: &[u8]) {
+/// Writes a request into `out`, which is cleared first.
+pub fn request(out: &mut Vec<u8>, method: &str, path: &str, headers: &str, body: &[u8]) {
     out.clear();
     for part in [method, " ", path, " HTTP/1.1\r\n", headers] {
         out.extend_from_slice(part.as_bytes());
@@ -150,8 +152,8 @@ pub(crate) fn request(out: &mut Vec<u8>, method: &str, path: &str, headers: &str
     out.extend_from_slice(body);
 }
 
-/// The headers that every request to a target has.
-pub(crate) fn headers(target: &Target, token: Option<&str>) -> String {
+/// The headers of every request to a target.
+pub fn headers(target: &Target, token: Option<&str>) -> String {
     let mut headers = format!("host: {}\r\n", target.authority);
     if let Some(token) = token {
         headers.push_str("authorization: Bearer ");
@@ -169,13 +171,13 @@ mod tests {
     use crate::target::Target;
 
     #[test]
-    fn a_head_in_pieces_is_waited_for() {
+    fn an_incomplete_head_is_not_parsed() {
         assert!(parse(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n").unwrap().is_none());
         assert!(parse(b"SSH-2.0-x\r\n").is_err());
     }
 
     #[test]
-    fn a_request_has_its_length_when_it_has_a_body() {
+    fn a_request_with_a_body_has_its_length() {
         let mut out = Vec::new();
         request(&mut out, "GET", "/a", "host: b\r\n", b"");
         assert_eq!(out, b"GET /a HTTP/1.1\r\nhost: b\r\n\r\n");

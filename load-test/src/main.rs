@@ -1,16 +1,6 @@
-//! Load on either layer of the service, and the measurements that set it beside what others would use.
+//! Puts load on either layer of the service.
 
-mod check;
-mod compare;
 mod drive;
-mod grpc;
-mod http;
-mod list;
-mod peers;
-mod service;
-mod statistics;
-mod target;
-mod workload;
 
 use std::process::ExitCode;
 
@@ -18,7 +8,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Load on the Affiliate Compliance Service.
+/// Put load on the Affiliate Compliance Service.
 #[derive(Debug, Parser)]
 #[command(name = "load-test", version)]
 struct Cli {
@@ -32,24 +22,18 @@ enum Command {
     Rest(drive::DriveArgs),
     /// Put load on gRPC.
     Grpc(drive::DriveArgs),
-    /// Measure the service beside what others would use, all in one run.
-    Compare(Box<compare::CompareArgs>),
-    /// Serve point reads as one of the plain peers does. Started by `compare`.
-    #[command(hide = true)]
-    Peer(peers::PeerArgs),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // The generator shares the machine with what it measures: one thread keeps it from taking turns with itself.
-    let threads = if matches!(cli.command, Command::Peer(_)) { 2 } else { 1 };
+    // The generator shares the machine with the service. More threads would compete with each other.
     let result = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
+        .worker_threads(1)
         .enable_all()
         .build()
         .context("the program cannot start its threads")
         .and_then(|runtime| {
-            let result = runtime.block_on(until_told(cli.command));
+            let result = runtime.block_on(run(cli.command));
             runtime.shutdown_background();
             result
         });
@@ -62,20 +46,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command unless a signal comes first; what it has started ends with it either way.
-async fn until_told(command: Command) -> anyhow::Result<()> {
+/// Runs the command until it ends or a signal arrives. Dropping it stops the processes that it has started.
+async fn run(command: Command) -> anyhow::Result<()> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let running = async {
         match command {
             Command::Rest(args) => drive::rest(&args).await,
             Command::Grpc(args) => drive::grpc(&args).await,
-            Command::Compare(args) => compare::run(&args).await,
-            Command::Peer(args) => peers::serve(args).await,
         }
     };
     tokio::select! {
-        ended = running => ended,
-        _ = terminate.recv() => anyhow::bail!("told to end"),
-        _ = interrupt.recv() => anyhow::bail!("told to end"),
+        result = running => result,
+        _ = terminate.recv() => anyhow::bail!("stopped by a signal"),
+        _ = interrupt.recv() => anyhow::bail!("stopped by a signal"),
     }
 }

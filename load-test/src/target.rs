@@ -1,43 +1,44 @@
-//! Where the load goes: to this machine, unless told otherwise.
+//! The target of the load: this machine, unless a flag allows others.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use anyhow::{Context as _, bail};
 use url::Url;
 
-/// What is under load.
+/// A service under load.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
-    pub(crate) address: SocketAddr,
-    /// The host and port as the caller wrote them.
-    pub(crate) authority: String,
+pub struct Target {
+    /// The address.
+    pub address: SocketAddr,
+    /// The host and port as they were given.
+    pub authority: String,
 }
 
 impl Target {
-    /// Reads `http://host:port`. Every address that the host may stand for must be this machine's own.
-    pub(crate) fn parse(text: &str, allow_remote: bool) -> anyhow::Result<Self> {
-        let url = Url::parse(text).with_context(|| format!("{text:?} is no address such as http://127.0.0.1:8080"))?;
+    /// Parses `http://host:port`. Unless `allow_remote`, every address of the host must be a loopback address.
+    pub fn parse(text: &str, allow_remote: bool) -> anyhow::Result<Self> {
+        let url = Url::parse(text).with_context(|| format!("{text:?} is no URL such as http://127.0.0.1:8080"))?;
         if url.scheme() != "http" {
-            bail!("{text:?} is not served by plain HTTP, which is all that the load is made of");
+            bail!("{text:?} is not plain HTTP, which is the only supported protocol");
         }
         let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
         let bare = host.trim_matches(['[', ']']);
         let addresses: Vec<SocketAddr> =
-            (bare, port).to_socket_addrs().with_context(|| format!("{host:?} cannot be found"))?.collect();
+            (bare, port).to_socket_addrs().with_context(|| format!("{host:?} cannot be resolved"))?.collect();
         if !allow_remote && !addresses.iter().all(|address| is_own(*address)) {
-            bail!("{host:?} is not this machine: load on somebody else's machine needs their word and --allow-remote");
+            bail!("{host:?} is not this machine: load on another machine needs its owner's consent and --allow-remote");
         }
         let address = *addresses.first().with_context(|| format!("{host:?} has no address"))?;
         Ok(Self { address, authority: format!("{host}:{port}") })
     }
 
-    /// A service that was started here.
-    pub(crate) fn local(address: SocketAddr) -> Self {
+    /// A service on this machine.
+    pub fn local(address: SocketAddr) -> Self {
         Self { address, authority: address.to_string() }
     }
 }
 
-/// Whether an address is of the loopback range.
+/// Whether an address is a loopback address.
 fn is_own(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
@@ -47,7 +48,7 @@ mod tests {
     use super::Target;
 
     #[test]
-    fn only_this_machine_is_put_under_load_unasked() {
+    fn other_machines_need_a_flag() {
         for own in ["http://127.0.0.1:8080", "http://127.9.9.9", "http://[::1]:80", "http://[::ffff:127.0.0.1]:80"] {
             assert!(Target::parse(own, false).is_ok(), "{own}");
         }

@@ -1,4 +1,4 @@
-//! What is asked of the service, whichever layer it is asked of.
+//! Operations on the service, for either layer.
 
 mod bodies;
 mod chance;
@@ -6,8 +6,8 @@ mod operation;
 mod scenario;
 mod universe;
 
-pub(crate) use bodies::{affiliate, affiliate_json};
-pub(crate) use chance::Chance;
-pub(crate) use operation::{Operation, rows_on};
-pub(crate) use scenario::{Plan, Scenario};
-pub(crate) use universe::{Ids, Universe};
+pub use bodies::{affiliate, affiliate_json};
+pub use chance::Chance;
+pub use operation::{Operation, rows_on};
+pub use scenario::{Plan, Scenario};
+pub use universe::{Ids, Universe};

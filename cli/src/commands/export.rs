@@ -1,4 +1,4 @@
-//! `compliance export`: records to files.
+//! `compliance export`: exports records to files.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -6,24 +6,25 @@ use clap::{Args, ValueEnum};
 use compliance_api::{MAX_ID, token::SCOPE_MONITOR};
 
 use crate::{
-    export::{self, Format, Kind},
+    export::{self, OutputFormat},
+    record_kind::RecordKind,
     service::{Service, ServiceArgs},
 };
 
-/// Write a company's records to a file or to standard output, by ID ascending. As NDJSON they can be imported into
-/// another company, and read the same there; so can affiliates as CSV.
+/// Export a company's records to a file or to standard output, by ascending ID. NDJSON, and affiliates also as CSV, can be
+/// imported into another company, where the records read the same.
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// Which records.
+    /// Kind of records.
     what: What,
     /// Company whose records are exported.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// How the records are written [default: what the name of the file says, else ndjson].
+    /// Format of the records [default: by the name of the file, else ndjson].
     // The log has a format, too, and IDs are unique.
     #[arg(id = "record_format", long = "format", value_enum)]
-    format: Option<Format>,
-    /// File to write; standard output without one. It is there under its name once it is complete.
+    format: Option<OutputFormat>,
+    /// File to write [default: standard output]. It appears under its name when it is complete.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Service")]
@@ -33,7 +34,7 @@ pub(crate) struct ExportArgs {
 /// Kinds of records.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// Affiliates, with the names of the interface's written side.
+    /// Affiliates, with the names of the fields as they are written.
     Affiliates,
     /// URLs with their infractions.
     Urls,
@@ -42,10 +43,10 @@ enum What {
 }
 
 impl ExportArgs {
-    fn format(&self) -> Format {
+    fn format(&self) -> OutputFormat {
         let ending = self.output.as_deref().and_then(|path| path.extension());
         let named = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
-        self.format.unwrap_or(if named { Format::Csv } else { Format::Ndjson })
+        self.format.unwrap_or(if named { OutputFormat::Csv } else { OutputFormat::Ndjson })
     }
 }
 
@@ -69,7 +70,7 @@ async fn records(args: &ExportArgs, service: &Service) -> anyhow::Result<u64> {
     let (format, path) = (args.format(), args.output.as_deref());
     match args.what {
         What::Affiliates => export::affiliates(service, format, path).await,
-        What::Urls => export::records(service, Kind::Urls, format, path).await,
-        What::Cases => export::records(service, Kind::Cases, format, path).await,
+        What::Urls => export::records(service, RecordKind::Urls, format, path).await,
+        What::Cases => export::records(service, RecordKind::Cases, format, path).await,
     }
 }

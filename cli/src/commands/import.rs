@@ -1,4 +1,4 @@
-//! `compliance import`: records from files.
+//! `compliance import`: imports records from files.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -6,12 +6,13 @@ use clap::{Args, Subcommand};
 use compliance_api::{MAX_ID, token::SCOPE_MONITOR};
 
 use crate::{
-    import::{Encoding, Form, Job, Kind, OnDuplicate, Pair, check_readable},
+    import::{Encoding, InputFormat, Job, OnDuplicate, Pair, check_readable},
+    record_kind::RecordKind,
     service::{Service, ServiceArgs},
 };
 
-/// Bring records in from a file. Bad rows are told of in a report and do not stop the rest; what is imported again
-/// changes nothing twice. Exit status: 0 when every row was good, 2 when some were bad, 1 when the import could not run.
+/// Import records from a file. Invalid rows are listed in a report and do not stop the rest. An import is idempotent. Exit
+/// status: 0 if all rows are valid, 2 if some are invalid, 1 if the import could not run.
 #[derive(Args, Debug)]
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
@@ -21,33 +22,32 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Subcommand)]
 enum What {
     Affiliates(Box<AffiliatesArgs>),
-    /// URLs with their infractions: one JSON object a line, as `export urls` writes them. A URL that the company has
-    /// takes the values that the line gives.
+    /// URLs with their infractions: one JSON object per line, as `export urls` writes them. A URL that the company has
+    /// already takes the values of the line.
     Urls(Box<CommonArgs>),
-    /// Cases with their incidents: one JSON object a line, as `export cases` writes them. A case whose `request_id` the
-    /// company has is skipped.
+    /// Cases with their incidents: one JSON object per line, as `export cases` writes them. A case whose `request_id` the
+    /// company has already is skipped.
     Cases(Box<CommonArgs>),
 }
 
-/// Affiliates from CSV or from JSON objects, one a line. Columns may stand in any order and are named as the fields of
-/// the interface are.
+/// Affiliates from CSV or from JSON objects, one per line. Columns have the names of the interface's fields, in any order.
 #[derive(Args, Debug)]
 struct AffiliatesArgs {
     #[command(flatten)]
     common: CommonArgs,
-    /// What is done with an affiliate whose name the company has already.
+    /// Action for an affiliate whose name the company has already.
     #[arg(long, value_enum, default_value_t = OnDuplicate::Skip)]
     on_duplicate: OnDuplicate,
-    /// Which field a column is, when its name does not say; an empty field leaves the column out.
+    /// Field of a column with another name. An empty field leaves the column out.
     #[arg(long, value_name = "HEADER=field")]
     map: Vec<Pair>,
-    /// How the file is written; by default its name or its first character tells.
+    /// Format of the file [default: by its name or its first character].
     // The log has a format, too, and IDs are unique.
     #[arg(id = "record_format", long = "format", value_enum)]
-    format: Option<Form>,
+    format: Option<InputFormat>,
 }
 
-/// What all imports have in common.
+/// Arguments that all imports share.
 #[derive(Args, Debug)]
 struct CommonArgs {
     /// File to import.
@@ -55,16 +55,16 @@ struct CommonArgs {
     /// Company that the records are imported for.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// Check the rows, and write nothing.
+    /// Check the rows without writing them.
     #[arg(long)]
     dry_run: bool,
-    /// What the file is written in; by default UTF-8, and another file is refused.
+    /// Encoding of the file [default: UTF-8; a file of another encoding is refused].
     #[arg(long, value_enum)]
     encoding: Option<Encoding>,
-    /// Where bad rows are told of, as CSV if it is called so [default: FILE.report.ndjson].
+    /// File that lists invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson].
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Print how it went as one line of JSON on standard output.
+    /// Print the result as one line of JSON on standard output.
     #[arg(long)]
     json: bool,
     #[command(flatten, next_help_heading = "Service")]
@@ -86,7 +86,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
 
 async fn import(what: &What) -> anyhow::Result<ExitCode> {
     let common = what.common();
-    // What is wrong with the file is told before a database is started.
+    // A missing file is reported before a database is started.
     check_readable(&common.file)?;
     let mut signals = runtime::Signals::listen()?;
     let scope = if matches!(what, What::Affiliates(_)) { None } else { Some(SCOPE_MONITOR) };
@@ -118,7 +118,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
 async fn records(job: &Job<'_>, what: &What) -> anyhow::Result<ExitCode> {
     match what {
         What::Affiliates(args) => job.affiliates(args.format, &args.map, args.on_duplicate).await,
-        What::Urls(_) => job.records(Kind::Urls).await,
-        What::Cases(_) => job.records(Kind::Cases).await,
+        What::Urls(_) => job.records(RecordKind::Urls).await,
+        What::Cases(_) => job.records(RecordKind::Cases).await,
     }
 }

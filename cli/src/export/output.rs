@@ -1,4 +1,4 @@
-//! Where records are written: a file, which is there under its name only when it is complete, or standard output.
+//! The output: a file, which appears under its name when it is complete, or standard output.
 
 use std::{
     fs::{self, File},
@@ -10,19 +10,19 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 
-/// How records are written.
+/// The format of exported records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Columns, separated by commas, below a row of names. A list is one cell of JSON.
     Csv,
     /// One JSON object a line.
     Ndjson,
 }
 
-/// Records being written.
+/// An output that records are written to.
 pub(super) struct Output {
     writer: Writer,
-    /// The file as it is called until it is complete, and then.
+    /// The name of the file until it is complete, and its final name.
     names: Option<(PathBuf, PathBuf)>,
 }
 
@@ -32,7 +32,7 @@ enum Writer {
 }
 
 impl Output {
-    pub(super) fn create(path: Option<&Path>, format: Format) -> anyhow::Result<Self> {
+    pub(super) fn create(path: Option<&Path>, format: OutputFormat) -> anyhow::Result<Self> {
         let (sink, names): (Box<dyn Write + Send>, _) = match path {
             Some(path) => {
                 let mut unfinished = path.as_os_str().to_owned();
@@ -45,20 +45,20 @@ impl Output {
             None => (Box::new(BufWriter::with_capacity(64 << 10, stdout())), None),
         };
         let writer = match format {
-            Format::Csv => Writer::Csv { writer: Box::new(csv::Writer::from_writer(sink)), columns: Vec::new() },
-            Format::Ndjson => Writer::Ndjson(sink),
+            OutputFormat::Csv => Writer::Csv { writer: Box::new(csv::Writer::from_writer(sink)), columns: Vec::new() },
+            OutputFormat::Ndjson => Writer::Ndjson(sink),
         };
         Ok(Self { writer, names })
     }
 
-    pub(super) fn format(&self) -> Format {
+    pub(super) fn format(&self) -> OutputFormat {
         match self.writer {
-            Writer::Csv { .. } => Format::Csv,
-            Writer::Ndjson(_) => Format::Ndjson,
+            Writer::Csv { .. } => OutputFormat::Csv,
+            Writer::Ndjson(_) => OutputFormat::Ndjson,
         }
     }
 
-    /// Names the columns. Of JSON objects every one names its own.
+    /// Sets the columns of CSV. JSON objects name their own fields.
     pub(super) fn columns(&mut self, names: Vec<&'static str>) -> anyhow::Result<()> {
         if let Writer::Csv { writer, columns } = &mut self.writer {
             writer.write_record(&names).context("the records cannot be written")?;
@@ -92,7 +92,7 @@ impl Output {
         Ok(())
     }
 
-    /// Completes the output: gives the file its name.
+    /// Completes the output, and gives the file its final name.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         let flushed = match self.writer {
             Writer::Csv { mut writer, .. } => writer.flush(),

@@ -1,4 +1,4 @@
-//! URLs and cases, in the form that they are imported in.
+//! Exports URLs and cases in the form in which they are imported.
 
 use compliance_api::{
     error::Error,
@@ -12,55 +12,40 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tonic::{Status, Streaming};
 
-use super::output::{Format, Output};
+use super::output::{Output, OutputFormat};
 use crate::{
     progress::Progress,
+    record_kind::RecordKind,
     service::{Service, is_passing, patiently, refused},
 };
 
-/// How often a list is gone on with that broke off without a record in between.
-const TRIES: u32 = 8;
+/// Attempts to continue a list without any record in between.
+const ATTEMPTS: u32 = 8;
 
-/// What the records are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    Urls,
-    Cases,
-}
-
-impl Kind {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Urls => "URLs",
-            Self::Cases => "cases",
-        }
-    }
-}
-
-/// A message of either list: its records, and the ID of the last.
+/// The records of a message, and the ID of the last.
 struct Page {
     records: Vec<Map<String, Value>>,
     last: i64,
 }
 
-/// Either list.
+/// A stream of URLs or cases.
 enum List {
     Urls(Streaming<ExportUrlsResponse>),
     Cases(Streaming<ExportCasesResponse>),
 }
 
 impl List {
-    /// Begins a list behind an ID.
-    async fn begin(service: &Service, kind: Kind, after: i64) -> Result<Self, Error> {
+    /// Opens the stream after an ID.
+    async fn begin(service: &Service, kind: RecordKind, after: i64) -> Result<Self, Error> {
         match kind {
-            Kind::Urls => {
+            RecordKind::Urls => {
                 let list = patiently(|| {
                     let (mut client, request) = (service.monitoring(), ExportUrlsRequest { after_url_id: Some(after) });
                     async move { client.export_urls(request).await }
                 });
                 list.await.map(Self::Urls)
             }
-            Kind::Cases => {
+            RecordKind::Cases => {
                 let list = patiently(|| {
                     let (mut client, request) =
                         (service.monitoring(), ExportCasesRequest { after_case_id: Some(after) });
@@ -71,7 +56,7 @@ impl List {
         }
     }
 
-    async fn next(&mut self, format: Format) -> Result<Option<Page>, Status> {
+    async fn next(&mut self, format: OutputFormat) -> Result<Option<Page>, Status> {
         Ok(match self {
             Self::Urls(list) => list.message().await?.map(|message| Page {
                 records: message.observations.iter().map(object).collect(),
@@ -87,7 +72,7 @@ impl List {
 
 pub(super) async fn export(
     service: &Service,
-    kind: Kind,
+    kind: RecordKind,
     mut output: Output,
     progress: &Progress,
 ) -> anyhow::Result<u64> {
@@ -112,18 +97,18 @@ pub(super) async fn export(
             }
         };
         failures += 1;
-        if failures >= TRIES || !is_passing(&broken) {
+        if failures >= ATTEMPTS || !is_passing(&broken) {
             return Err(refused(&broken));
         }
         tokio::time::sleep(std::time::Duration::from_secs(1 << failures.min(3))).await;
     }
 }
 
-/// The columns of either kind: its fields, those of a case beside what it is opened with.
-fn columns(kind: Kind) -> Vec<&'static str> {
+/// The columns of a kind: its fields, and those of a case beside its request ID and incidents.
+fn columns(kind: RecordKind) -> Vec<&'static str> {
     match kind {
-        Kind::Urls => UrlObservation::NAMES.iter().copied().filter(|name| *name != "clear").collect(),
-        Kind::Cases => {
+        RecordKind::Urls => UrlObservation::NAMES.iter().copied().filter(|name| *name != "clear").collect(),
+        RecordKind::Cases => {
             let (mut columns, fields) = (vec!["request_id"], CaseInput::NAMES.iter().copied());
             columns.extend(fields.chain(["incidents", "dates_as_given"]));
             columns
@@ -134,15 +119,15 @@ fn columns(kind: Kind) -> Vec<&'static str> {
 fn object(message: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(message) {
         Ok(Value::Object(object)) => object,
-        // Messages are objects.
+        // Messages are always objects.
         _ => Map::new(),
     }
 }
 
-/// A case; in a table its fields stand beside what it is opened with.
-fn case_object(case: &OpenCaseRequest, format: Format) -> Map<String, Value> {
+/// A case. In CSV, its fields stand beside its request ID and incidents.
+fn case_object(case: &OpenCaseRequest, format: OutputFormat) -> Map<String, Value> {
     let mut object = object(case);
-    if format == Format::Csv
+    if format == OutputFormat::Csv
         && let Some(Value::Object(fields)) = object.remove("case")
     {
         object.extend(fields);

@@ -1,4 +1,4 @@
-//! Affiliates: read and checked on one thread, sent from another, batch after batch in the order of the file.
+//! Sends affiliates in batches in the order of the file, or checks them in a dry run.
 
 use std::{collections::HashMap, hash::BuildHasher as _, hash::RandomState};
 
@@ -12,24 +12,24 @@ use compliance_api::{
 };
 
 use super::{
-    affiliate_rows::Row,
-    report::{Fault, Report},
+    report::{Report, RowError},
+    row::Row,
     tally::Tally,
 };
 use crate::service::{Service, patiently, refused};
 
-/// What is done with an affiliate whose name the company has already.
+/// The action for an affiliate whose name the company has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnDuplicate {
-    /// It is left as it is.
+    /// The affiliate stays as it is.
     Skip,
-    /// It takes the values that the row gives: in CSV the cells that are not empty, in NDJSON null clears.
+    /// The affiliate takes the values of the row: in CSV those of cells that are not empty; in NDJSON, null clears.
     Update,
-    /// The row is bad.
+    /// The row is invalid.
     Fail,
 }
 
-/// Names that have been seen, as digests: names themselves would fill the memory.
+/// Values by name. Names are kept as digests, since the names themselves would take much more memory.
 pub(super) struct Names<T> {
     hashers: [RandomState; 2],
     seen: HashMap<(u64, u64), T>,
@@ -48,37 +48,37 @@ impl<T> Names<T> {
         self.seen.get(&self.key(name))
     }
 
-    fn put(&mut self, name: &str, value: T) {
+    fn insert(&mut self, name: &str, value: T) {
         self.seen.insert(self.key(name), value);
     }
 }
 
-/// Counts and reports the rows of a file without sending any.
-pub(super) struct Rehearsal {
+/// Counts and reports the rows of a file without sending them.
+pub(super) struct DryRun {
     names: Names<u64>,
     on_duplicate: OnDuplicate,
 }
 
-impl Rehearsal {
+impl DryRun {
     pub(super) fn new(on_duplicate: OnDuplicate) -> Self {
         Self { names: Names::new(), on_duplicate }
     }
 
-    /// Looks at a batch. Of two rows with one name the second is a duplicate.
-    pub(super) fn look(&mut self, batch: Vec<Row>, tally: &mut Tally, report: &mut Report) -> anyhow::Result<()> {
+    /// Checks a batch. Of two rows with the same name, the second is a duplicate.
+    pub(super) fn check(&mut self, batch: Vec<Row>, tally: &mut Tally, report: &mut Report) -> anyhow::Result<()> {
         for row in batch {
             tally.rows += 1;
-            if !row.faults.is_empty() {
+            if !row.errors.is_empty() {
                 tally.bad += 1;
-                report.write(row.place, &row.faults)?;
+                report.write(row.position, &row.errors)?;
                 continue;
             }
             let Some(first) = self.names.get(row.name()) else {
-                self.names.put(row.name(), row.place.row);
+                self.names.insert(row.name(), row.position.row);
                 tally.created += 1;
                 continue;
             };
-            report.write(row.place, &[row.fault("affiliate_name", &format!("Row {first} has the same name."))])?;
+            report.write(row.position, &[row.error("affiliate_name", &format!("Row {first} has the same name."))])?;
             match self.on_duplicate {
                 OnDuplicate::Fail => tally.bad += 1,
                 OnDuplicate::Skip | OnDuplicate::Update => tally.skipped += 1,
@@ -88,11 +88,11 @@ impl Rehearsal {
     }
 }
 
-/// Sends batches.
+/// Sends batches to the service.
 pub(super) struct Sender<'a> {
     service: &'a Service,
     on_duplicate: OnDuplicate,
-    /// IDs by name, once they are needed.
+    /// IDs by name, read when they are needed first.
     ids: Option<Names<i64>>,
 }
 
@@ -101,10 +101,10 @@ impl<'a> Sender<'a> {
         Self { service, on_duplicate, ids: None }
     }
 
-    /// Sends the good rows of a batch, and counts and reports all of them.
+    /// Sends the valid rows of a batch, and counts and reports all rows.
     pub(super) async fn send(&mut self, batch: Vec<Row>, tally: &mut Tally, report: &mut Report) -> anyhow::Result<()> {
         tally.rows += batch.len() as u64;
-        let (mut good, mut bad): (Vec<Row>, Vec<Row>) = batch.into_iter().partition(|row| row.faults.is_empty());
+        let (mut good, mut bad): (Vec<Row>, Vec<Row>) = batch.into_iter().partition(|row| row.errors.is_empty());
         let results = self.create(&mut good, &mut bad).await?;
         let mut known = Vec::new();
         for (mut row, result) in good.into_iter().zip(results) {
@@ -112,42 +112,42 @@ impl<'a> Sender<'a> {
                 (ResultCode::Saved, _) => {
                     tally.created += 1;
                     if let (Some(ids), Some(id)) = (&mut self.ids, result.affiliate_id) {
-                        ids.put(row.name(), id);
+                        ids.insert(row.name(), id);
                     }
                 }
                 (ResultCode::Duplicate, OnDuplicate::Skip) => tally.skipped += 1,
                 (ResultCode::Duplicate, OnDuplicate::Update) => known.push(row),
                 (code, _) => {
                     let field = if code == ResultCode::InvalidCountry { "country" } else { "affiliate_name" };
-                    row.faults.push(row.fault(field, &result.msg));
+                    row.errors.push(row.error(field, &result.msg));
                     bad.push(row);
                 }
             }
         }
         tally.updated += self.update(known, &mut bad).await?;
         tally.bad += bad.len() as u64;
-        bad.sort_by_key(|row| row.place.row);
-        bad.iter().try_for_each(|row| report.write(row.place, &row.faults))
+        bad.sort_by_key(|row| row.position.row);
+        bad.iter().try_for_each(|row| report.write(row.position, &row.errors))
     }
 
-    /// Creates the affiliates of `good`. Those that the service finds fault with, though we did not, become bad.
+    /// Creates the affiliates of `good`. Rows that the service rejects are moved to `bad`.
     async fn create(&self, good: &mut Vec<Row>, bad: &mut Vec<Row>) -> anyhow::Result<Vec<AffiliateResult>> {
         while !good.is_empty() {
             let affiliates = good.iter().map(|row| row.affiliate.clone()).collect();
             let request = BatchCreateAffiliatesRequest { affiliates };
-            let answer = patiently(|| {
+            let response = patiently(|| {
                 let (mut client, request) = (self.service.affiliates(), request.clone());
                 async move { client.batch_create_affiliates(request).await }
             });
-            match answer.await {
-                Ok(answer) => return Ok(answer.results),
-                Err(error) => sort_out(&error, good, bad)?,
+            match response.await {
+                Ok(response) => return Ok(response.results),
+                Err(error) => move_rejected(&error, good, bad)?,
             }
         }
         Ok(Vec::new())
     }
 
-    /// Gives the rows' values to the affiliates of their names; how many took them.
+    /// Updates the affiliates that the rows name, and returns their number.
     async fn update(&mut self, known: Vec<Row>, bad: &mut Vec<Row>) -> anyhow::Result<u64> {
         if known.is_empty() {
             return Ok(0);
@@ -160,11 +160,11 @@ impl<'a> Sender<'a> {
         let (mut rows, mut affiliates) = (Vec::new(), Vec::new());
         for mut row in known {
             if let Some(id) = ids.get(row.name()) {
-                affiliates.push(change(*id, &row));
+                affiliates.push(update_of(*id, &row));
                 rows.push(row);
             } else {
                 let reason = "An affiliate of this name was made while the import ran; import the row again.";
-                row.faults.push(row.fault("affiliate_name", reason));
+                row.errors.push(row.error("affiliate_name", reason));
                 bad.push(row);
             }
         }
@@ -172,17 +172,17 @@ impl<'a> Sender<'a> {
             return Ok(0);
         }
         let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
-        let answer = patiently(|| {
+        let response = patiently(|| {
             let (mut client, request) = (self.service.affiliates(), request.clone());
             async move { client.batch_update_affiliates(request).await }
         });
-        let results = answer.await.map_err(|error| refused(&error))?.results;
+        let results = response.await.map_err(|error| refused(&error))?.results;
         let mut updated = 0;
         for (mut row, result) in rows.into_iter().zip(results) {
             if result.code() == ResultCode::Saved {
                 updated += 1;
             } else {
-                row.faults.push(Fault::of_row(result.msg));
+                row.errors.push(RowError::of_row(result.msg));
                 bad.push(row);
             }
         }
@@ -190,15 +190,15 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// The change that a row makes to the affiliate of its name.
-fn change(id: i64, row: &Row) -> AffiliateUpdate {
+/// The update of the affiliate that a row names.
+fn update_of(id: i64, row: &Row) -> AffiliateUpdate {
     let mut mask = row.given.to_mask();
     mask.paths.retain(|path| path != "affiliate_name");
     AffiliateUpdate { id: Some(id), affiliate: Some(row.affiliate.clone()), update_mask: Some(mask) }
 }
 
-/// Makes the rows bad that the service finds fault with. Fails unless there are such.
-fn sort_out(error: &Error, good: &mut Vec<Row>, bad: &mut Vec<Row>) -> anyhow::Result<()> {
+/// Moves the rows that the service rejects to `bad`. Fails if there are none.
+fn move_rejected(error: &Error, good: &mut Vec<Row>, bad: &mut Vec<Row>) -> anyhow::Result<()> {
     if error.reason != Reason::InvalidFields {
         return Err(refused(error));
     }
@@ -206,16 +206,16 @@ fn sort_out(error: &Error, good: &mut Vec<Row>, bad: &mut Vec<Row>) -> anyhow::R
         let mut path = violation.path.splitn(3, '.').skip(1);
         let row = path.next().and_then(|index| index.parse().ok()).and_then(|index: usize| good.get_mut(index));
         if let Some(row) = row {
-            let fault = row.fault(path.next().unwrap_or_default(), &violation.message);
-            row.faults.push(fault);
+            let error = row.error(path.next().unwrap_or_default(), &violation.message);
+            row.errors.push(error);
         }
     }
     let before = good.len();
-    bad.extend(good.extract_if(.., |row| !row.faults.is_empty()));
+    bad.extend(good.extract_if(.., |row| !row.errors.is_empty()));
     if good.len() == before { Err(refused(error)) } else { Ok(()) }
 }
 
-/// The IDs of all affiliates of the company, by name.
+/// The IDs of all affiliates of the company by name.
 async fn ids_by_name(service: &Service) -> anyhow::Result<Names<i64>> {
     let list = patiently(|| {
         let mut client = service.affiliates();
@@ -225,7 +225,7 @@ async fn ids_by_name(service: &Service) -> anyhow::Result<Names<i64>> {
     let mut ids = Names::new();
     while let Some(message) = list.message().await.map_err(|status| refused(&Error::from(&status)))? {
         for affiliate in message.affiliates {
-            ids.put(affiliate.distributor_name.as_deref().unwrap_or_default(), affiliate.id);
+            ids.insert(affiliate.distributor_name.as_deref().unwrap_or_default(), affiliate.id);
         }
     }
     Ok(ids)

@@ -1,4 +1,4 @@
-//! Which field a column or key is.
+//! Maps columns of CSV and keys of NDJSON to fields.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use compliance_api::{
     v1::{Affiliate, AffiliateInput},
 };
 
-/// What becomes of a column or key.
+/// The target of a column or key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// It is this field.
+    /// This field.
     Field(&'static Field<AffiliateInput>),
-    /// It is left out.
+    /// None: the column is left out.
     Nothing,
 }
 
@@ -37,7 +37,7 @@ impl std::str::FromStr for Pair {
     }
 }
 
-/// Fields by the names that a file gives them.
+/// The fields of a file's columns or keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mapping {
     given: HashMap<String, Target>,
@@ -59,13 +59,13 @@ impl Mapping {
         Ok(Self { given })
     }
 
-    /// What a column or key is; `None` when nobody knows.
+    /// The target of a column or key; `None` if it is unknown.
     pub(super) fn target(&self, name: &str) -> Option<Target> {
         let name = name.trim();
         self.given.get(name).copied().or_else(|| known(name))
     }
 
-    /// What the columns of a header row are.
+    /// The targets of the columns of a header row.
     pub(super) fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<Target>> {
         let header: Vec<&str> = header.collect();
         for name in self.given.keys() {
@@ -101,13 +101,13 @@ impl Mapping {
     }
 }
 
-/// A name of the written or the read form, however its words are separated.
+/// The field of a name as it is written or read, whatever separates its words.
 fn known(name: &str) -> Option<Target> {
     let name = name.trim().to_lowercase().replace([' ', '-'], "_");
     AffiliateInput::field(&name).map(Target::Field).or_else(|| {
         let read = Affiliate::field(&name)?;
         let written = AffiliateInput::FIELDS.iter().find(|field| field.column.name == read.column.name);
-        // What is read and never written is assigned by the service.
+        // The service assigns the fields that are read and never written.
         Some(written.map_or(Target::Nothing, Target::Field))
     })
 }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_by_either_name_or_by_what_is_given() {
+    fn columns_are_found_by_either_name_or_by_a_flag() {
         let pairs: Vec<Pair> = ["Nr.=client_affiliate_id", "Kommentar="].map(|pair| pair.parse().unwrap()).into();
         let mapping = Mapping::new(&pairs).unwrap();
         let header = ["Nr.", "Distributor Name", "id", "E-mail One", "Kommentar", "zip"];
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_is_refused() {
+    fn wrong_columns_are_errors() {
         let columns = |header: &[&str]| Mapping::default().columns(header.iter().copied());
         assert!(columns(&["affiliate_name"]).unwrap_err().to_string().contains("client_affiliate_id"));
         let twice = columns(&["client_affiliate_id", "affiliate_name", "distributor_name"]);

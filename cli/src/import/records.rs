@@ -17,43 +17,30 @@ use tonic::Streaming;
 
 use super::{
     lines::Lines,
-    read_ahead,
-    report::{Fault, Place, Report},
+    read_ahead::read_ahead,
+    report::{Position, Report, RowError},
     source::Source,
     tally::Tally,
 };
-use crate::service::{Service, is_passing, patiently, refused};
+use crate::{
+    record_kind::RecordKind,
+    service::{Service, is_passing, patiently, refused},
+};
 
 /// Records that are sent together.
 const BATCH: usize = 500;
-/// Chunks of a stream that wait for their answer.
-const UNANSWERED: usize = 3;
-/// How often a stream is begun anew without any answer in between.
-const TRIES: u32 = 8;
+/// Chunks of a stream without a response.
+const MAX_UNANSWERED: usize = 3;
+/// Attempts to open a stream without any response in between.
+const ATTEMPTS: u32 = 8;
 
-/// What the records are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    Urls,
-    Cases,
-}
-
-impl Kind {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Urls => "URLs",
-            Self::Cases => "cases",
-        }
-    }
-}
-
-/// One record, or what is wrong with its line.
+/// One record, or the errors of its line.
 struct Record<M> {
-    place: Place,
-    message: Result<M, Vec<Fault>>,
+    position: Position,
+    message: Result<M, Vec<RowError>>,
 }
 
-/// What the service says of a record.
+/// The service's result for a record.
 struct Outcome {
     code: ResultCode,
     created: bool,
@@ -75,76 +62,78 @@ impl From<CaseResult> for Outcome {
     }
 }
 
-/// Imports a file; without a service its lines are only looked at.
+/// Imports a file. Without a service, its lines are only checked.
 pub(super) async fn import(
-    kind: Kind,
+    kind: RecordKind,
     source: &Source,
     service: Option<&Service>,
     report: &mut Report,
     progress: impl Fn(u64),
 ) -> anyhow::Result<Tally> {
-    let mut books = Books { tally: Tally::default(), report, progress: &progress };
+    let mut recorder = Recorder { tally: Tally::default(), report, progress: &progress };
     match (kind, service) {
-        (Kind::Urls, None) => look::<UrlObservation>(source, &mut books).await?,
-        (Kind::Cases, None) => look::<OpenCaseRequest>(source, &mut books).await?,
-        (Kind::Urls, Some(service)) => observe(source, service, &mut books).await?,
-        (Kind::Cases, Some(service)) => open(source, service, &mut books).await?,
+        (RecordKind::Urls, None) => check_only::<UrlObservation>(source, &mut recorder).await?,
+        (RecordKind::Cases, None) => check_only::<OpenCaseRequest>(source, &mut recorder).await?,
+        (RecordKind::Urls, Some(service)) => observe(source, service, &mut recorder).await?,
+        (RecordKind::Cases, Some(service)) => open(source, service, &mut recorder).await?,
     }
-    Ok(books.tally)
+    Ok(recorder.tally)
 }
 
-/// Counts and reports.
-struct Books<'a> {
+/// Counts and reports rows.
+struct Recorder<'a> {
     tally: Tally,
     report: &'a mut Report,
     progress: &'a dyn Fn(u64),
 }
 
-impl Books<'_> {
-    /// Enters what could not be read of a batch; what is left is good.
-    fn sort<M>(&mut self, batch: Vec<Record<M>>) -> anyhow::Result<(Vec<Place>, Vec<M>)> {
-        let (mut places, mut messages) = (Vec::new(), Vec::new());
-        for Record { place, message } in batch {
+impl Recorder<'_> {
+    /// Records the invalid rows of a batch, and returns the valid ones.
+    fn split<M>(&mut self, batch: Vec<Record<M>>) -> anyhow::Result<(Vec<Position>, Vec<M>)> {
+        let (mut positions, mut messages) = (Vec::new(), Vec::new());
+        for Record { position, message } in batch {
             self.tally.rows += 1;
             match message {
                 Ok(message) => {
-                    places.push(place);
+                    positions.push(position);
                     messages.push(message);
                 }
-                Err(faults) => {
+                Err(errors) => {
                     self.tally.bad += 1;
-                    self.report.write(place, &faults)?;
+                    self.report.write(position, &errors)?;
                 }
             }
         }
-        Ok((places, messages))
+        Ok((positions, messages))
     }
 
-    /// Enters what became of the records at `places`. `known` counts those that were there already.
-    fn enter<M: Serialize>(
+    /// Records the results of the records at `positions`. `known` counts those that existed already.
+    fn record<M: Serialize>(
         &mut self,
-        places: &[Place],
+        positions: &[Position],
         messages: &[M],
         outcomes: Vec<Outcome>,
         known: fn(&mut Tally) -> &mut u64,
     ) -> anyhow::Result<()> {
-        if outcomes.len() != places.len() {
-            bail!("the service answered for {} records of {}", outcomes.len(), places.len());
+        if outcomes.len() != positions.len() {
+            bail!("the service returned {} results for {} records", outcomes.len(), positions.len());
         }
-        let records = places.iter().zip(messages);
-        for ((place, message), Outcome { code, created, violations, msg }) in records.zip(outcomes) {
+        let records = positions.iter().zip(messages);
+        for ((position, message), Outcome { code, created, violations, msg }) in records.zip(outcomes) {
             if code == ResultCode::Saved {
                 *(if created { &mut self.tally.created } else { known(&mut self.tally) }) += 1;
                 continue;
             }
             self.tally.bad += 1;
             let object = serde_json::to_value(message).unwrap_or_default();
-            let mut faults: Vec<Fault> =
-                violations.iter().map(|violation| fault(&object, &violation.field, &violation.description)).collect();
-            if faults.is_empty() {
-                faults.push(Fault::of_row(msg));
+            let mut errors: Vec<RowError> = violations
+                .iter()
+                .map(|violation| field_error(&object, &violation.field, &violation.description))
+                .collect();
+            if errors.is_empty() {
+                errors.push(RowError::of_row(msg));
             }
-            self.report.write(*place, &faults)?;
+            self.report.write(*position, &errors)?;
         }
         (self.progress)(self.tally.rows);
         Ok(())
@@ -159,79 +148,80 @@ fn batches<M: DeserializeOwned + Check + Send + 'static>(source: &Source) -> any
     Ok(read_ahead(move || {
         let mut batch = Vec::with_capacity(BATCH);
         while batch.len() < BATCH
-            && let Some((place, line)) = lines.next()?
+            && let Some((position, line)) = lines.next()?
         {
-            batch.push(Record { place, message: read(line) });
+            batch.push(Record { position, message: read(line) });
         }
         Ok(batch)
     }))
 }
 
-fn read<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<Fault>> {
-    let message: M = serde_json::from_slice(line).map_err(|error| vec![Fault::of_row(format!("{error}."))])?;
+fn read<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
+    let message: M = serde_json::from_slice(line).map_err(|error| vec![RowError::of_row(format!("{error}."))])?;
     let violations = check(&message);
     if violations.is_empty() {
         return Ok(message);
     }
     let object: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
-    Err(violations.iter().map(|violation| fault(&object, &violation.path, &violation.message)).collect())
+    Err(violations.iter().map(|violation| field_error(&object, &violation.path, &violation.message)).collect())
 }
 
-/// A fault of the field at a path of a record, with what the record holds there.
-fn fault(record: &serde_json::Value, path: &str, reason: &str) -> Fault {
+/// An error of the field at a path of a record, with its value.
+fn field_error(record: &serde_json::Value, path: &str, reason: &str) -> RowError {
     let value = record.pointer(&format!("/{}", path.replace('.', "/")));
     let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    Fault::new(path, &text.unwrap_or_default(), reason)
+    RowError::new(path, &text.unwrap_or_default(), reason)
 }
 
-/// Looks at the records and sends none.
-async fn look<M>(source: &Source, books: &mut Books<'_>) -> anyhow::Result<()>
+/// Checks the records without sending them.
+async fn check_only<M>(source: &Source, recorder: &mut Recorder<'_>) -> anyhow::Result<()>
 where
     M: DeserializeOwned + Check + Send + 'static,
 {
     let mut batches = batches::<M>(source)?;
     while let Some(batch) = batches.recv().await {
-        let (places, _) = books.sort(batch?)?;
-        books.tally.created += places.len() as u64;
-        (books.progress)(books.tally.rows);
+        let (positions, _) = recorder.split(batch?)?;
+        recorder.tally.created += positions.len() as u64;
+        (recorder.progress)(recorder.tally.rows);
     }
     Ok(())
 }
 
 /// Opens cases, batch after batch.
-async fn open(source: &Source, service: &Service, books: &mut Books<'_>) -> anyhow::Result<()> {
+async fn open(source: &Source, service: &Service, recorder: &mut Recorder<'_>) -> anyhow::Result<()> {
     let mut batches = batches::<OpenCaseRequest>(source)?;
     while let Some(batch) = batches.recv().await {
-        let (places, cases) = books.sort(batch?)?;
+        let (positions, cases) = recorder.split(batch?)?;
         if cases.is_empty() {
             continue;
         }
         let request = BatchOpenCasesRequest { cases };
-        let answer = patiently(|| {
+        let response = patiently(|| {
             let (mut client, request) = (service.monitoring(), request.clone());
             async move { client.batch_open_cases(request).await }
         });
-        let results = answer.await.map_err(|error| refused(&error))?.results;
+        let results = response.await.map_err(|error| refused(&error))?.results;
         let outcomes = results.into_iter().map(Outcome::from).collect();
-        books.enter(&places, &request.cases, outcomes, |tally| &mut tally.skipped)?;
+        recorder.record(&positions, &request.cases, outcomes, |tally| &mut tally.skipped)?;
     }
     Ok(())
 }
 
-/// A chunk of observations that is not answered yet.
+/// A chunk of observations without a response.
 struct Chunk {
-    places: Vec<Place>,
+    positions: Vec<Position>,
     request: ObserveUrlsRequest,
 }
 
-/// A stream of observations: where chunks go in, and where answers come out.
+/// A stream of observations and its responses.
 struct Stream {
     chunks: mpsc::Sender<ObserveUrlsRequest>,
-    answers: Streaming<compliance_api::v1::ObserveUrlsResponse>,
+    responses: Streaming<compliance_api::v1::ObserveUrlsResponse>,
 }
 
-/// Streams observations. What was not answered when a stream breaks is sent again: it changes nothing twice.
-async fn observe(source: &Source, service: &Service, books: &mut Books<'_>) -> anyhow::Result<()> {
+/// Streams observations. Chunks without a response are sent again when a stream breaks, since observations are
+/// idempotent.
+async fn observe(source: &Source, service: &Service, recorder: &mut Recorder<'_>) -> anyhow::Result<()> {
     let mut batches = batches::<UrlObservation>(source)?;
     let mut unanswered: VecDeque<Chunk> = VecDeque::new();
     let mut stream: Option<Stream> = None;
@@ -241,46 +231,46 @@ async fn observe(source: &Source, service: &Service, books: &mut Books<'_>) -> a
             Some(open) => open,
             None => begin(service, &unanswered).await?,
         };
-        while more && unanswered.len() < UNANSWERED {
+        while more && unanswered.len() < MAX_UNANSWERED {
             let Some(batch) = batches.recv().await else {
                 more = false;
                 break;
             };
-            let (places, observations) = books.sort(batch?)?;
-            if places.is_empty() {
+            let (positions, observations) = recorder.split(batch?)?;
+            if positions.is_empty() {
                 continue;
             }
             let request = ObserveUrlsRequest { observations };
-            // One that cannot be sent is sent with the next stream.
+            // A chunk that cannot be sent is sent with the next stream.
             let _ = open.chunks.send(request.clone()).await;
-            unanswered.push_back(Chunk { places, request });
+            unanswered.push_back(Chunk { positions, request });
         }
         if unanswered.is_empty() {
             break;
         }
-        match open.answers.message().await {
-            Ok(Some(answer)) => {
+        match open.responses.message().await {
+            Ok(Some(response)) => {
                 if let Some(chunk) = unanswered.pop_front() {
-                    let outcomes = answer.results.into_iter().map(Outcome::from).collect();
+                    let outcomes = response.results.into_iter().map(Outcome::from).collect();
                     let messages = &chunk.request.observations;
-                    books.enter(&chunk.places, messages, outcomes, |tally| &mut tally.updated)?;
+                    recorder.record(&chunk.positions, messages, outcomes, |tally| &mut tally.updated)?;
                 }
                 failures = 0;
                 stream = Some(open);
             }
-            Ok(None) => failures = again(failures, &Error::core_unavailable()).await?,
-            Err(status) => failures = again(failures, &Error::from(&status)).await?,
+            Ok(None) => failures = wait_after(failures, &Error::core_unavailable()).await?,
+            Err(status) => failures = wait_after(failures, &Error::from(&status)).await?,
         }
     }
     Ok(())
 }
 
-/// Begins a stream with the chunks that the one before left unanswered.
+/// Opens a stream with the chunks that have no response yet.
 async fn begin(service: &Service, unanswered: &VecDeque<Chunk>) -> anyhow::Result<Stream> {
-    let answers = patiently(|| {
-        let (sender, receiver) = mpsc::channel(UNANSWERED);
+    let stream = patiently(|| {
+        let (sender, receiver) = mpsc::channel(MAX_UNANSWERED);
         for chunk in unanswered {
-            // There is room for all of them.
+            // The channel has capacity for all of them.
             let _ = sender.try_send(chunk.request.clone());
         }
         let requests = futures::stream::unfold(receiver, |mut receiver: mpsc::Receiver<_>| async move {
@@ -288,16 +278,16 @@ async fn begin(service: &Service, unanswered: &VecDeque<Chunk>) -> anyhow::Resul
         });
         let mut client = service.monitoring();
         async move {
-            let answer = client.stream_url_observations(requests).await?;
-            Ok(answer.map(|answers| Stream { chunks: sender, answers }))
+            let response = client.stream_url_observations(requests).await?;
+            Ok(response.map(|responses| Stream { chunks: sender, responses }))
         }
     });
-    answers.await.map_err(|error| refused(&error)).context("observations cannot be sent")
+    stream.await.map_err(|error| refused(&error)).context("observations cannot be sent")
 }
 
-/// Waits before a stream is begun anew; how many have failed.
-async fn again(failures: u32, error: &Error) -> anyhow::Result<u32> {
-    if failures + 1 >= TRIES || !is_passing(error) {
+/// Waits before another attempt, and returns the number of failed attempts.
+async fn wait_after(failures: u32, error: &Error) -> anyhow::Result<u32> {
+    if failures + 1 >= ATTEMPTS || !is_passing(error) {
         return Err(refused(error));
     }
     tokio::time::sleep(std::time::Duration::from_secs(1 << failures.min(3))).await;

@@ -1,4 +1,4 @@
-//! The report: which rows were not taken, and why.
+//! The report: the rows that were not imported, and why.
 
 use std::{
     fs::{self, File},
@@ -9,54 +9,53 @@ use std::{
 use anyhow::Context as _;
 use serde::Serialize;
 
-/// The longest value that is repeated.
-const MOST_CHARS: usize = 200;
+/// Longest value in a report, in characters.
+const LONGEST_VALUE: usize = 200;
 
-/// One fault of one row.
+/// One error of a row.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Fault {
-    /// Its field; empty when it is the whole row's.
+pub(super) struct RowError {
+    /// The field; empty if it is an error of the whole row.
     pub(super) field: String,
-    /// What the field holds.
+    /// The value of the field.
     pub(super) value: String,
-    /// What is wrong with it.
+    /// Why it is an error.
     pub(super) reason: String,
 }
 
-impl Fault {
+impl RowError {
     pub(super) fn new(field: impl Into<String>, value: &str, reason: impl Into<String>) -> Self {
-        Self { field: field.into(), value: value.chars().take(MOST_CHARS).collect(), reason: reason.into() }
+        Self { field: field.into(), value: value.chars().take(LONGEST_VALUE).collect(), reason: reason.into() }
     }
 
-    /// One of the whole row.
+    /// An error of the whole row.
     pub(super) fn of_row(reason: impl Into<String>) -> Self {
         Self::new("", "", reason)
     }
 }
 
-/// Where a row stands in its file.
+/// The position of a row in its file.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Place {
-    /// Its number, the first one below a header being 1.
+pub(super) struct Position {
+    /// The number of the row. The first row below a header is 1.
     pub(super) row: u64,
-    /// The line that it begins in.
+    /// The number of its first line.
     pub(super) line: u64,
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
-    place: Place,
+    position: Position,
     #[serde(flatten)]
-    fault: &'a Fault,
+    error: &'a RowError,
 }
 
-/// The file that faults are written to: CSV when it is called so, else NDJSON. It is there at the end only when there
-/// were faults.
+/// The file of the errors: CSV if its name ends in `.csv`, otherwise NDJSON. It is removed at the end if there are none.
 pub(super) struct Report {
     path: PathBuf,
     output: Output,
-    faults: u64,
+    errors: u64,
 }
 
 enum Output {
@@ -65,7 +64,7 @@ enum Output {
 }
 
 impl Report {
-    /// Begins a report; `given` or beside the file that is imported.
+    /// Creates the report: `given`, or beside the imported file.
     pub(super) fn create(given: Option<&Path>, imported: &Path) -> anyhow::Result<Self> {
         let path = given.map_or_else(
             || {
@@ -76,7 +75,7 @@ impl Report {
             Path::to_owned,
         );
         let file = File::create(&path).with_context(|| {
-            format!("cannot write the report {} (choose another place with --report)", path.display())
+            format!("cannot write the report {} (choose another file with --report)", path.display())
         })?;
         let output = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) {
             let mut writer = csv::Writer::from_writer(file);
@@ -85,24 +84,24 @@ impl Report {
         } else {
             Output::Ndjson(BufWriter::new(file))
         };
-        Ok(Self { path, output, faults: 0 })
+        Ok(Self { path, output, errors: 0 })
     }
 
-    /// Writes the faults of one row.
-    pub(super) fn write(&mut self, place: Place, faults: &[Fault]) -> anyhow::Result<()> {
-        self.try_write(place, faults).with_context(|| format!("cannot write the report {}", self.path.display()))
+    /// Writes the errors of one row.
+    pub(super) fn write(&mut self, position: Position, errors: &[RowError]) -> anyhow::Result<()> {
+        self.try_write(position, errors).with_context(|| format!("cannot write the report {}", self.path.display()))
     }
 
-    fn try_write(&mut self, place: Place, faults: &[Fault]) -> anyhow::Result<()> {
-        for fault in faults {
-            self.faults += 1;
+    fn try_write(&mut self, position: Position, errors: &[RowError]) -> anyhow::Result<()> {
+        for error in errors {
+            self.errors += 1;
             match &mut self.output {
                 Output::Csv(writer) => {
-                    let (row, line) = (place.row.to_string(), place.line.to_string());
-                    writer.write_record([&row, &line, &fault.field, &fault.value, &fault.reason])?;
+                    let (row, line) = (position.row.to_string(), position.line.to_string());
+                    writer.write_record([&row, &line, &error.field, &error.value, &error.reason])?;
                 }
                 Output::Ndjson(file) => {
-                    serde_json::to_writer(&mut *file, &Line { place, fault })?;
+                    serde_json::to_writer(&mut *file, &Line { position, error })?;
                     file.write_all(b"\n")?;
                 }
             }
@@ -110,16 +109,16 @@ impl Report {
         Ok(())
     }
 
-    /// Completes the report; its path, when there is anything in it.
+    /// Completes the report. Returns its path if there are errors.
     pub(super) fn finish(self) -> anyhow::Result<Option<PathBuf>> {
-        let Self { path, output, faults } = self;
+        let Self { path, output, errors } = self;
         let written = match output {
             Output::Csv(mut writer) => writer.flush(),
             Output::Ndjson(mut file) => file.flush(),
         };
         written.with_context(|| format!("cannot write the report {}", path.display()))?;
-        if faults == 0 {
-            // Nobody needs an empty one.
+        if errors == 0 {
+            // An empty report is of no use.
             let _ = fs::remove_file(&path);
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! The file: found out to be text, and of which encoding, before anything is sent.
+//! The file. Its encoding and format are determined before anything is sent.
 
 use std::{
     fs::File,
@@ -14,23 +14,23 @@ use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use encoding_rs_io::DecodeReaderBytesBuilder;
 
-/// The longest that one row may be. A quote that is never closed makes the rest of the file one row.
+/// Longest row in bytes. A quote that is never closed makes the rest of the file one row.
 pub(super) const LONGEST_ROW: u64 = 16 << 20;
 
-/// What the text is written in.
+/// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Encoding {
-    /// UTF-8, or UTF-16 when the file says so itself.
+    /// UTF-8, or UTF-16 with a byte order mark.
     #[value(name = "utf-8")]
     Utf8,
-    /// Windows-1252, as spreadsheets of western systems save it.
+    /// Windows-1252, as spreadsheets on western systems save it.
     #[value(name = "windows-1252")]
     Windows1252,
 }
 
-/// How the rows are written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum InputFormat {
     /// Columns, separated by commas, semicolons, tabs or bars, below a row of names.
     Csv,
     /// One JSON object a line.
@@ -46,7 +46,7 @@ pub(super) struct Source {
     pub(super) meter: Meter,
 }
 
-/// How much of a file has been read.
+/// Counts the bytes that have been read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     total: Arc<AtomicU64>,
@@ -59,18 +59,18 @@ impl Meter {
         self.total.load(Ordering::Relaxed)
     }
 
-    /// A row is complete.
+    /// Marks the end of a row.
     pub(super) fn row_ends(&self) {
         self.row.store(0, Ordering::Relaxed);
     }
 }
 
 impl Source {
-    /// Opens a file and looks through it once: a file of another encoding is refused rather than spoilt.
+    /// Opens a file and checks its encoding, so that a file of another encoding is not garbled.
     pub(super) fn open(path: &Path, encoding: Option<Encoding>) -> anyhow::Result<Self> {
         let shown = path.display();
         let mut file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
-        let meta = file.metadata().with_context(|| format!("cannot look at {shown}"))?;
+        let meta = file.metadata().with_context(|| format!("cannot inspect {shown}"))?;
         if !meta.is_file() {
             bail!("{shown} is no file; it is read twice, so a pipe will not do");
         }
@@ -92,7 +92,7 @@ impl Source {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(0))?;
         let mut builder = DecodeReaderBytesBuilder::new();
-        // Without an encoding only a mark at the beginning counts, which says UTF-16 or UTF-8.
+        // Without an encoding, only a byte order mark is considered, which marks UTF-16 or UTF-8.
         builder.encoding((self.encoding == Encoding::Windows1252).then_some(encoding_rs::WINDOWS_1252));
         builder.strip_bom(true).bom_override(true);
         let metered = Metered { inner: file, meter: self.meter.clone() };
@@ -103,30 +103,30 @@ impl Source {
     pub(super) fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         self.text()?.take(64 << 10).read_to_end(&mut head)?;
-        // It is read again.
+        // The text is read again from its beginning.
         self.meter.total.store(0, Ordering::Relaxed);
         self.meter.row_ends();
         Ok(head)
     }
 
-    /// How the rows are written, told by the name of the file or else by its first character.
-    pub(super) fn form(&self, path: &Path) -> anyhow::Result<Form> {
+    /// The format by the name of the file, or else by its first character.
+    pub(super) fn format(&self, path: &Path) -> anyhow::Result<InputFormat> {
         match path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
-            Some("csv" | "tsv" | "txt") => return Ok(Form::Csv),
-            Some("ndjson" | "jsonl") => return Ok(Form::Ndjson),
+            Some("csv" | "tsv" | "txt") => return Ok(InputFormat::Csv),
+            Some("ndjson" | "jsonl") => return Ok(InputFormat::Ndjson),
             _ => {}
         }
         let head = self.head()?;
         let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
         match first {
             Some(b'[') => bail!("the file holds a JSON array; write one object a line (jq -c '.[]')"),
-            Some(b'{') => Ok(Form::Ndjson),
-            _ => Ok(Form::Csv),
+            Some(b'{') => Ok(InputFormat::Ndjson),
+            _ => Ok(InputFormat::Csv),
         }
     }
 }
 
-/// The number of the first line that is not UTF-8; `None` when all are, or when a mark says UTF-16.
+/// The number of the first line that is not UTF-8; `None` if all are, or if a byte order mark marks UTF-16.
 fn first_bad_line(mut file: &File) -> io::Result<Option<u64>> {
     let (mut buffer, mut kept, mut lines, mut first) = (vec![0; 64 << 10], 0, 1, true);
     loop {
@@ -141,7 +141,7 @@ fn first_bad_line(mut file: &File) -> io::Result<Option<u64>> {
         let count = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').skip(1).count() as u64;
         let good = match std::str::from_utf8(bytes) {
             Ok(text) => text.len(),
-            // A character may go on in the next piece, but not behind the end of the file.
+            // A character may continue in the next piece, but not after the end of the file.
             Err(error) if error.error_len().is_none() && read > 0 => error.valid_up_to(),
             Err(error) => return Ok(Some(lines + count(&bytes[..error.valid_up_to()]))),
         };
@@ -155,7 +155,7 @@ fn first_bad_line(mut file: &File) -> io::Result<Option<u64>> {
     }
 }
 
-/// Counts what is read, and stops where one row takes too much.
+/// Counts the bytes that are read, and fails at a row that is too long.
 struct Metered {
     inner: File,
     meter: Meter,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf8_is_found_wherever_it_is() {
+    fn invalid_utf8_is_found_anywhere() {
         assert_eq!(bad_line("name\nJürgen\n".as_bytes()), None);
         assert_eq!(bad_line(b"name\nJ\xfcrgen\n"), Some(2));
         assert_eq!(bad_line(b"name\ncut \xc3"), Some(2));

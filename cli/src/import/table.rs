@@ -1,17 +1,17 @@
-//! CSV: columns below a row of names.
+//! CSV files: columns below a row of names.
 
 use std::io::BufRead;
 
 use anyhow::Context as _;
 
 use super::{
-    affiliate_rows::Row,
     mapping::{Mapping, Target},
-    report::{Fault, Place},
+    report::{Position, RowError},
+    row::Row,
     source::{Meter, Source},
 };
 
-/// The rows of a table.
+/// The rows of a CSV file.
 pub(super) struct Table {
     reader: csv::Reader<Box<dyn BufRead + Send>>,
     columns: Vec<Target>,
@@ -19,15 +19,15 @@ pub(super) struct Table {
     record: csv::StringRecord,
     row: u64,
     /// Whether lines end in a carriage return and a line feed.
-    ends_in_two: bool,
+    ends_in_crlf: bool,
 }
 
 impl Table {
     pub(super) fn of(source: &Source, mapping: &Mapping) -> anyhow::Result<Self> {
         let head = source.head().context("the file cannot be read")?;
-        let (separator, ends_in_two) = (separator(&head), ends_in_two(&head));
+        let (separator, ends_in_crlf) = (separator(&head), ends_in_crlf(&head));
         let text = source.text().context("the file cannot be read")?;
-        // A row with too many or too few columns is that row's fault, not the file's.
+        // A row with too many or too few columns is an error of that row, not of the file.
         let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(text);
         let header = reader.headers().context("the row of column names cannot be read")?;
         if header.is_empty() {
@@ -35,7 +35,7 @@ impl Table {
         }
         let columns = mapping.columns(header.iter())?;
         let (meter, record) = (source.meter.clone(), csv::StringRecord::new());
-        Ok(Self { reader, columns, meter, record, row: 0, ends_in_two })
+        Ok(Self { reader, columns, meter, record, row: 0, ends_in_crlf })
     }
 
     /// The next row. An empty cell is a field that is not given.
@@ -46,16 +46,16 @@ impl Table {
         }
         self.meter.row_ends();
         self.row += 1;
-        // The reader takes the second character of a line's end for the beginning of the next row.
-        let line = self.record.position().map_or(0, csv::Position::line) + u64::from(self.ends_in_two);
-        let mut row = Row::at(Place { row: self.row, line });
+        // The reader counts the line feed of a line's end to the next row.
+        let line = self.record.position().map_or(0, csv::Position::line) + u64::from(self.ends_in_crlf);
+        let mut row = Row::at(Position { row: self.row, line });
         if self.record.len() != self.columns.len() {
             let reason = format!(
                 "The row has {} columns, and the row of names has {}; is a separator or a quote missing?",
                 self.record.len(),
                 self.columns.len()
             );
-            return Ok(Some(row.with(Fault::of_row(reason))));
+            return Ok(Some(row.with(RowError::of_row(reason))));
         }
         for (target, cell) in self.columns.iter().zip(&self.record) {
             if let Target::Field(field) = target
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-/// What separates the columns: whichever of the usual characters the first line has most of, outside quotes.
+/// The separator of the columns: the usual character that is most frequent in the first line outside quotes.
 fn separator(head: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
@@ -82,11 +82,11 @@ fn separator(head: &[u8]) -> u8 {
             _ => {}
         }
     }
-    // Of equals the last would be taken, and the first is the most usual.
+    // `max_by_key` returns the last of equals, and the first is the most usual.
     counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(separator, _)| *separator)
 }
 
-fn ends_in_two(head: &[u8]) -> bool {
+fn ends_in_crlf(head: &[u8]) -> bool {
     let end = head.iter().position(|byte| *byte == b'\n');
     end.and_then(|end| end.checked_sub(1)).is_some_and(|before| head[before] == b'\r')
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::separator;
 
     #[test]
-    fn the_separator_is_what_there_is_most_of() {
+    fn the_most_frequent_separator_is_chosen() {
         assert_eq!(separator(b"a,b,c\n"), b',');
         assert_eq!(separator(b"a;\"x,y,z\";c\r\n1,2;3,4;5\n"), b';');
         assert_eq!(separator(b"a\tb\n"), b'\t');

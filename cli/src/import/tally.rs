@@ -1,25 +1,25 @@
-//! How an import went.
+//! Counters and summary of an import.
 
 use std::{io::Write as _, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::Context as _;
 use serde::Serialize;
 
-/// The exit status of an import that left rows out.
+/// The exit status of an import with invalid rows.
 const SOME_ROWS_BAD: u8 = 2;
 
-/// Rows by what became of them.
+/// Numbers of rows by result.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Tally {
     /// Rows of the file.
     pub(super) rows: u64,
-    /// Records that were not there before.
+    /// Records that were created.
     pub(super) created: u64,
-    /// Records that were there and took the row's values.
+    /// Records that existed and were updated.
     pub(super) updated: u64,
-    /// Rows whose record was there already.
+    /// Rows whose record existed already.
     pub(super) skipped: u64,
-    /// Rows that were not taken; the report names them.
+    /// Invalid rows, which the report lists.
     pub(super) bad: u64,
 }
 
@@ -33,7 +33,7 @@ struct Summary<'a> {
     report: Option<&'a Path>,
 }
 
-/// Prints how an import went, on standard output; its exit status.
+/// Prints the summary on standard output, and returns the exit status.
 pub(super) fn conclude(
     tally: Tally,
     started: Instant,

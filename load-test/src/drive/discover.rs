@@ -1,21 +1,21 @@
-//! Finds out what the company of a token has, through the service itself.
+//! Finds the records of a token's company, through the service itself.
 
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::{
+use load_test::{
     grpc,
     http::{Connection, headers, request},
     target::Target,
     workload::{Ids, Universe},
 };
 
-/// So many affiliates of the list are enough to draw from.
+/// At most this many affiliate IDs are kept.
 const ENOUGH: usize = 100_000;
 
-/// What there is, as REST tells it.
+/// Finds the records over REST.
 pub(super) async fn over_rest(target: &Target, token: &str, ids: Option<Ids>) -> anyhow::Result<Universe> {
     let headers = headers(target, Some(token));
     let mut connection = Connection::open(target).await?;
@@ -25,39 +25,39 @@ pub(super) async fn over_rest(target: &Target, token: &str, ids: Option<Ids>) ->
         request(&mut out, "GET", path, &headers, b"");
         let mut body = Vec::new();
         let head = connection.exchange(&out, |part| body.extend_from_slice(part)).await?;
-        ensure!(head.status == 200, "GET {path} is answered with status {}", head.status);
+        ensure!(head.status == 200, "GET {path} returns status {}", head.status);
         let answer: Value = serde_json::from_slice(&body)?;
-        *total = answer["meta"]["total"].as_u64().with_context(|| format!("GET {path} tells no total"))?;
+        *total = answer["meta"]["total"].as_u64().with_context(|| format!("GET {path} returns no total"))?;
     }
     request(&mut out, "GET", "/api/affiliates", &headers, b"");
-    let mut list = List::default();
+    let mut list = Sample::default();
     let head = connection.exchange(&out, |part| list.read(part)).await?;
-    ensure!(head.status == 200, "GET /api/affiliates is answered with status {}", head.status);
+    ensure!(head.status == 200, "GET /api/affiliates returns status {}", head.status);
     universe(list, ids, totals)
 }
 
-/// What there is, as gRPC tells it.
+/// Finds the records over gRPC.
 pub(super) async fn over_grpc(target: &Target, token: &str, ids: Option<Ids>) -> anyhow::Result<Universe> {
     let mut connection = grpc::Connection::open(target, token).await?;
     let (urls, cases) = connection.totals().await?;
-    let mut list = List::default();
+    let mut list = Sample::default();
     connection.affiliates(u64::MAX, |id| list.add(id)).await?;
     list.company = company_of(token);
     universe(list, ids, [urls, cases])
 }
 
-fn universe(list: List, ids: Option<Ids>, [urls, cases]: [u64; 2]) -> anyhow::Result<Universe> {
+fn universe(list: Sample, ids: Option<Ids>, [urls, cases]: [u64; 2]) -> anyhow::Result<Universe> {
     let total = list.count;
     let affiliates = match ids {
         Some(ids) => ids,
         None if total as usize <= ENOUGH => Ids::of(list.ids)?,
         None => Ids::Known(Arc::from(list.ids)),
     };
-    let company = list.company.context("the company cannot be told from the list of affiliates")?;
+    let company = list.company.context("the list of affiliates does not name the company")?;
     Ok(Universe { company, affiliates, affiliates_total: Some(total), urls, cases })
 }
 
-/// The company that a token names. The service has checked the token; this only looks into it.
+/// The company that a token names. The service has verified the token already.
 fn company_of(token: &str) -> Option<i64> {
     let mut bits = 0_u32;
     let mut held = 0;
@@ -81,24 +81,24 @@ fn company_of(token: &str) -> Option<i64> {
     serde_json::from_slice::<Value>(&bytes).ok()?["company_id"].as_i64()
 }
 
-/// The whole list of affiliates as it passes: counted, and an even choice of IDs kept.
+/// Counts the list of affiliates while it is read, and keeps IDs at even intervals.
 #[derive(Default)]
-struct List {
-    /// What of a record's beginning is in the piece before.
+struct Sample {
+    /// The end of the previous piece, which may hold the beginning of a record.
     rest: Vec<u8>,
     count: u64,
     ids: Vec<i64>,
-    /// One in so many is kept.
+    /// One ID in this many is kept.
     step: u64,
     company: Option<i64>,
 }
 
-/// How a record begins.
+/// The beginning of a record.
 const ID: &[u8] = b"{\"id\":";
 const COMPANY: &[u8] = b",\"client_id\":";
 
-impl List {
-    /// Reads a piece of the JSON text. No string can hold what is looked for, as quotes are escaped there.
+impl Sample {
+    /// Reads a piece of the JSON text. No string can contain the beginning of a record, since quotes are escaped.
     fn read(&mut self, part: &[u8]) {
         self.rest.extend_from_slice(part);
         let rest = std::mem::take(&mut self.rest);
@@ -114,7 +114,7 @@ impl List {
                 self.company = Some(company);
             }
         }
-        // What may be the beginning of a record, up to and including the company, is kept.
+        // Keep what may be the beginning of a record up to its company.
         let kept = rest[at..].len().min(96);
         self.rest = rest[rest.len() - kept..].to_vec();
     }
@@ -136,7 +136,7 @@ impl List {
     }
 }
 
-/// The digits at the beginning, when something follows them.
+/// The number at the beginning, if something follows it.
 fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let digits = bytes.iter().position(|byte| !byte.is_ascii_digit())?;
     Some((str::from_utf8(&bytes[..digits]).ok()?.parse().ok()?, &bytes[digits..]))
@@ -144,13 +144,13 @@ fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{List, company_of};
+    use super::{Sample, company_of};
 
     #[test]
-    fn records_are_counted_however_the_text_is_cut() {
+    fn records_are_counted_in_pieces_of_any_size() {
         let text = r#"{"data":[{"id":12,"client_id":7,"n":"x"},{"id":345,"client_id":7},{"id":6789,"client_id":7}]}"#;
         for size in 1..text.len() {
-            let mut list = List::default();
+            let mut list = Sample::default();
             text.as_bytes().chunks(size).for_each(|part| list.read(part));
             assert_eq!((list.ids.as_slice(), list.count), ([12, 345, 6789].as_slice(), 3), "in pieces of {size}");
         }

@@ -5,27 +5,40 @@ use rlt::{BenchSuite, IterInfo, IterReport};
 use tokio::time::Instant;
 
 use super::Shared;
-use crate::{grpc::Connection, workload::Plan};
+use load_test::{
+    grpc::Connection,
+    workload::{Plan, Universe},
+};
 
 /// Load on gRPC.
 #[derive(Clone, Debug)]
 pub(super) struct Grpc(pub(super) Shared);
 
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Worker {
+    connection: Connection,
+    plan: Plan,
+    universe: Universe,
+}
+
 #[async_trait::async_trait]
 impl BenchSuite for Grpc {
-    type WorkerState = (Connection, Plan);
+    type WorkerState = Worker;
 
-    async fn state(&self, worker: u32) -> Result<(Connection, Plan)> {
+    async fn state(&self, worker: u32) -> Result<Worker> {
         let shared = &self.0;
-        let connection = Connection::open(&shared.target, &shared.token).await?;
-        Ok((connection, Plan::new(shared.scenario, &shared.universe, shared.batch, worker)))
+        let company = shared.company(worker);
+        let connection = Connection::open(&shared.target, &company.token).await?;
+        let plan = Plan::new(shared.scenario, &company.universe, shared.batch, worker);
+        Ok(Worker { connection, plan, universe: company.universe.clone() })
     }
 
-    async fn bench(&mut self, (connection, plan): &mut (Connection, Plan), _: &IterInfo) -> Result<IterReport> {
-        let operation = plan.next();
+    async fn bench(&mut self, worker: &mut Worker, _: &IterInfo) -> Result<IterReport> {
+        let operation = worker.plan.step();
         let start = Instant::now();
-        let done = connection.call(operation, &self.0.universe).await;
-        // Messages arrive decoded: their bytes on the wire are not known here.
+        let done = worker.connection.call(operation, &worker.universe).await;
+        // The client decodes messages, so their size on the wire is unknown here.
         Ok(self.0.report(start.elapsed(), 0, done))
     }
 }

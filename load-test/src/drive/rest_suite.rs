@@ -5,24 +5,25 @@ use rlt::{BenchSuite, IterInfo, IterReport};
 use tokio::time::Instant;
 
 use super::Shared;
-use crate::{
+use load_test::{
+    affiliate_list::AffiliateList,
     check,
     http::{self, Connection},
-    list::List,
-    workload::{Operation, Plan},
+    workload::{Operation, Plan, Universe},
 };
 
 /// Load on REST.
 #[derive(Clone, Debug)]
 pub(super) struct Rest(pub(super) Shared);
 
-/// One connection and what it has in hand.
+/// One connection with its buffers.
 #[derive(Debug)]
 pub(super) struct Worker {
-    /// None after a failure: the next request opens a new one.
+    /// `None` after a failure. The next request opens a new connection.
     connection: Option<Connection>,
     headers: String,
     plan: Plan,
+    universe: Universe,
     request: Vec<u8>,
     body: Vec<u8>,
 }
@@ -33,17 +34,19 @@ impl BenchSuite for Rest {
 
     async fn state(&self, worker: u32) -> Result<Worker> {
         let shared = &self.0;
+        let company = shared.company(worker);
         Ok(Worker {
             connection: Some(Connection::open(&shared.target).await?),
-            headers: http::headers(&shared.target, Some(&shared.token)),
-            plan: Plan::new(shared.scenario, &shared.universe, shared.batch, worker),
+            headers: http::headers(&shared.target, Some(&company.token)),
+            plan: Plan::new(shared.scenario, &company.universe, shared.batch, worker),
+            universe: company.universe.clone(),
             request: Vec::new(),
             body: Vec::new(),
         })
     }
 
     async fn bench(&mut self, worker: &mut Worker, info: &IterInfo) -> Result<IterReport> {
-        let operation = worker.plan.next();
+        let operation = worker.plan.step();
         let (method, path, body) = operation.rest();
         http::request(&mut worker.request, method, &path, &worker.headers, &body);
         let start = Instant::now();
@@ -52,12 +55,12 @@ impl BenchSuite for Rest {
             let bytes = listed.as_ref().map_or(0, |(_, bytes)| *bytes);
             return Ok(self.0.report(start.elapsed(), bytes, listed.map(|(records, _)| records)));
         }
-        let answered = worker.exchange(&self.0).await;
+        let response = worker.exchange(&self.0).await;
         let duration = start.elapsed();
-        let bytes = if answered.is_ok() { worker.body.len() as u64 } else { 0 };
-        let checked = answered.and_then(|status| {
+        let bytes = if response.is_ok() { worker.body.len() as u64 } else { 0 };
+        let checked = response.and_then(|status| {
             let whole = check::is_sampled(info.worker_seq);
-            check::rest(&operation, &self.0.universe, status, &worker.body, whole)?;
+            check::rest(&operation, &worker.universe, status, &worker.body, whole)?;
             Ok(operation.items())
         });
         Ok(self.0.report(duration, bytes, checked))
@@ -65,7 +68,7 @@ impl BenchSuite for Rest {
 }
 
 impl Worker {
-    /// Sends the request that is in hand; the body is in hand afterwards.
+    /// Sends the request in the buffer, and reads the body of the response into the other buffer.
     async fn exchange(&mut self, shared: &Shared) -> Result<u16> {
         let mut connection = self.connection(shared).await?;
         let Self { request, body, .. } = self;
@@ -75,15 +78,15 @@ impl Worker {
         Ok(head.status)
     }
 
-    /// Sends the request for the whole list; tells its records and bytes, and keeps none of them.
+    /// Sends the request for the whole list. Returns its number of records and bytes without keeping them.
     async fn list(&mut self, shared: &Shared) -> Result<(u64, u64)> {
         let mut connection = self.connection(shared).await?;
-        let mut list = List::default();
+        let mut list = AffiliateList::default();
         let head = connection.exchange(&self.request, |part| list.read(part)).await?;
         self.connection = Some(connection);
         ensure!(head.status == 200, "status {}", head.status);
         let records = list.records()?;
-        check::affiliates(&shared.universe, records)?;
+        check::affiliates(&self.universe, records)?;
         Ok((records, list.bytes()))
     }
 

@@ -1,4 +1,4 @@
-//! Programs started for a measurement. They end with it, however it ends.
+//! Child processes that are stopped when they are dropped.
 
 use std::{
     ffi::OsString,
@@ -16,55 +16,56 @@ use nix::{
 };
 use tokio::{net::TcpStream, process::Command};
 
-/// How long a program may take until it accepts connections.
+/// Bound of a program's start, until it accepts connections.
 const START_TIME: Duration = Duration::from_mins(1);
-/// How long it may take to end when told to.
+/// Bound of a graceful stop.
 const END_TIME: Duration = Duration::from_secs(3);
 
-/// A running program, in a group of its own with whatever it starts itself.
+/// A running program, in a process group with the processes that it starts.
 #[derive(Debug)]
-pub(crate) struct Child {
+pub struct Child {
     name: String,
     process: tokio::process::Child,
-    pub(crate) pid: i32,
+    /// The process ID.
+    pub pid: i32,
     log: PathBuf,
 }
 
 impl Child {
-    /// Starts a program; what it prints goes to a file in `folder`.
-    pub(crate) fn start(name: &str, folder: &Path, command: std::process::Command) -> anyhow::Result<Self> {
+    /// Starts a program. Its output goes to a file in `folder`.
+    pub fn start(name: &str, folder: &Path, command: std::process::Command) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Command::from(command);
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).kill_on_drop(true);
-        // Settings of whoever runs the measurement are none of its own.
+        // Settings of this process's environment are not for the child.
         for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_setting(variable)) {
             if !command.as_std().get_envs().any(|(set, value)| set == variable && value.is_some()) {
                 command.env_remove(variable);
             }
         }
         let child = command.spawn().with_context(|| format!("{name} cannot be started"))?;
-        let pid = child.id().context("a program that has just started has no number")?;
+        let pid = child.id().context("the child has no process ID")?;
         Ok(Self { name: name.to_owned(), process: child, pid: i32::try_from(pid)?, log })
     }
 
     /// Waits until the program accepts connections.
-    pub(crate) async fn accepts(&mut self, address: SocketAddr) -> anyhow::Result<()> {
+    pub async fn accepts(&mut self, address: SocketAddr) -> anyhow::Result<()> {
         let deadline = Instant::now() + START_TIME;
         while TcpStream::connect(address).await.is_err() {
             if let Some(status) = self.process.try_wait()? {
-                bail!("{} ended at once ({status}): {}", self.name, self.last_words());
+                bail!("{} ended at once ({status}): {}", self.name, self.end_of_log());
             }
             if Instant::now() > deadline {
-                bail!("{} accepts no connections: {}", self.name, self.last_words());
+                bail!("{} accepts no connections: {}", self.name, self.end_of_log());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(())
     }
 
-    /// The end of what it printed.
-    pub(crate) fn last_words(&self) -> String {
+    /// The last lines of the log.
+    fn end_of_log(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().rev().take(5).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join(" / ")
@@ -91,8 +92,8 @@ fn is_setting(variable: &OsString) -> bool {
     variable.starts_with("COMPLIANCE_") || variable == "DATABASE_URL"
 }
 
-/// An address of this machine that nobody listens at.
-pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
+/// A loopback address with a free port.
+pub fn free_address() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("there is no free port")?;
     Ok(listener.local_addr()?)
 }

@@ -1,4 +1,4 @@
-//! A `PostgreSQL` of our own with the records that are measured.
+//! A `PostgreSQL` server of our own with made data.
 
 use std::{path::Path, time::Instant};
 
@@ -6,134 +6,147 @@ use anyhow::Context as _;
 use embedded_postgres::{Cluster, ClusterOptions, Settings};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
-use super::{Binaries, Dataset, demo_data};
+use super::Build;
 use crate::workload::{Ids, Universe};
 
 /// The name of the database.
-pub(crate) const NAME: &str = "compliance";
+pub const NAME: &str = "compliance";
 
-/// The tables that hold records, those that refer to others first.
+/// The tables that hold records. A table stands before those that it refers to.
 const TABLES: [&str; 5] = ["incidents", "infractions", "compliance_urls", "compliance_cases", "affiliates"];
 
-/// A server with the service's schema.
+/// Numbers of made records of one company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The company.
+    pub company: i64,
+    /// Affiliates, at least 1.
+    pub affiliates: u64,
+    /// URLs.
+    pub urls: u64,
+    /// Cases.
+    pub cases: u64,
+}
+
+/// A server with one database of made data.
 #[derive(Debug)]
-pub(crate) struct Database {
+pub struct Database {
     cluster: Cluster,
-    pub(crate) pool: PgPool,
+    /// Connections with the default settings of a session.
+    pub pool: PgPool,
 }
 
 impl Database {
-    /// Starts a server in `data_dir`, with the settings of the service's own.
-    pub(crate) async fn start(data_dir: &Path) -> anyhow::Result<Self> {
-        // Every contender has connections of its own.
+    /// Starts a server in `data_dir` with the settings of the service's own. Its database has the schema of `build` and
+    /// exactly the records of `shares`; it is filled anew only if it has others.
+    pub async fn open(data_dir: &Path, build: &Build, shares: &[Share], seed: u64) -> anyhow::Result<Self> {
         let settings = Settings { max_connections: 300, ..Settings::default() };
         let options = ClusterOptions { settings, ..ClusterOptions::new(data_dir.join("data")) };
-        let cluster = Cluster::start(options).await.context("the database cannot be started")?;
-        cluster.create_database(NAME).await?;
-        // The plain defaults of a session: what the contenders set for themselves is theirs.
-        let pool = PgPoolOptions::new().max_connections(4).connect_with(cluster.connect_options(NAME)).await?;
-        core_server::database::migrate(&pool).await?;
-        Ok(Self { cluster, pool })
+        let cluster = Cluster::start(options).await.context("the database server cannot be started")?;
+        match Self::fill(&cluster, build, shares, seed).await {
+            Ok(pool) => Ok(Self { cluster, pool }),
+            Err(error) => {
+                let _ = cluster.stop().await;
+                Err(error)
+            }
+        }
     }
 
-    /// The address for other programs.
-    pub(crate) fn url(&self) -> String {
+    async fn fill(cluster: &Cluster, build: &Build, shares: &[Share], seed: u64) -> anyhow::Result<PgPool> {
+        let url = cluster.endpoint().url(NAME);
+        let content = format!("2 {seed} {shares:?}");
+        cluster.create_database(NAME).await?;
+        let pool = connect(cluster).await?;
+        if content_of(&pool).await? == Some(content.clone()) {
+            eprintln!("the database has these records already");
+            build.migrate(&url).await?;
+            return Ok(pool);
+        }
+        pool.close().await;
+        drop_database(cluster, NAME).await?;
+        cluster.create_database(NAME).await?;
+        build.migrate(&url).await?;
+        let start = Instant::now();
+        for share in shares {
+            let Share { company, affiliates, urls, cases } = share;
+            eprintln!("company {company}: {affiliates} affiliates, {urls} URLs, {cases} cases …");
+            build.make_demo_data(&url, share, seed).await?;
+        }
+        let pool = connect(cluster).await?;
+        tidy(cluster, &pool).await?;
+        let statement = "create schema load_test; create table load_test.loaded (content text)";
+        sqlx::raw_sql(statement).execute(&pool).await?;
+        sqlx::query("insert into load_test.loaded values ($1)").bind(content).execute(&pool).await?;
+        eprintln!("loaded in {:.0} s", start.elapsed().as_secs_f64());
+        Ok(pool)
+    }
+
+    /// The URL of the database for other programs.
+    pub fn url(&self) -> String {
         self.cluster.endpoint().url(NAME)
     }
 
     /// The folder of the server's socket.
-    pub(crate) fn socket_dir(&self) -> &Path {
+    pub fn socket_dir(&self) -> &Path {
         self.cluster.endpoint().socket_dir()
     }
 
-    /// The server's process.
-    pub(crate) fn pid(&self) -> anyhow::Result<i32> {
-        self.cluster.server_pid().context("the database is not running")
+    /// The process ID of the server.
+    pub fn pid(&self) -> anyhow::Result<i32> {
+        self.cluster.server_pid().context("the database server is not running")
     }
 
     /// The folder of the server's programs.
-    pub(crate) fn bin_dir(&self) -> &Path {
+    pub fn bin_dir(&self) -> &Path {
         self.cluster.installation().bin_dir()
     }
 
     /// The server's version.
-    pub(crate) fn version(&self) -> &str {
+    pub fn version(&self) -> &str {
         self.cluster.installation().version()
     }
 
-    pub(crate) async fn stop(self) {
+    /// Creates another database and returns its URL.
+    pub async fn create_other(&self, name: &str) -> anyhow::Result<String> {
+        self.cluster.create_database(name).await?;
+        Ok(self.cluster.endpoint().url(name))
+    }
+
+    /// Drops another database, whoever is connected to it.
+    pub async fn drop_other(&self, name: &str) -> anyhow::Result<()> {
+        drop_database(&self.cluster, name).await
+    }
+
+    /// Stops the server.
+    pub async fn stop(self) {
         self.pool.close().await;
         if let Err(error) = self.cluster.stop().await {
-            eprintln!("the database cannot be stopped: {error}");
+            eprintln!("the database server cannot be stopped: {error}");
         }
     }
 
-    /// Makes the records unless they are there.
-    pub(crate) async fn load(&self, dataset: &Dataset, binaries: &Binaries) -> anyhow::Result<()> {
-        self.run("create schema if not exists load_test; create table if not exists load_test.loaded (mark text)")
-            .await?;
-        let mark: Option<String> =
-            sqlx::query_scalar("select mark from load_test.loaded limit 1").fetch_optional(&self.pool).await?;
-        if mark.as_deref() == Some(&dataset.mark()) {
-            eprintln!("the database holds these records already");
-            return Ok(());
-        }
-        let start = Instant::now();
-        self.run("truncate load_test.loaded").await?;
-        self.run(&format!(
-            "truncate {}, compliance_url_counts, compliance_case_counts, vocabulary_entries",
-            TABLES.join(", ")
-        ))
-        .await?;
-        for share in dataset.shares() {
-            eprintln!(
-                "company {}: {} affiliates, {} URLs, {} cases …",
-                share.company, share.affiliates, share.urls, share.cases
-            );
-            demo_data::make(self, binaries, share, dataset.seed).await?;
-        }
-        self.tidy().await?;
-        sqlx::query("insert into load_test.loaded values ($1)").bind(dataset.mark()).execute(&self.pool).await?;
-        eprintln!("loaded in {:.0} s", start.elapsed().as_secs_f64());
-        Ok(())
+    /// Vacuums and writes a checkpoint, so that the server has no maintenance work during a measurement.
+    pub async fn tidy(&self) -> anyhow::Result<()> {
+        tidy(&self.cluster, &self.pool).await
     }
 
-    /// Leaves no housekeeping for the server to do during a measurement.
-    pub(crate) async fn tidy(&self) -> anyhow::Result<()> {
-        for table in TABLES.iter().chain(&["compliance_url_counts", "compliance_case_counts"]) {
-            self.run(&format!("vacuum (analyze) {table}")).await?;
-        }
-        let admin = PgPool::connect_with(self.cluster.endpoint().admin_options(NAME)).await?;
-        sqlx::raw_sql("checkpoint").execute(&admin).await?;
-        admin.close().await;
-        Ok(())
-    }
-
-    /// Removes what a company has.
-    pub(crate) async fn clear(&self, company: i64) -> anyhow::Result<()> {
+    /// Deletes the records of a company.
+    pub async fn clear(&self, company: i64) -> anyhow::Result<()> {
         for table in TABLES {
             self.run(&format!("delete from {table} where company_id = {company}")).await?;
         }
         Ok(())
     }
 
-    /// Runs statements of our own.
-    pub(crate) async fn run(&self, statements: &str) -> anyhow::Result<()> {
-        let ran = sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&self.pool).await;
-        ran.with_context(|| format!("the database refuses: {}", &statements[..statements.len().min(200)]))?;
+    /// Runs statements.
+    pub async fn run(&self, statements: &str) -> anyhow::Result<()> {
+        let result = sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&self.pool).await;
+        result.with_context(|| format!("the database refuses: {}", &statements[..statements.len().min(200)]))?;
         Ok(())
     }
 
-    /// The days between which the middle of a company's URLs were discovered: two thirds or so.
-    pub(crate) async fn middle_days(&self, company: i64) -> anyhow::Result<(String, String)> {
-        let query = "select percentile_disc(0.2) within group (order by discovery_date)::date::text,
-                percentile_disc(0.85) within group (order by discovery_date)::date::text
-            from compliance_urls where company_id = $1";
-        Ok(sqlx::query_as(query).bind(company).fetch_one(&self.pool).await?)
-    }
-
-    /// What a company has.
-    pub(crate) async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
+    /// The records that a company has.
+    pub async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
         let count = async |table: &str| -> anyhow::Result<u64> {
             let query = format!("select count(*) from {table} where company_id = $1");
             let query = sqlx::query_scalar::<_, i64>(AssertSqlSafe(query)).bind(company);
@@ -149,4 +162,35 @@ impl Database {
             cases: count("compliance_cases").await?,
         })
     }
+}
+
+/// Connects with the default settings of a session: the contenders choose their own.
+async fn connect(cluster: &Cluster) -> anyhow::Result<PgPool> {
+    Ok(PgPoolOptions::new().max_connections(4).connect_with(cluster.connect_options(NAME)).await?)
+}
+
+/// The description of the records that the database was filled with.
+async fn content_of(pool: &PgPool) -> anyhow::Result<Option<String>> {
+    let exists: bool = sqlx::query_scalar("select to_regclass('load_test.loaded') is not null").fetch_one(pool).await?;
+    if !exists {
+        return Ok(None);
+    }
+    Ok(sqlx::query_scalar("select content from load_test.loaded").fetch_optional(pool).await?)
+}
+
+async fn drop_database(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
+    let admin = PgPool::connect_with(cluster.endpoint().admin_options("postgres")).await?;
+    let statement = format!("drop database if exists {name} with (force)");
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&admin).await?;
+    admin.close().await;
+    Ok(())
+}
+
+async fn tidy(cluster: &Cluster, pool: &PgPool) -> anyhow::Result<()> {
+    // System catalogues belong to the administrator. Leaving them out is no error.
+    sqlx::raw_sql("vacuum (analyze)").execute(pool).await?;
+    let admin = PgPool::connect_with(cluster.endpoint().admin_options(NAME)).await?;
+    sqlx::raw_sql("checkpoint").execute(&admin).await?;
+    admin.close().await;
+    Ok(())
 }

@@ -1,10 +1,10 @@
-//! Records to write: as many fields as a company usually fills.
+//! Affiliates to write, with as many fields as companies usually fill.
 
 use compliance_api::v1::AffiliateInput;
 use serde_json::{Map, Value};
 
-/// An affiliate whose name nobody else has: `run` tells runs apart, `number` the affiliates of one.
-pub(crate) fn affiliate(run: u64, number: u64) -> AffiliateInput {
+/// An affiliate with a unique name for each `number` of a `run`.
+pub fn affiliate(run: u64, number: u64) -> AffiliateInput {
     let text = |text: &str| Some(text.to_owned());
     AffiliateInput {
         client_affiliate_id: Some(format!("LT-{run:x}-{number}")),
@@ -34,8 +34,8 @@ pub(crate) fn affiliate(run: u64, number: u64) -> AffiliateInput {
     }
 }
 
-/// The same as a JSON object, absent fields left out.
-pub(crate) fn affiliate_json(input: &AffiliateInput) -> Value {
+/// The affiliate as a JSON object without absent fields.
+pub fn affiliate_json(input: &AffiliateInput) -> Value {
     use compliance_api::record::Record as _;
     let fields = AffiliateInput::FIELDS.iter();
     let present = fields.filter_map(|field| Some((field.name.to_owned(), Value::from(field.text(input)?))));

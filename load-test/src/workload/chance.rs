@@ -1,15 +1,17 @@
-//! Numbers that look random and are the same in every run (`SplitMix64`).
+//! Random numbers that are the same in every run (`SplitMix64`).
 
-/// A sequence of numbers.
+/// A sequence of random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The sequence of a seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number.
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -17,10 +19,10 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; zero when nothing is below it.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        // The product's upper half: evenly spread, and no division.
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    /// A number below `bound`, or zero if `bound` is zero.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        // The upper half of the product is evenly distributed and takes no division.
+        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 }
 

@@ -1,36 +1,49 @@
-//! One thing that is asked of the service, and how it is said over REST.
+//! One operation, and its form over REST.
 
 use compliance_api::v1::AffiliateInput;
 use serde_json::json;
 
 use super::affiliate_json;
 
-/// One thing that is asked of the service.
+/// One operation.
 #[derive(Clone, Debug)]
-pub(crate) enum Operation {
+pub enum Operation {
+    /// Reads one affiliate.
     GetAffiliate(i64),
+    /// Reads the whole list of affiliates.
     ListAffiliates,
+    /// Reads a page of URLs.
     ListUrls {
+        /// The page, from 1.
         page: u64,
+        /// Records of a page.
         per_page: u64,
     },
+    /// Reads a page of cases.
     ListCases {
+        /// The page, from 1.
         page: u64,
+        /// Records of a page.
         per_page: u64,
     },
+    /// Creates one affiliate.
     Create(Box<AffiliateInput>),
+    /// Creates affiliates.
     BatchCreate(Vec<AffiliateInput>),
-    /// New notes for each of these.
+    /// Sets the notes of affiliates.
     BatchUpdate {
+        /// The affiliates.
         ids: Vec<i64>,
+        /// The new notes.
         notes: String,
     },
+    /// Adds URLs.
     AddUrls(Vec<String>),
 }
 
 impl Operation {
     /// Method, path with query, and body (empty for none).
-    pub(crate) fn rest(&self) -> (&'static str, String, Vec<u8>) {
+    pub fn rest(&self) -> (&'static str, String, Vec<u8>) {
         let get = |path| ("GET", path, Vec::new());
         let post = |path: &str, body: serde_json::Value| ("POST", path.to_owned(), body.to_string().into_bytes());
         match self {
@@ -55,16 +68,16 @@ impl Operation {
         }
     }
 
-    /// The HTTP status of the right answer.
-    pub(crate) fn status(&self) -> u16 {
+    /// The expected HTTP status.
+    pub fn status(&self) -> u16 {
         match self {
             Self::Create(_) | Self::BatchCreate(_) | Self::AddUrls(_) => 201,
             _ => 200,
         }
     }
 
-    /// How many records it is about.
-    pub(crate) fn items(&self) -> u64 {
+    /// Number of records that it reads or writes.
+    pub fn items(&self) -> u64 {
         match self {
             Self::BatchCreate(inputs) => inputs.len() as u64,
             Self::BatchUpdate { ids, .. } => ids.len() as u64,
@@ -75,7 +88,7 @@ impl Operation {
     }
 }
 
-/// The records that one page of so many holds.
-pub(crate) fn rows_on(page: u64, per_page: u64, total: u64) -> u64 {
+/// Number of records on a page of a list with `total` records.
+pub fn rows_on(page: u64, per_page: u64, total: u64) -> u64 {
     total.saturating_sub((page - 1).saturating_mul(per_page)).min(per_page)
 }

@@ -1,12 +1,12 @@
-//! The scenarios: which operations, about which records, in which proportion.
+//! Scenarios: which operations are called, on which records, and in which proportion.
 
 use clap::ValueEnum;
 
 use super::{Chance, Operation, Universe, affiliate};
 
-/// What is asked, again and again.
+/// The operations of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scenario {
+pub enum Scenario {
     /// One affiliate by ID.
     PointRead,
     /// The first page of the URLs, 100 with their infractions.
@@ -30,38 +30,39 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    /// Whether it leaves the number of affiliates as it is.
-    pub(crate) fn keeps_affiliates(self) -> bool {
+    /// Whether it creates no affiliates.
+    pub fn keeps_affiliates(self) -> bool {
         !matches!(self, Self::Create | Self::BatchCreate | Self::Mixed)
     }
 }
 
-/// The operations of one worker, one after the other.
+/// The operations of one worker, one after another.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub struct Plan {
     scenario: Scenario,
     universe: Universe,
     batch: u64,
     chance: Chance,
-    /// Tells runs and workers apart in what they write.
+    /// Makes what different runs and workers write distinct.
     run: u64,
     written: u64,
 }
 
-/// The items of a batch within the mixed load.
+/// Items of a batch in the mixed load.
 const SMALL_BATCH: u64 = 10;
 
 impl Plan {
-    pub(crate) fn new(scenario: Scenario, universe: &Universe, batch: u64, worker: u32) -> Self {
+    /// The plan of a worker. `batch` is the number of items of a batch.
+    pub fn new(scenario: Scenario, universe: &Universe, batch: u64, worker: u32) -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let run = (since.as_millis() as u64) << 12 | u64::from(worker);
-        // The records that are asked for are the same in every run; what is written is not.
+        // Reads are the same in every run, writes are not.
         let chance = Chance::new(u64::from(worker) + 1);
         Self { scenario, universe: universe.clone(), batch, chance, run, written: 0 }
     }
 
-    /// What is asked next.
-    pub(crate) fn next(&mut self) -> Operation {
+    /// The next operation.
+    pub fn step(&mut self) -> Operation {
         match self.scenario {
             Scenario::PointRead => self.point_read(),
             Scenario::UrlPage => Operation::ListUrls { page: 1, per_page: 100 },
@@ -104,7 +105,7 @@ impl Plan {
 
     fn batch_update(&mut self, size: u64) -> Operation {
         let ids = (0..size).map(|_| self.universe.affiliates.draw(&mut self.chance)).collect();
-        Operation::BatchUpdate { ids, notes: format!("Changed by load {:x}", self.chance.next()) }
+        Operation::BatchUpdate { ids, notes: format!("Changed by load {:x}", self.chance.draw()) }
     }
 
     fn add_urls(&mut self, size: u64) -> Operation {
@@ -128,18 +129,18 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_about_records_that_are_there() {
+    fn operations_refer_to_existing_records() {
         let mut reads = plan(Scenario::PointRead);
-        assert!((0..100).all(|_| matches!(reads.next(), Operation::GetAffiliate(5..=9))));
+        assert!((0..100).all(|_| matches!(reads.step(), Operation::GetAffiliate(5..=9))));
         let mut pages = plan(Scenario::DeepPage);
-        assert!((0..100).all(|_| matches!(pages.next(), Operation::ListUrls { page: 1..=3, per_page: 200 })));
+        assert!((0..100).all(|_| matches!(pages.step(), Operation::ListUrls { page: 1..=3, per_page: 200 })));
     }
 
     #[test]
-    fn what_is_written_is_new_each_time() {
+    fn every_write_is_new() {
         let mut plan = plan(Scenario::UrlAdd);
-        let (Operation::AddUrls(one), Operation::AddUrls(other)) = (plan.next(), plan.next()) else {
-            panic!("not what the scenario says");
+        let (Operation::AddUrls(one), Operation::AddUrls(other)) = (plan.step(), plan.step()) else {
+            panic!("not an operation of the scenario");
         };
         assert_eq!(one.len(), 3);
         assert!(one.iter().all(|url| !other.contains(url)));

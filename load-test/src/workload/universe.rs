@@ -1,4 +1,4 @@
-//! What the company has: the records that requests can be about.
+//! The records of a company that requests refer to.
 
 use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
 
@@ -8,32 +8,32 @@ use super::Chance;
 
 /// IDs to draw from.
 #[derive(Clone, Debug)]
-pub(crate) enum Ids {
-    /// Each of the range is one.
+pub enum Ids {
+    /// Every number of the range.
     Range(RangeInclusive<i64>),
-    /// Just these.
+    /// These only.
     Known(Arc<[i64]>),
 }
 
 impl Ids {
-    /// The IDs of a list, as a range when nothing is missing between them. The list ascends.
-    pub(crate) fn of(known: Vec<i64>) -> anyhow::Result<Self> {
+    /// The IDs of an ascending list, as a range if it has no gaps.
+    pub fn of(known: Vec<i64>) -> anyhow::Result<Self> {
         let (Some(&first), Some(&last)) = (known.first(), known.last()) else {
-            bail!("the company has no affiliates to ask for");
+            bail!("the company has no affiliates");
         };
         Ok(if last - first + 1 == known.len() as i64 { Self::Range(first..=last) } else { Self::Known(known.into()) })
     }
 
-    /// One of them.
-    pub(crate) fn draw(&self, chance: &mut Chance) -> i64 {
+    /// Draws an ID.
+    pub fn draw(&self, chance: &mut Chance) -> i64 {
         match self {
             Self::Range(range) => range.start() + chance.below((range.end() - range.start() + 1) as u64) as i64,
             Self::Known(ids) => ids[chance.below(ids.len() as u64) as usize],
         }
     }
 
-    /// The lowest and the highest.
-    pub(crate) fn bounds(&self) -> (i64, i64) {
+    /// The lowest and the highest ID.
+    pub fn bounds(&self) -> (i64, i64) {
         match self {
             Self::Range(range) => (*range.start(), *range.end()),
             Self::Known(ids) => (ids[0], ids[ids.len() - 1]),
@@ -55,15 +55,19 @@ impl FromStr for Ids {
     }
 }
 
-/// What the company has.
+/// The records of a company.
 #[derive(Clone, Debug)]
-pub(crate) struct Universe {
-    pub(crate) company: i64,
-    pub(crate) affiliates: Ids,
-    /// How many affiliates a whole list must have, where that is known and does not change.
-    pub(crate) affiliates_total: Option<u64>,
-    pub(crate) urls: u64,
-    pub(crate) cases: u64,
+pub struct Universe {
+    /// The company.
+    pub company: i64,
+    /// IDs of affiliates.
+    pub affiliates: Ids,
+    /// Number of affiliates, if it is known and does not change.
+    pub affiliates_total: Option<u64>,
+    /// Number of URLs at the start.
+    pub urls: u64,
+    /// Number of cases at the start.
+    pub cases: u64,
 }
 
 #[cfg(test)]

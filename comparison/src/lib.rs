@@ -1,1 +1,0 @@
-//! Measures the service beside peers and bare baselines in the same run.
