@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use compliance_api::token::SCOPE_MONITOR;
 use core_server::{Core, CoreSettings, access::RateLimit, database};
-use sqlx::{PgPool, postgres::PgConnectOptions};
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
 use crate::{GrpcClients, fresh_database, token_with_scope, verifier};
 
 /// A core that is called within the process.
 #[derive(Debug)]
 pub struct TestCore {
-    /// Connections to the core's database, to look at it and to prepare it.
+    /// The test's own connections to the core's database, with the settings of the core's.
     pub pool: PgPool,
     /// The core itself.
     pub core: Core,
@@ -30,9 +33,14 @@ impl TestCore {
 
     /// A core over a database.
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
-        let pool = database::connect(database, connections).await.unwrap();
+        let served = database::connect(database, connections).await.unwrap();
+        // The core keeps the connections that it has used, so those of the test are apart.
+        let pool = PgPoolOptions::new()
+            .max_connections(16)
+            .acquire_timeout(Duration::from_mins(1))
+            .connect_lazy_with((*served.connect_options()).clone());
         let settings = CoreSettings { rate_limit, call_timeout: Duration::from_mins(1), ..CoreSettings::default() };
-        Self { core: Core::new(&pool, verifier().await, &settings).await.unwrap(), pool }
+        Self { core: Core::new(&served, verifier().await, &settings).await.unwrap(), pool }
     }
 
     /// Clients of a company with every scope.
