@@ -1,9 +1,9 @@
-//! A cluster as its owner sees it: started, used, and stopped.
+//! The lifecycle of a cluster: start, use, stop.
 
 use std::{
     fs::{self, File},
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -17,121 +17,44 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
-    access::Access,
     context::Context,
     endpoint::Endpoint,
     error::Error,
     install::Installation,
     launch::launch,
     layout::Layout,
+    options::{ClusterOptions, Timeouts},
     orphan,
-    server::{Condition, Slot},
-    settings::Settings,
-    supervise,
-    user::check_data_dir,
+    server::{ServerSlot, ServerState},
+    supervise::{self, Shared},
 };
 
-/// How to run a cluster.
-#[derive(Debug, Clone)]
-pub struct ClusterOptions {
-    /// The folder that holds everything; made when it is missing.
-    pub data_dir: PathBuf,
-    /// The server programs; found on the machine when not given.
-    pub installation: Option<Installation>,
-    /// The server's settings.
-    pub settings: Settings,
-    /// How long is waited for what.
-    pub timeouts: Timeouts,
-    /// Whether a server that ends by itself, or is killed, is started again.
-    pub supervise: bool,
-    /// Whether the whole data folder is removed at the end.
-    pub remove_at_end: bool,
-}
-
-/// How long is waited for what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
-    /// For a started server that says nothing.
-    pub start: Duration,
-    /// For a started server that says it is recovering from a crash.
-    pub recovery: Duration,
-    /// For a shutdown that lets the server write everything out; it is ended less gently after that.
-    pub stop: Duration,
-    /// For another process to let go of the data folder.
-    pub lock: Duration,
-}
-
-impl Default for Timeouts {
-    /// A minute to start, ten to recover, one to stop, and three seconds for another process to let go.
-    fn default() -> Self {
-        Self {
-            start: Duration::from_mins(1),
-            recovery: Duration::from_mins(10),
-            stop: Duration::from_mins(1),
-            lock: Duration::from_secs(3),
-        }
-    }
-}
-
-impl ClusterOptions {
-    /// A cluster that lasts, for a service: durable and supervised.
-    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            data_dir: data_dir.into(),
-            installation: None,
-            settings: Settings::default(),
-            timeouts: Timeouts::default(),
-            supervise: true,
-            remove_at_end: false,
-        }
-    }
-
-    /// A cluster for tests: in a fresh folder under the system's temporary one, quick and crash-unsafe
-    /// ([`Settings::fast_for_tests`]), and removed at the end.
-    pub fn temporary() -> Self {
-        let base = std::env::temp_dir();
-        // Root's own temporary folder may be closed to the database's user.
-        let base = if check_data_dir(&base).is_ok() { base } else { PathBuf::from("/tmp") };
-        let data_dir = base.join(format!("compliance-test-{:016x}", rand::random::<u64>()));
-        Self { settings: Settings::fast_for_tests(), remove_at_end: true, ..Self::new(data_dir) }
-    }
-}
-
-/// A running cluster, owned by this process: it holds the data folder's lock and ends the server.
+/// A running cluster that this process owns: it holds the lock of the data folder and stops the server.
 ///
-/// Dropped without [`Cluster::stop`], the server is told to shut down but its end is not awaited (a temporary one is
-/// ended at once and its folder removed).
+/// If it is dropped without [`Cluster::stop`], the server is asked to shut down but not waited for. A temporary cluster is
+/// stopped at once and its folder removed.
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,
     watcher: Option<JoinHandle<()>>,
-    /// Held until after the server has been told to end.
+    /// Held until the server has been asked to stop.
     _lock: Option<Flock<File>>,
-    remove_at_end: bool,
+    remove_on_stop: bool,
     stopped: bool,
 }
 
-/// What the cluster shares with the task that watches it.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) context: Context,
-    pub(crate) slot: Slot,
-    pub(crate) stop: watch::Sender<bool>,
-    pub(crate) restarts: AtomicU64,
-}
-
 impl Cluster {
-    /// Starts the cluster, making it first when there is none, and returns when it answers queries.
+    /// Starts the cluster, creating it first if there is none, and returns once it answers queries.
     ///
-    /// Takes some tenths of a second, a few seconds the first time, and longer after a crash. A server of this data
-    /// folder that outlived its service is taken over, or replaced when it was started with other settings. Fails with
-    /// [`Error::InUse`] when another process runs it. When the future is dropped, the server is told to end.
+    /// This takes some tenths of a second, a few seconds the first time, and longer after a crash. A server that
+    /// outlived its service is taken over, or restarted if its settings differ. Fails with [`Error::InUse`] if another
+    /// process runs the cluster. If the future is dropped, the server is asked to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
-        let (supervise, remove_at_end) = (options.supervise, options.remove_at_end);
+        let (supervise, remove_on_stop) = (options.supervise, options.remove_on_stop);
         let prepare = move || {
             let prepared = Context::prepare(&options);
-            // What is in use belongs to another process, however temporary.
-            if remove_at_end && prepared.as_ref().is_err_and(|error| !matches!(error, Error::InUse { .. })) {
+            // A folder in use belongs to another process, even a temporary one.
+            if remove_on_stop && prepared.as_ref().is_err_and(|error| !matches!(error, Error::InUse { .. })) {
                 let _ = fs::remove_dir_all(&options.data_dir);
             }
             prepared
@@ -146,19 +69,19 @@ impl Cluster {
         };
         let shared = Arc::new(Shared {
             context,
-            slot: Slot::default(),
+            server: ServerSlot::default(),
             stop: watch::Sender::new(false),
             restarts: AtomicU64::new(0),
         });
-        // From here on whatever happens, dropping it ends the server.
-        let mut cluster = Self { shared, watcher: None, _lock: Some(lock), remove_at_end, stopped: false };
-        launch(&cluster.shared.context, &cluster.shared.slot).await?;
+        // From here on, dropping the cluster stops the server.
+        let mut cluster = Self { shared, watcher: None, _lock: Some(lock), remove_on_stop, stopped: false };
+        launch(&cluster.shared.context, &cluster.shared.server).await?;
         cluster.watcher = Some(tokio::spawn(supervise::watch(Arc::clone(&cluster.shared), supervise)));
         Ok(cluster)
     }
 
-    /// Finds the cluster of a data folder when some process runs it already, for programs that only want to connect;
-    /// nothing when none does. One that is just starting is waited for, up to a minute.
+    /// Finds the running cluster of a data folder, for programs that only connect. Returns `None` if it does not run.
+    /// Waits up to a minute for one that is starting.
     pub async fn connect_running(data_dir: impl AsRef<Path>) -> Result<Option<Endpoint>, Error> {
         let data_dir = data_dir.as_ref();
         let layout = match Layout::of(data_dir) {
@@ -168,9 +91,9 @@ impl Cluster {
         orphan::find_running(&layout, Timeouts::default().start).await
     }
 
-    /// Connects to the running cluster of the data folder, or starts it when none runs.
+    /// Connects to the running cluster of the data folder, or starts it if it does not run.
     ///
-    /// A cluster that another process is just making, starting or stopping is waited for, up to `options.timeouts.start`.
+    /// Waits up to `options.timeouts.start` for a cluster that another process is creating, starting or stopping.
     pub async fn connect_or_start(options: ClusterOptions) -> Result<Access, Error> {
         let deadline = Instant::now() + options.timeouts.start;
         loop {
@@ -188,7 +111,7 @@ impl Cluster {
         }
     }
 
-    /// Where the cluster is reached.
+    /// The address of the cluster.
     pub fn endpoint(&self) -> &Endpoint {
         &self.shared.context.endpoint
     }
@@ -198,12 +121,12 @@ impl Cluster {
         self.endpoint().connect_options(database)
     }
 
-    /// Makes the database `name` unless there is one. See [`Endpoint::create_database`].
+    /// Creates the database `name` unless it exists. See [`Endpoint::create_database`].
     pub async fn create_database(&self, name: &str) -> Result<bool, Error> {
         self.endpoint().create_database(name).await
     }
 
-    /// The data folder, its path in full.
+    /// The absolute path of the data folder.
     pub fn data_dir(&self) -> &Path {
         &self.shared.context.layout.data_dir
     }
@@ -213,20 +136,20 @@ impl Cluster {
         &self.shared.context.installation
     }
 
-    /// The server's process number, while it runs.
+    /// The server's process ID while it runs.
     pub fn server_pid(&self) -> Option<i32> {
-        self.shared.slot.pid()
+        self.shared.server.pid()
     }
 
-    /// How often the server had to be started again.
+    /// How often the server has been restarted.
     pub fn restarts(&self) -> u64 {
         self.shared.restarts.load(Ordering::Relaxed)
     }
 
-    /// Stops the server and lets go of the data folder: a fast shutdown within `timeouts.stop`, then an immediate one,
-    /// then by force. Fails with [`Error::WontStop`] when nothing helps.
+    /// Stops the server and releases the data folder: a fast shutdown within `timeouts.stop`, then an immediate one, then
+    /// SIGKILL. Fails with [`Error::WontStop`] if the server still runs after that.
     pub async fn stop(mut self) -> Result<(), Error> {
-        self.shared.slot.close();
+        self.shared.server.close();
         self.shared.stop.send_replace(true);
         if let Some(mut watcher) = self.watcher.take()
             && tokio::time::timeout(Duration::from_secs(5), &mut watcher).await.is_err()
@@ -234,24 +157,24 @@ impl Cluster {
             watcher.abort();
         }
         let context = &self.shared.context;
-        // What is thrown away need not be written out first.
-        let patience = if self.remove_at_end { Duration::ZERO } else { context.timeouts.stop };
-        self.shared.slot.end(context, patience).await?;
+        // Data that is removed need not be flushed first.
+        let timeout = if self.remove_on_stop { Duration::ZERO } else { context.timeouts.stop };
+        self.shared.server.end(context, timeout).await?;
         self.stopped = true;
         self.remove_folders();
         tracing::info!(path = %self.shared.context.layout.cluster.display(), "the database has stopped");
         Ok(())
     }
 
-    /// Removes what does not outlive the server.
+    /// Removes the socket's folder, and the data folder of a temporary cluster.
     fn remove_folders(&self) {
         let context = &self.shared.context;
         let socket_dir = context.endpoint.socket_dir();
         if socket_dir != context.layout.cluster {
-            // Empty by now, or the next start deals with it.
+            // It is empty by now; if not, the next start cleans it up.
             let _ = fs::remove_dir(socket_dir);
         }
-        if self.remove_at_end
+        if self.remove_on_stop
             && let Err(error) = fs::remove_dir_all(&context.layout.data_dir)
         {
             tracing::warn!(path = %context.layout.data_dir.display(), %error, "cannot remove the temporary database");
@@ -264,22 +187,49 @@ impl Drop for Cluster {
         if self.stopped {
             return;
         }
-        let slot = &self.shared.slot;
-        slot.close();
+        let server = &self.shared.server;
+        server.close();
         self.shared.stop.send_replace(true);
         if let Some(watcher) = &self.watcher {
             watcher.abort();
         }
-        if self.remove_at_end {
-            slot.signal(Signal::SIGQUIT);
+        if self.remove_on_stop {
+            server.signal(Signal::SIGQUIT);
             let deadline = Instant::now() + Duration::from_secs(5);
-            while slot.condition() == Condition::Running && Instant::now() < deadline {
+            while server.state() == ServerState::Running && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(5));
             }
             self.remove_folders();
         } else {
-            slot.signal(Signal::SIGINT);
+            server.signal(Signal::SIGINT);
         }
-        slot.abandon();
+        server.abandon();
+    }
+}
+
+/// A cluster that this process may or may not have started: see [`Cluster::connect_or_start`].
+#[derive(Debug)]
+pub enum Access {
+    /// Another process runs it.
+    Running(Endpoint),
+    /// This process started it and stops it; other programs lose their connections then.
+    Started(Cluster),
+}
+
+impl Access {
+    /// The address of the cluster.
+    pub fn endpoint(&self) -> &Endpoint {
+        match self {
+            Self::Running(endpoint) => endpoint,
+            Self::Started(cluster) => cluster.endpoint(),
+        }
+    }
+
+    /// Stops the cluster if this process started it.
+    pub async fn release(self) -> Result<(), Error> {
+        match self {
+            Self::Running(_) => Ok(()),
+            Self::Started(cluster) => cluster.stop().await,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! All that is settled about a cluster before its server is started.
+//! What is fixed before the server of a cluster is started.
 
 use std::{ffi::OsString, fs::File, os::unix::ffi::OsStrExt, path::PathBuf};
 
@@ -8,25 +8,25 @@ use nix::{
 };
 
 use crate::{
-    cluster::{ClusterOptions, Timeouts},
     endpoint::{Endpoint, PORT},
     error::Error,
     initdb,
     install::Installation,
     layout::Layout,
+    options::{ClusterOptions, Timeouts},
     process,
     settings::Durability,
     user::Account,
 };
 
-/// What is needed to start the server, and to start it again.
+/// What is needed to start and restart the server.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) layout: Layout,
     pub(crate) account: Account,
     pub(crate) installation: Installation,
     pub(crate) endpoint: Endpoint,
-    /// The name the server's processes show, unique on this machine.
+    /// The name that the server's processes show, unique on this machine.
     pub(crate) name: String,
     /// The arguments of the server.
     pub(crate) arguments: Vec<OsString>,
@@ -34,26 +34,26 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Finds the programs, takes the data folder, and makes the cluster when it is missing.
+    /// Finds the programs, locks the data folder, and creates the cluster if it is missing.
     ///
-    /// Blocks the thread, for some seconds when the cluster is made.
+    /// Blocks the thread, for some seconds if the cluster is created.
     pub(crate) fn prepare(options: &ClusterOptions) -> Result<(Self, Flock<File>), Error> {
         let (layout, account) = Layout::create(&options.data_dir)?;
         let lock = layout.acquire(options.timeouts.lock)?;
-        initdb::remove_beginnings(&layout);
+        initdb::remove_incomplete(&layout);
         let existing = initdb::existing_major(&layout)?;
         let installation = choose(options.installation.as_ref(), existing, &layout)?;
         if existing.is_none() {
             tracing::info!(
                 path = %layout.cluster.display(), version = installation.version(), user = account.name,
-                "making a new database"
+                "creating a new database"
             );
-            initdb::make(&layout, &installation, &account, options.settings.durability)?;
+            initdb::create(&layout, &installation, &account, options.settings.durability)?;
         }
         let caller = User::from_uid(geteuid()).ok().flatten().map_or_else(|| "root".to_owned(), |user| user.name);
-        initdb::adjust(&layout, &account, &caller)?;
+        initdb::configure(&layout, &account, &caller)?;
         if options.settings.durability == Durability::NoneForTests {
-            tracing::debug!("nothing is forced to the disk: a crash of the machine can destroy this database");
+            tracing::debug!("data is not flushed to disk: a crash of the machine can destroy this database");
         }
 
         let name = layout.cluster_name()?;
@@ -69,16 +69,16 @@ impl Context {
         self.installation.program("postgres")
     }
 
-    /// Whether a running server was started just as this one would be.
-    pub(crate) fn started_alike(&self, pid: i32) -> bool {
+    /// Whether a running server was started with the same program and arguments.
+    pub(crate) fn matches_running(&self, pid: i32) -> bool {
         let program = self.program();
         let wanted = std::iter::once(program.as_os_str()).chain(self.arguments.iter().map(OsString::as_os_str));
         process::arguments(pid).is_some_and(|found| found.iter().map(Vec::as_slice).eq(wanted.map(OsStrExt::as_bytes)))
     }
 }
 
-/// The programs that run the cluster: those given or found, or, when they are of another version than the one that made
-/// it, those of that version.
+/// The programs that run the cluster: the given or found ones, unless another major version created the cluster; then
+/// those of that version.
 fn choose(given: Option<&Installation>, existing: Option<u32>, layout: &Layout) -> Result<Installation, Error> {
     let found = given.cloned().map_or_else(Installation::find, Ok)?;
     match existing {

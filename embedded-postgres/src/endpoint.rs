@@ -1,4 +1,4 @@
-//! Where a running cluster is reached, and the few statements this library itself sends to it.
+//! The address of a running cluster, and the few statements that this library sends to it.
 
 use std::{
     fmt::Write,
@@ -12,19 +12,19 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::Pg
 
 use crate::error::Error;
 
-/// The role the service connects as: owns its databases, is no superuser.
+/// The role of the service: owns its databases and is not a superuser.
 pub const SERVICE_ROLE: &str = "compliance";
 
-/// The role that owns the cluster: a superuser, for maintenance and for tests.
+/// The role that owns the cluster: a superuser, for maintenance and tests.
 pub const ADMIN_ROLE: &str = "postgres";
 
-/// Only part of the socket's name, as nothing listens on the network.
+/// Part of the socket's name; the server does not listen on the network.
 pub(crate) const PORT: u16 = 5432;
 
-/// One question to the server, connecting included.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// One statement of maintenance, such as copying a template.
-const STATEMENT_LIMIT: Duration = Duration::from_mins(2);
+/// Timeout of a probe, connecting included.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of a maintenance statement, such as copying a template.
+const STATEMENT_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The address of a running cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,15 +33,15 @@ pub struct Endpoint {
     port: u16,
 }
 
-/// What a server says when it is asked whether it is there.
+/// The result of a probe.
 #[derive(Debug)]
-pub(crate) enum Answer {
-    /// It answers queries.
+pub(crate) enum Probe {
+    /// The server answers queries.
     Ready,
-    /// It is there and asks for patience: starting, recovering, or stopping. With its words.
-    NotYet(String),
-    /// Nothing came back, or nothing of use.
-    Silent(String),
+    /// The server is starting, recovering or stopping. Holds its message.
+    NotReady(String),
+    /// The server did not respond, or reported an error. Holds the reason.
+    NoAnswer(String),
 }
 
 impl Endpoint {
@@ -49,32 +49,32 @@ impl Endpoint {
         Self { socket_dir, port }
     }
 
-    /// The directory of the server's socket.
+    /// The folder of the server's socket.
     pub fn socket_dir(&self) -> &Path {
         &self.socket_dir
     }
 
-    /// How to connect to `database` as the service, [`SERVICE_ROLE`].
+    /// Options to connect to `database` as [`SERVICE_ROLE`].
     pub fn connect_options(&self, database: &str) -> PgConnectOptions {
         self.options(SERVICE_ROLE, database)
     }
 
-    /// How to connect to `database` as the superuser, [`ADMIN_ROLE`].
+    /// Options to connect to `database` as [`ADMIN_ROLE`].
     pub fn admin_options(&self, database: &str) -> PgConnectOptions {
         self.options(ADMIN_ROLE, database)
     }
 
-    /// The address of `database` for the service, as `postgres://` text for other programs, such as `psql`.
+    /// The `postgres://` URL of `database` for [`SERVICE_ROLE`], for other programs such as `psql`.
     pub fn url(&self, database: &str) -> String {
         self.url_as(SERVICE_ROLE, database)
     }
 
-    /// The address of `database` for the superuser.
+    /// The `postgres://` URL of `database` for [`ADMIN_ROLE`].
     pub fn admin_url(&self, database: &str) -> String {
         self.url_as(ADMIN_ROLE, database)
     }
 
-    /// Makes the database `name`, owned by the service's role, unless there is one; tells whether it was made.
+    /// Creates the database `name`, owned by [`SERVICE_ROLE`], unless it exists. Returns whether it was created.
     pub async fn create_database(&self, name: &str) -> Result<bool, Error> {
         let quoted = quote(name)?;
         let exists = bounded(format!("look for the database {name}"), async {
@@ -89,46 +89,45 @@ impl Endpoint {
         }
         let statement = format!("CREATE DATABASE {quoted} OWNER {SERVICE_ROLE}");
         match self.execute(format!("create the database {name}"), statement).await {
-            // Another process was quicker.
+            // Another process created it in the meantime.
             Err(Error::Sql { source, .. }) if is_duplicate(&source) => Ok(false),
             other => other.map(|()| true),
         }
     }
 
-    /// Makes the database `name` as a copy of `template`, to which nobody may be connected. For tests, which need many
-    /// alike.
+    /// Creates the database `name` as a copy of `template`, to which nobody may be connected. For tests.
     pub async fn create_database_from(&self, name: &str, template: &str) -> Result<(), Error> {
         let statement = format!("CREATE DATABASE {} OWNER {SERVICE_ROLE} TEMPLATE {}", quote(name)?, quote(template)?);
         self.execute(format!("create the database {name} from {template}"), statement).await
     }
 
-    /// Removes the database `name` and whoever is connected to it; it is no error when there is none.
+    /// Drops the database `name` and its connections. Succeeds if there is none.
     pub async fn drop_database(&self, name: &str) -> Result<(), Error> {
         let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", quote(name)?);
         self.execute(format!("remove the database {name}"), statement).await
     }
 
-    /// Asks the server whether it is there; takes at most some seconds.
-    pub(crate) async fn ask(&self) -> Answer {
-        let asked = tokio::time::timeout(ANSWER_LIMIT, async {
+    /// Probes the server; takes at most some seconds.
+    pub(crate) async fn probe(&self) -> Probe {
+        let asked = tokio::time::timeout(PROBE_TIMEOUT, async {
             let mut admin = self.admin().await?;
             sqlx::query_scalar::<_, i32>("SELECT 1").fetch_one(&mut admin).await?;
             admin.close().await
         });
         match asked.await {
-            Ok(Ok(())) => Answer::Ready,
+            Ok(Ok(())) => Probe::Ready,
             Ok(Err(sqlx::Error::Database(error))) => match error.code().as_deref() {
-                Some("57P03") => Answer::NotYet(error.message().to_owned()),
-                // All connections are taken, even the superuser's: busy, but there.
-                Some("53300") => Answer::Ready,
-                _ => Answer::Silent(error.message().to_owned()),
+                Some("57P03") => Probe::NotReady(error.message().to_owned()),
+                // Busy: all connections are in use, even the superuser's.
+                Some("53300") => Probe::Ready,
+                _ => Probe::NoAnswer(error.message().to_owned()),
             },
-            Ok(Err(error)) => Answer::Silent(error.to_string()),
-            Err(_) => Answer::Silent(format!("nothing within {} s", ANSWER_LIMIT.as_secs())),
+            Ok(Err(error)) => Probe::NoAnswer(error.to_string()),
+            Err(_) => Probe::NoAnswer(format!("no response within {} s", PROBE_TIMEOUT.as_secs())),
         }
     }
 
-    /// Makes sure that the service's role exists.
+    /// Creates the service's role unless it exists.
     pub(crate) async fn ensure_role(&self) -> Result<(), Error> {
         let statement = format!(
             "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{SERVICE_ROLE}') \
@@ -141,7 +140,7 @@ impl Endpoint {
         self.admin_options("postgres").disable_statement_logging().connect().await
     }
 
-    /// Sends one statement built of fixed words and quoted names.
+    /// Executes one statement that is built of fixed text and quoted names.
     async fn execute(&self, action: String, statement: String) -> Result<(), Error> {
         bounded(action, async {
             let mut admin = self.admin().await?;
@@ -168,7 +167,7 @@ impl Endpoint {
 
 async fn bounded<T>(action: String, work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Error> {
     let late = || sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no answer from the database"));
-    let done = tokio::time::timeout(STATEMENT_LIMIT, work).await.unwrap_or_else(|_| Err(late()));
+    let done = tokio::time::timeout(STATEMENT_TIMEOUT, work).await.unwrap_or_else(|_| Err(late()));
     done.map_err(Error::sql(action))
 }
 
@@ -178,9 +177,9 @@ fn is_duplicate(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("42P04" | "23505"))
 }
 
-/// A database's name as it stands in a statement.
+/// A database's name, quoted for a statement.
 fn quote(name: &str) -> Result<String, Error> {
-    // The server would cut a longer name short, and two names could become one.
+    // The server truncates longer names, so two of them could become the same.
     if name.is_empty() || name.len() > 63 || name.contains('\0') {
         return Err(Error::BadName { name: name.to_owned() });
     }
@@ -206,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_as_text_leads_to_the_same_place() {
+    fn the_url_addresses_the_same_database() {
         let endpoint = Endpoint::new(PathBuf::from("/data dir/postgres"), PORT);
         let parsed: PgConnectOptions = endpoint.url("a/b").parse().unwrap();
         assert_eq!(parsed.get_socket().map(PathBuf::as_path), Some(endpoint.socket_dir()));

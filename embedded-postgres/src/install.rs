@@ -1,4 +1,4 @@
-//! Finds the `PostgreSQL` server programs of this machine.
+//! Search for the `PostgreSQL` server programs on this machine.
 
 use std::{
     collections::HashSet,
@@ -11,16 +11,14 @@ use std::{
     time::Duration,
 };
 
-use crate::{error::Error, run::run};
+use crate::{
+    error::Error,
+    requirements::{BIN_DIR_VARIABLE, OLDEST_MAJOR},
+    run::run,
+};
 
-/// The oldest major version that is used.
-pub const OLDEST_MAJOR: u32 = 15;
-
-/// The environment variable that names the folder of the server programs; when set, no other folder is tried.
-pub const BIN_DIR_VARIABLE: &str = "COMPLIANCE_POSTGRES_BIN";
-
-/// `postgres --version` takes milliseconds; more than this and it is not what it claims to be.
-const VERSION_LIMIT: Duration = Duration::from_secs(10);
+/// `postgres --version` takes milliseconds; a program that takes longer is something else.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A folder with the programs `postgres` and `initdb` of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,21 +29,21 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Finds the programs: where [`BIN_DIR_VARIABLE`] says, or else the first usable ones of `PATH`, of
-    /// `pg_config --bindir`, and of the folders packages install into (newest version first).
+    /// Finds the programs in the folder that [`BIN_DIR_VARIABLE`] names, or else the first usable ones in `PATH`, in
+    /// `pg_config --bindir`, and in the folders of packages (newest version first).
     ///
-    /// Runs `postgres --version`, so it blocks the thread for some milliseconds. Fails with [`Error::NotInstalled`],
-    /// which says what to install, or [`Error::BadBinDir`].
+    /// Blocks the thread for some milliseconds to run `postgres --version`. Fails with [`Error::NotInstalled`], which
+    /// names the packages to install, or [`Error::BadBinDir`].
     pub fn find() -> Result<Self, Error> {
         Self::find_where(|_| true)
     }
 
-    /// As [`Installation::find`], but of the given major version only: a cluster runs under the one that made it.
+    /// Like [`Installation::find`], but only of a major version: a cluster runs under the version that created it.
     pub fn find_major(major: u32) -> Result<Self, Error> {
         Self::find_where(|found| found.major == major)
     }
 
-    /// The programs in `bin_dir`; fails with [`Error::BadBinDir`] when they are missing or too old.
+    /// The programs in `bin_dir`. Fails with [`Error::BadBinDir`] if they are missing or too old.
     pub fn at(bin_dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = bin_dir.into();
         Self::examine(&path).map_err(|reason| Error::BadBinDir { path, reason })
@@ -61,7 +59,7 @@ impl Installation {
         self.major
     }
 
-    /// The whole version as the program tells it, such as `17.2`.
+    /// The full version, such as `17.2`.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -97,7 +95,7 @@ impl Installation {
         }
         let mut command = Command::new(bin_dir.join("postgres"));
         command.arg("--version").current_dir("/");
-        let answer = run(command, VERSION_LIMIT).map_err(|error| format!("`postgres --version`: {error}"))?;
+        let answer = run(command, VERSION_TIMEOUT).map_err(|error| format!("`postgres --version`: {error}"))?;
         let (version, major) = parse_version(&answer.output)
             .filter(|_| answer.success)
             .ok_or_else(|| format!("`postgres --version` printed {:?}", answer.output.trim()))?;
@@ -108,14 +106,14 @@ impl Installation {
     }
 }
 
-/// Takes `15.13` and 15 out of `postgres (PostgreSQL) 15.13 (Debian 15.13-1)`; a beta is `18beta1`.
+/// Parses `15.13` and 15 from `postgres (PostgreSQL) 15.13 (Debian 15.13-1)`; a beta is `18beta1`.
 fn parse_version(text: &str) -> Option<(String, u32)> {
     let version = text.split("(PostgreSQL)").nth(1)?.split_whitespace().next()?;
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
     Some((version.to_owned(), digits.parse().ok()?))
 }
 
-/// The folders worth a look, each once, in order of preference.
+/// The folders to search, each once, in order of preference.
 fn candidates() -> Vec<PathBuf> {
     let mut dirs = Vec::new();
     let mut scripts = Vec::new();
@@ -124,16 +122,16 @@ fn candidates() -> Vec<PathBuf> {
         if !is_program(&postgres) {
             continue;
         }
-        // What is on the PATH is often only a link; beside its target lie the programs that belong together.
+        // `PATH` often holds only a link; the programs of one version are next to its target.
         if let Some(real) = fs::canonicalize(&postgres).ok().as_deref().and_then(Path::parent) {
             dirs.push(real.to_owned());
         }
-        // A script in front of the server may change its user or stay as its parent: the last resort.
+        // A wrapper script may change the user or stay as the parent process, so it comes last.
         if is_script(&postgres) { scripts.push(dir) } else { dirs.push(dir) }
     }
     let mut pg_config = Command::new("pg_config");
     pg_config.arg("--bindir").current_dir("/");
-    if let Ok(answer) = run(pg_config, VERSION_LIMIT)
+    if let Ok(answer) = run(pg_config, VERSION_TIMEOUT)
         && answer.success
     {
         dirs.push(PathBuf::from(answer.output.trim()));
@@ -147,7 +145,7 @@ fn candidates() -> Vec<PathBuf> {
 
     let mut seen = HashSet::new();
     dirs.retain(|dir| {
-        // `postgres` in a folder without `initdb` is the client's half of a package split; not worth an error line.
+        // A folder with neither program is not worth reporting.
         (is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")))
             && seen.insert(fs::canonicalize(dir).unwrap_or_else(|_| dir.clone()))
     });
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_of_this_machine_are_found_together() {
+    fn the_programs_of_this_machine_are_found() {
         let found = Installation::find().unwrap();
         assert!(found.major() >= OLDEST_MAJOR);
         assert!(is_program(&found.program("initdb")) && is_program(&found.program("postgres")));

@@ -1,4 +1,4 @@
-//! The places of a cluster: its folders and files, the socket's directory, and the lock that keeps others out.
+//! The files and folders of a cluster, the socket's folder, and the lock of the data folder.
 
 use std::{
     env,
@@ -18,11 +18,7 @@ use nix::{
     fcntl::{Flock, FlockArg},
 };
 
-use crate::{
-    endpoint::PORT,
-    error::Error,
-    user::{Account, check_data_dir},
-};
+use crate::{endpoint::PORT, error::Error, user::Account};
 
 /// The name of the cluster's folder inside the data folder.
 pub(crate) const CLUSTER: &str = "postgres";
@@ -30,7 +26,7 @@ pub(crate) const CLUSTER: &str = "postgres";
 /// The longest path of a socket: 107 bytes on Linux, 103 on macOS and the BSDs.
 const LONGEST_SOCKET_PATH: usize = 103;
 
-/// The places in one data folder.
+/// The paths in a data folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) data_dir: PathBuf,
@@ -40,7 +36,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The places in `data_dir`, an existing folder; links are resolved, so that one folder has one path.
+    /// The paths in `data_dir`, an existing folder. Links are resolved, so that one folder has one path.
     pub(crate) fn of(data_dir: &Path) -> Result<Self, Error> {
         let data_dir = fs::canonicalize(data_dir).map_err(Error::io("open the data folder", data_dir))?;
         Ok(Self {
@@ -51,10 +47,10 @@ impl Layout {
         })
     }
 
-    /// As [`Layout::of`], making the folder when it is missing, and the way to it passable for `account`.
+    /// Like [`Layout::of`], but creates the folder if it is missing and makes it reachable for `account`.
     pub(crate) fn create(data_dir: &Path) -> Result<(Self, Account), Error> {
         let wanted = absolute(data_dir)?;
-        // Before anything is made in a place that will not do.
+        // Checked before anything is created.
         check_data_dir(&wanted)?;
         let missing: Vec<&Path> = wanted.ancestors().take_while(|dir| !dir.exists()).collect();
         for dir in missing.iter().rev() {
@@ -69,21 +65,21 @@ impl Layout {
         let layout = Self::of(&wanted)?;
         let account = Account::of(&layout.cluster)?;
         if account.switched {
-            // Folders just made are the service's own, and so is the data folder; others are left as they are.
+            // Only the data folder and folders that were just created are changed.
             for dir in missing {
-                account.let_pass(dir)?;
+                account.grant_passage(dir)?;
             }
-            account.let_pass(&layout.data_dir)?;
-            account.check_way(&layout.data_dir)?;
+            account.grant_passage(&layout.data_dir)?;
+            account.check_reachable(&layout.data_dir)?;
         }
         Ok((layout, account))
     }
 
-    /// Takes the lock that lets one process run the cluster; waits up to `patience` for another one to let go.
+    /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
     ///
     /// Blocks the thread.
-    pub(crate) fn acquire(&self, patience: Duration) -> Result<Flock<File>, Error> {
-        let deadline = Instant::now() + patience;
+    pub(crate) fn acquire(&self, timeout: Duration) -> Result<Flock<File>, Error> {
+        let deadline = Instant::now() + timeout;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -107,7 +103,7 @@ impl Layout {
                 Err((_, errno)) => return Err(Error::io("lock", &self.lock)(errno.into())),
             }
         };
-        // The number is for the message to a second starter only; the lock itself is what counts.
+        // The process ID only serves the error message of a second process.
         held.set_len(0)
             .and_then(|()| held.rewind())
             .and_then(|()| writeln!(held, "{}", std::process::id()))
@@ -115,14 +111,14 @@ impl Layout {
         Ok(held)
     }
 
-    /// A name for the cluster that no other one on this machine has, even one with the same path in a container.
+    /// A name for the cluster that is unique on this machine, even among containers with the same path.
     pub(crate) fn cluster_name(&self) -> Result<String, Error> {
         let meta = fs::metadata(&self.cluster).map_err(Error::io("look at", &self.cluster))?;
         Ok(format!("compliance-{:x}-{:x}", meta.dev(), meta.ino()))
     }
 
-    /// The directory for the server's socket, existing and closed to others: the cluster's own, or a short one under
-    /// the system's temporary folder when a socket's path would get too long or has unusual characters.
+    /// The folder for the server's socket, accessible to its owner only: the cluster's folder, or one in the system's
+    /// temporary folder if the socket's path would be too long or has unusual characters.
     pub(crate) fn socket_dir(&self, account: &Account, cluster_name: &str) -> Result<PathBuf, Error> {
         if fits(&self.cluster) {
             return Ok(self.cluster.clone());
@@ -130,20 +126,20 @@ impl Layout {
         let fallback = PathBuf::from("/tmp");
         let base = fs::canonicalize(env::temp_dir())
             .ok()
-            .filter(|dir| fits(&dir.join(cluster_name)) && account.reaches(dir))
+            .filter(|dir| fits(&dir.join(cluster_name)) && account.can_reach(dir))
             .unwrap_or(fallback);
         let dir = base.join(cluster_name);
         match DirBuilder::new().mode(0o700).create(&dir) {
-            Ok(()) => account.own(&dir)?,
+            Ok(()) => account.chown(&dir)?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // The temporary folder is open to all: what lies there under this name must be ours.
+                // Anybody can write to the temporary folder, so the existing folder must be verified.
                 let meta = fs::symlink_metadata(&dir).map_err(Error::io("look at", &dir))?;
                 let ours = meta.uid() == account.uid || (account.switched && meta.uid() == 0);
                 if !meta.is_dir() || !ours || meta.mode() & 0o077 != 0 {
-                    let reason = io::Error::other("it belongs to somebody else or is open to others; remove it");
+                    let reason = io::Error::other("it belongs to another user or is accessible to others; remove it");
                     return Err(Error::io("use for the database's socket", &dir)(reason));
                 }
-                account.own(&dir)?;
+                account.chown(&dir)?;
             }
             Err(error) => return Err(Error::io("create", &dir)(error)),
         }
@@ -151,7 +147,26 @@ impl Layout {
     }
 }
 
-/// The full path, without resolving links and without the need that anything exists.
+/// Checks whether `data_dir`, which need not exist yet, can hold a cluster. Fails with [`Error::NotPassable`] if the caller
+/// is root and the database's unprivileged user could not reach the folder, and with [`Error::WrongOwner`] if the cluster
+/// in it belongs to another user. Changes nothing.
+pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
+    let data_dir = absolute(data_dir.as_ref())?;
+    let account = Account::of(&data_dir.join(CLUSTER))?;
+    let existing: PathBuf = data_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).to_owned();
+    let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
+    match account.check_reachable(&existing) {
+        // The start of the cluster grants passage through the data folder itself.
+        Err(Error::NotPassable { dir, .. }) if dir == existing && data_dir.is_dir() && grantable(&dir) => Ok(()),
+        other => other,
+    }
+}
+
+fn grantable(dir: &Path) -> bool {
+    fs::metadata(dir).is_ok_and(|meta| meta.uid() == 0 && meta.mode() & 0o070 == 0)
+}
+
+/// The absolute path. Links are not resolved and the path need not exist.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(Error::io("find", path))
 }
@@ -161,15 +176,14 @@ pub(crate) fn socket_file(dir: &Path) -> PathBuf {
     dir.join(format!(".s.PGSQL.{PORT}"))
 }
 
-/// Whether a socket can be made in `dir`: its path is short enough, and the server's list of directories, which knows
-/// commas, quotes and blanks, takes it as it stands.
+/// Whether `dir` can hold the socket: the path is short enough, and needs no quoting in the server's list of folders.
 fn fits(dir: &Path) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@=~".contains(byte);
     socket_file(dir).as_os_str().len() <= LONGEST_SOCKET_PATH && dir.as_os_str().as_bytes().iter().all(plain)
 }
 
-/// Writes a file of `account`'s that is there either wholly or not at all, following no link that lies in its place.
-pub(crate) fn write_whole(path: &Path, text: &str, account: &Account) -> Result<(), Error> {
+/// Writes a file that belongs to `account`, atomically. Does not follow a link at `path`.
+pub(crate) fn write_atomically(path: &Path, text: &str, account: &Account) -> Result<(), Error> {
     let new = path.with_extension("new");
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &new)(error)),
@@ -179,19 +193,19 @@ pub(crate) fn write_whole(path: &Path, text: &str, account: &Account) -> Result<
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).map_err(Error::io("create", &new))?;
     if account.switched {
         std::os::unix::fs::fchown(&file, Some(account.uid), Some(account.gid))
-            .map_err(Error::io("give to the database's user", &new))?;
+            .map_err(Error::io("change the owner of", &new))?;
     }
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io("write", &new))?;
     fs::rename(&new, path).map_err(Error::io("write", path))
 }
 
-/// Makes a rename inside `dir` last through a crash of the machine.
+/// Flushes `dir`, so that a rename in it survives a crash of the machine.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), Error> {
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("flush", dir))
 }
 
-/// Closes `dir` to everybody but its owner.
-pub(crate) fn close_to_others(dir: &Path) -> Result<(), Error> {
+/// Restricts `dir` to its owner.
+pub(crate) fn restrict_to_owner(dir: &Path) -> Result<(), Error> {
     fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(Error::io("change the mode of", dir))
 }
 

@@ -1,4 +1,4 @@
-//! The server's log, kept within bounds.
+//! The server's log file, with bounded size.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,15 +7,15 @@ use std::{
     path::Path,
 };
 
-/// A log that has grown to this many bytes is set aside at the next start.
+/// A larger log is renamed at the next start, in bytes.
 const ROTATED_AT_START: u64 = 8 << 20;
-/// A log that grows to this many bytes under a running server is copied aside and emptied.
+/// A larger log of a running server is copied and truncated, in bytes.
 const EMPTIED_WHILE_RUNNING: u64 = 64 << 20;
-/// How much of the log an error message shows, at most.
+/// How much of the log an error message shows.
 const TAIL_BYTES: u64 = 8 << 10;
 const TAIL_LINES: usize = 15;
 
-/// Opens the log for appending, setting a large one aside first.
+/// Opens the log for appending; renames a large one first.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if length(path) > ROTATED_AT_START {
         fs::rename(path, path.with_extension("log.1"))?;
@@ -23,13 +23,13 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// Its size in bytes; 0 when there is none.
+/// The size of the log in bytes; 0 if there is none.
 pub(crate) fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
-/// Keeps the log of a running server from filling the disk. The server goes on writing to the same, emptied file; what
-/// it writes during the copy may be lost.
+/// Keeps the log of a running server from filling the disk. The server continues to write to the truncated file; lines
+/// that it writes during the copy may be lost.
 pub(crate) fn bound(path: &Path) -> io::Result<()> {
     if length(path) > EMPTIED_WHILE_RUNNING {
         fs::copy(path, path.with_extension("log.1"))?;
@@ -43,7 +43,7 @@ pub(crate) fn tail(path: &Path, from: u64) -> String {
     let read = || -> io::Result<String> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
-        // A log set aside meanwhile starts anew.
+        // The log was renamed in the meantime.
         let from = if from > length { 0 } else { from };
         file.seek(SeekFrom::Start(from.max(length.saturating_sub(TAIL_BYTES))))?;
         let mut bytes = Vec::new();

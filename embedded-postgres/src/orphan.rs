@@ -1,4 +1,4 @@
-//! What an earlier run left in the cluster's folder: a server that still runs, or only its traces.
+//! What an earlier run left in the cluster's folder: a running server, or only its files.
 
 use std::{
     fs, io,
@@ -10,26 +10,26 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     context::Context,
-    endpoint::{Answer, Endpoint},
+    endpoint::{Endpoint, Probe},
     error::Error,
     layout::{Layout, socket_file},
-    process::{self, Kind},
+    process::{self, Identity},
     server,
 };
 
-/// How long a server may be silent before its socket has to answer.
-const SILENCE_LIMIT: Duration = Duration::from_secs(15);
+/// How long a server may take to answer on its socket.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// `postmaster.pid`, which a server writes when it starts and removes when it ends.
+/// `postmaster.pid`, which a server writes at its start and removes at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PidFile {
     pub(crate) pid: i32,
-    /// Where it listens; missing from a file of a server that has only begun to start.
+    /// The server's address; missing at the beginning of a start.
     pub(crate) endpoint: Option<Endpoint>,
 }
 
 impl PidFile {
-    /// Reads the file of the cluster in `cluster_dir`; nothing when there is none, or none that makes sense.
+    /// Reads the file of the cluster in `cluster_dir`. Returns `None` if it is missing or malformed.
     pub(crate) fn read(cluster_dir: &Path) -> Result<Option<Self>, Error> {
         let path = Self::path(cluster_dir);
         match fs::read_to_string(&path) {
@@ -54,27 +54,27 @@ impl PidFile {
     }
 }
 
-/// Before a start: finds a server of this very cluster that still runs, and gives back its process number when it can
-/// be taken over. Otherwise it is stopped, and what it left behind is removed.
+/// Prepares a start. Returns the process ID of a running server of this cluster that can be taken over. Otherwise stops
+/// the server and removes the files that it left behind.
 ///
-/// The caller holds the data folder's lock, so no other service starts or stops the cluster meanwhile.
-pub(crate) async fn clear_the_way(context: &Context) -> Result<Option<i32>, Error> {
+/// The caller holds the lock of the data folder, so no other service starts or stops the cluster at the same time.
+pub(crate) async fn reclaim(context: &Context) -> Result<Option<i32>, Error> {
     let cluster = &context.layout.cluster;
     if let Some(found) = PidFile::read(cluster)? {
         match process::examine(found.pid, cluster, &context.name) {
-            Kind::Ours if takes_over(context, found.pid).await => return Ok(Some(found.pid)),
-            Kind::Ours => {
-                tracing::info!(pid = found.pid, "stopping the database an earlier run left behind");
+            Identity::Ours if can_take_over(context, found.pid).await => return Ok(Some(found.pid)),
+            Identity::Ours => {
+                tracing::info!(pid = found.pid, "stopping the database of an earlier run");
                 server::end(found.pid, || process::alive(found.pid), context.timeouts.stop).await?;
             }
-            Kind::Unclear => return Err(Error::UnknownServer { pid: found.pid, path: cluster.clone() }),
-            Kind::Gone | Kind::Other => {
-                tracing::info!(pid = found.pid, "an earlier database ended without cleaning up; it will recover");
+            Identity::Unknown => return Err(Error::UnknownServer { pid: found.pid, path: cluster.clone() }),
+            Identity::Gone | Identity::Other => {
+                tracing::info!(pid = found.pid, "an earlier database was killed; it will recover");
             }
         }
     }
-    // The file must not go before the last process has: it is what keeps a second server away from them.
-    server::end_members(context).await?;
+    // The file is removed last: it keeps a second server from starting while processes of the first one run.
+    server::stop_members(context).await?;
     let socket = socket_file(context.endpoint.socket_dir());
     let mut socket_lock = socket.clone().into_os_string();
     socket_lock.push(".lock");
@@ -87,67 +87,66 @@ pub(crate) async fn clear_the_way(context: &Context) -> Result<Option<i32>, Erro
     Ok(None)
 }
 
-/// Whether the running server is just what would be started, and answers.
-async fn takes_over(context: &Context, pid: i32) -> bool {
-    if !context.started_alike(pid) {
-        tracing::info!(pid, "an earlier run left a database with other settings");
+/// Whether the running server has the right settings and answers.
+async fn can_take_over(context: &Context, pid: i32) -> bool {
+    if !context.matches_running(pid) {
+        tracing::info!(pid, "the database of an earlier run has other settings");
         return false;
     }
     let answer = wait_for(&context.endpoint, context.timeouts.recovery, || process::alive(pid)).await;
     if let Err(last) = &answer {
-        tracing::info!(pid, last, "an earlier run left a database that does not answer");
+        tracing::info!(pid, last, "the database of an earlier run does not answer");
     }
     answer.is_ok()
 }
 
-/// Finds the running server of a cluster that another process has started, for a program that only wants to connect.
-///
-/// Nothing when none runs. A server that is just starting is waited for, within `patience`.
-pub(crate) async fn find_running(layout: &Layout, patience: Duration) -> Result<Option<Endpoint>, Error> {
+/// Finds the server of a cluster that another process runs, for a program that only connects. Returns `None` if there is
+/// none. Waits up to `timeout` for one that is starting.
+pub(crate) async fn find_running(layout: &Layout, timeout: Duration) -> Result<Option<Endpoint>, Error> {
     if !layout.cluster.exists() {
         return Ok(None);
     }
     let name = layout.cluster_name()?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
         let Some(found) = PidFile::read(&layout.cluster)? else { return Ok(None) };
         match process::examine(found.pid, &layout.cluster, &name) {
-            Kind::Gone | Kind::Other => return Ok(None),
-            // Whether it answers on the socket in this cluster's file is proof enough for connecting.
-            Kind::Ours | Kind::Unclear => {}
+            Identity::Gone | Identity::Other => return Ok(None),
+            // It belongs to this cluster if it answers on the socket in this cluster's file.
+            Identity::Ours | Identity::Unknown => {}
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if let Some(endpoint) = found.endpoint {
             return match wait_for(&endpoint, left, || process::alive(found.pid)).await {
                 Ok(()) => Ok(Some(endpoint)),
                 Err(_) if !process::alive(found.pid) => Ok(None),
-                Err(last) => Err(Error::NoAnswer { waited: patience, last, log: layout.log.clone() }),
+                Err(last) => Err(Error::NoAnswer { waited: timeout, last, log: layout.log.clone() }),
             };
         }
         if left.is_zero() {
             let last = "it has not opened its socket".to_owned();
-            return Err(Error::NoAnswer { waited: patience, last, log: layout.log.clone() });
+            return Err(Error::NoAnswer { waited: timeout, last, log: layout.log.clone() });
         }
         sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// Waits until the server answers: within `patience` as long as it asks for patience, much shorter when it is silent.
-/// The error is the last thing heard.
-async fn wait_for(endpoint: &Endpoint, patience: Duration, runs: impl Fn() -> bool) -> Result<(), String> {
+/// Waits until the server answers: up to `timeout` while it reports that it is starting, and less if it does not respond.
+/// The error is its last message.
+async fn wait_for(endpoint: &Endpoint, timeout: Duration, runs: impl Fn() -> bool) -> Result<(), String> {
     let start = Instant::now();
     loop {
-        let (limit, last) = match endpoint.ask().await {
-            Answer::Ready => return Ok(()),
-            Answer::NotYet(words) if words.contains("shutting down") => {
-                // It will not come back; but its end has to be awaited before anything else is done.
-                while runs() && start.elapsed() < patience {
+        let (limit, last) = match endpoint.probe().await {
+            Probe::Ready => return Ok(()),
+            Probe::NotReady(message) if message.contains("shutting down") => {
+                // Nothing else may be done before it has ended.
+                while runs() && start.elapsed() < timeout {
                     sleep(Duration::from_millis(20)).await;
                 }
-                return Err(words);
+                return Err(message);
             }
-            Answer::NotYet(words) => (patience, words),
-            Answer::Silent(words) => (SILENCE_LIMIT.min(patience), words),
+            Probe::NotReady(message) => (timeout, message),
+            Probe::NoAnswer(reason) => (SILENCE_TIMEOUT.min(timeout), reason),
         };
         if !runs() || start.elapsed() >= limit {
             return Err(last);
@@ -161,14 +160,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_file_tells_where_the_server_listens() {
+    fn a_complete_file_has_the_address() {
         let text = "4711\n/data/postgres\n1700000000\n5432\n/data/postgres\n\n  65541 3\nready   \n";
         let endpoint = Some(Endpoint::new(PathBuf::from("/data/postgres"), 5432));
         assert_eq!(PidFile::parse(text), Some(PidFile { pid: 4711, endpoint }));
     }
 
     #[test]
-    fn a_partial_or_damaged_file_does_no_harm() {
+    fn a_partial_or_malformed_file_is_handled() {
         assert_eq!(PidFile::parse("4711\n/data/postgres\n"), Some(PidFile { pid: 4711, endpoint: None }));
         for text in ["", "\n", "x\n", "-1\n", "99999999999\n"] {
             assert_eq!(PidFile::parse(text), None, "{text:?}");

@@ -1,4 +1,4 @@
-//! Runs a short program to its end, but never longer than allowed.
+//! Execution of short programs with a time limit.
 
 use std::{
     io::{self, Read},
@@ -8,20 +8,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a program ended and what it printed.
+/// The result of a program.
 pub(crate) struct Finished {
     pub(crate) success: bool,
     /// Standard output and then standard error, as text.
     pub(crate) output: String,
 }
 
-/// Runs `command` and gives back what it printed; kills it after `limit`, which is an error of kind `TimedOut`.
+/// Runs `command` and returns its output. Kills it after `limit`, which is an error of kind `TimedOut`.
 ///
 /// Blocks the thread.
 pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Finished> {
     let deadline = Instant::now() + limit;
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    // The pipes are read aside: a program that fills one would otherwise wait for us while we wait for it.
+    // The pipes are read by threads: otherwise a program that fills one would never end.
     let (out, err) = (collect(child.stdout.take()), collect(child.stderr.take()));
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -30,14 +30,17 @@ pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Finished>
         if Instant::now() >= deadline {
             child.kill()?;
             child.wait()?;
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("no end within {} s", limit.as_secs())));
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("it did not end within {} s", limit.as_secs()),
+            ));
         }
         thread::sleep(Duration::from_millis(5));
     };
-    // A grandchild could hold a pipe open for ever; its words are not worth waiting for.
-    let patience = Duration::from_secs(1);
-    let mut output = out.recv_timeout(patience).unwrap_or_default();
-    output.push_str(&err.recv_timeout(patience).unwrap_or_default());
+    // A grandchild could keep a pipe open; its output is not waited for.
+    let timeout = Duration::from_secs(1);
+    let mut output = out.recv_timeout(timeout).unwrap_or_default();
+    output.push_str(&err.recv_timeout(timeout).unwrap_or_default());
     Ok(Finished { success: status.success(), output })
 }
 
@@ -46,7 +49,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What was read before an error still counts.
+            // Output before a read error is kept.
             let _ = pipe.read_to_end(&mut bytes);
         }
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());

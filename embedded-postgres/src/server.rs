@@ -1,4 +1,4 @@
-//! The server's process: started, watched, and ended.
+//! The server's process: start, state and stop.
 
 use std::{
     os::unix::process::CommandExt,
@@ -12,27 +12,27 @@ use tokio::time::{Instant, sleep};
 
 use crate::{context::Context, error::Error, initdb::clean_environment, log_file, process};
 
-/// The server of a cluster: our child, or one that outlived a former service and was taken over.
+/// A server process: a child, or one that outlived an earlier service and was taken over.
 #[derive(Debug)]
 struct Server {
     pid: i32,
     child: Option<Child>,
 }
 
-/// How the server is.
+/// The state of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Condition {
-    /// There has been none, or it was given up.
+pub(crate) enum ServerState {
+    /// There is none.
     Absent,
     /// It runs.
     Running,
-    /// It has ended, in the words of the system.
+    /// It has ended, with this exit status.
     Ended(String),
 }
 
-/// The place of the one server of a cluster.
+/// The one server of a cluster.
 #[derive(Debug, Default)]
-pub(crate) struct Slot(Mutex<Held>);
+pub(crate) struct ServerSlot(Mutex<Held>);
 
 #[derive(Debug, Default)]
 struct Held {
@@ -40,8 +40,8 @@ struct Held {
     stopping: bool,
 }
 
-impl Slot {
-    /// Starts the server; the slot has it from the first moment, so that no interruption loses it.
+impl ServerSlot {
+    /// Starts the server.
     pub(crate) fn spawn(&self, context: &Context) -> Result<(), Error> {
         let mut held = self.held();
         if held.stopping {
@@ -53,7 +53,7 @@ impl Slot {
         let mut command = Command::new(&program);
         command.args(&context.arguments).stdin(Stdio::null());
         command.stdout(log.try_clone().map_err(Error::io("open", log_path))?).stderr(log);
-        // Its own process group: a Ctrl-C in the terminal is for the service, which ends the database last.
+        // Its own process group: Ctrl-C in the terminal must only reach the service, which stops the database last.
         command.process_group(0);
         clean_environment(&mut command);
         context.account.apply(&mut command);
@@ -63,7 +63,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Takes over a running server that is not our child.
+    /// Takes over a running server that is not a child of this process.
     pub(crate) fn adopt(&self, pid: i32) -> Result<(), Error> {
         let mut held = self.held();
         if held.stopping {
@@ -73,31 +73,31 @@ impl Slot {
         Ok(())
     }
 
-    /// From now on no server is started any more.
+    /// Prevents further starts.
     pub(crate) fn close(&self) {
         self.held().stopping = true;
     }
 
-    /// The server's process number, while it runs.
+    /// The server's process ID while it runs.
     pub(crate) fn pid(&self) -> Option<i32> {
-        (self.condition() == Condition::Running).then(|| self.held().server.as_ref().map(|server| server.pid))?
+        (self.state() == ServerState::Running).then(|| self.held().server.as_ref().map(|server| server.pid))?
     }
 
-    /// Looks at the server, collecting it when it has ended.
-    pub(crate) fn condition(&self) -> Condition {
+    /// The state of the server. Reaps a child that has ended.
+    pub(crate) fn state(&self) -> ServerState {
         match &mut self.held().server {
-            None => Condition::Absent,
+            None => ServerState::Absent,
             Some(Server { child: Some(child), .. }) => match child.try_wait() {
-                Ok(Some(status)) => Condition::Ended(status.to_string()),
-                Ok(None) => Condition::Running,
-                Err(error) => Condition::Ended(format!("it cannot be watched: {error}")),
+                Ok(Some(status)) => ServerState::Ended(status.to_string()),
+                Ok(None) => ServerState::Running,
+                Err(error) => ServerState::Ended(format!("its state is unknown: {error}")),
             },
-            Some(Server { pid, child: None }) if process::alive(*pid) => Condition::Running,
-            Some(_) => Condition::Ended("it had been taken over; how it ended is not known".to_owned()),
+            Some(Server { pid, child: None }) if process::alive(*pid) => ServerState::Running,
+            Some(_) => ServerState::Ended("the exit status of a server that was taken over is unknown".to_owned()),
         }
     }
 
-    /// Sends a signal to the server, if it runs.
+    /// Sends a signal to the server if it runs.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = self.pid()
             && let Err(error) = process::signal(pid, signal)
@@ -106,39 +106,39 @@ impl Slot {
         }
     }
 
-    /// Leaves the server to itself; a child is still collected when it ends, aside.
+    /// Stops managing the server. A thread reaps a child.
     pub(crate) fn abandon(&self) {
         if let Some(mut child) = self.held().server.take().and_then(|server| server.child) {
             std::thread::spawn(move || child.wait());
         }
     }
 
-    /// Ends the server: `fast` (connections are cut, nothing needs recovery) within `patience`, then less gently.
-    pub(crate) async fn end(&self, context: &Context, patience: Duration) -> Result<(), Error> {
+    /// Stops the server with a fast shutdown (no recovery needed) within `timeout`, then with stronger means.
+    pub(crate) async fn end(&self, context: &Context, timeout: Duration) -> Result<(), Error> {
         if let Some(pid) = self.pid() {
-            end(pid, || self.condition() == Condition::Running, patience).await?;
+            end(pid, || self.state() == ServerState::Running, timeout).await?;
         }
-        // One that was killed has left some; after a shutdown this is one look.
-        end_members(context).await?;
+        // A killed server leaves processes behind; after a shutdown there are none.
+        stop_members(context).await?;
         self.held().server = None;
         Ok(())
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        // The content is whole between any two statements, so a panic elsewhere takes nothing from its use.
+        // The content is consistent at any time, so poisoning can be ignored.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ends a server: a fast shutdown first, when `patience` is not zero; then an immediate one; then by force.
-pub(crate) async fn end(pid: i32, runs: impl Fn() -> bool, patience: Duration) -> Result<(), Error> {
+/// Stops a server: a fast shutdown if `timeout` is not zero, then an immediate one, then SIGKILL.
+pub(crate) async fn end(pid: i32, runs: impl Fn() -> bool, timeout: Duration) -> Result<(), Error> {
     let steps = [
-        (Signal::SIGINT, patience, "fast"),
+        (Signal::SIGINT, timeout, "fast"),
         (Signal::SIGQUIT, Duration::from_secs(10), "immediate"),
         (Signal::SIGKILL, Duration::from_secs(10), "by force"),
     ];
-    for (signal, patience, name) in steps {
-        if patience.is_zero() {
+    for (signal, timeout, name) in steps {
+        if timeout.is_zero() {
             continue;
         }
         if !runs() {
@@ -146,42 +146,42 @@ pub(crate) async fn end(pid: i32, runs: impl Fn() -> bool, patience: Duration) -
         }
         tracing::debug!(pid, name, "stopping the database");
         process::signal(pid, signal).map_err(|error| Error::WontStop { pid, reason: error.to_string() })?;
-        if ended_within(&runs, patience).await {
+        if wait_for_end(&runs, timeout).await {
             return Ok(());
         }
-        tracing::warn!(pid, name, seconds = patience.as_secs(), "the database has not stopped yet");
+        tracing::warn!(pid, name, seconds = timeout.as_secs(), "the database has not stopped yet");
     }
-    Err(Error::WontStop { pid, reason: "it does not end, not even by SIGKILL".to_owned() })
+    Err(Error::WontStop { pid, reason: "it does not end, not even after SIGKILL".to_owned() })
 }
 
-/// Sees to it that no process of the cluster is left; to be called when its server is gone.
+/// Stops the remaining processes of a cluster whose server has ended.
 ///
-/// Children of a killed server end by themselves when they notice, but one busy with a query may take long, and no new
-/// server may start beside it.
-pub(crate) async fn end_members(context: &Context) -> Result<(), Error> {
+/// Children of a killed server end when they notice, but a child that executes a query may take long, and a new server
+/// must not start before.
+pub(crate) async fn stop_members(context: &Context) -> Result<(), Error> {
     let members = || process::members(&context.layout.cluster, &context.name);
     let steps = [
         (None, Duration::from_secs(2)),
         (Some(Signal::SIGQUIT), Duration::from_secs(2)),
         (Some(Signal::SIGKILL), Duration::from_secs(5)),
     ];
-    for (signal, patience) in steps {
+    for (signal, timeout) in steps {
         for pid in members() {
             if let Some(signal) = signal {
-                tracing::warn!(pid, %signal, "ending a process left by a database that was killed");
+                tracing::warn!(pid, %signal, "stopping a process that a killed database left behind");
                 process::signal(pid, signal).map_err(|error| Error::WontStop { pid, reason: error.to_string() })?;
             }
         }
-        if ended_within(|| !members().is_empty(), patience).await {
+        if wait_for_end(|| !members().is_empty(), timeout).await {
             return Ok(());
         }
     }
     let pid = members().first().copied().unwrap_or_default();
-    Err(Error::WontStop { pid, reason: "it is left from a killed server and does not end".to_owned() })
+    Err(Error::WontStop { pid, reason: "a killed server left it behind and it does not end".to_owned() })
 }
 
-async fn ended_within(runs: impl Fn() -> bool, patience: Duration) -> bool {
-    let deadline = Instant::now() + patience;
+async fn wait_for_end(runs: impl Fn() -> bool, timeout: Duration) -> bool {
+    let deadline = Instant::now() + timeout;
     while runs() {
         if Instant::now() >= deadline {
             return false;

@@ -1,4 +1,4 @@
-//! The server's settings, given to it as flags at each start.
+//! The server's settings, passed as flags at each start.
 
 use std::{ffi::OsString, path::Path};
 
@@ -7,23 +7,23 @@ use crate::endpoint::PORT;
 /// What survives a crash of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Every commit is on the disk before it is confirmed. What a service needs.
+    /// Every commit is flushed to disk before it is confirmed.
     #[default]
     Full,
-    /// Nothing is forced to the disk: quick, and a power failure can destroy the whole cluster. For tests only.
+    /// Nothing is flushed to disk: fast, but a power failure can destroy the cluster. For tests only.
     NoneForTests,
 }
 
-/// What may be chosen about the server; the rest is fixed for a service on a small machine.
+/// The configurable settings of the server; the others are fixed for a service on a small machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Memory for the server's own cache, in MiB. Taken from the system as it is used.
+    /// Size of the server's cache in MiB. The memory is allocated as it is used.
     pub shared_buffers_mib: u32,
-    /// The greatest number of connections; three of them are kept for the administrator's role.
+    /// Connections, at most; three of them are reserved for [`ADMIN_ROLE`](crate::ADMIN_ROLE).
     pub max_connections: u32,
     /// What survives a crash of the machine.
     pub durability: Durability,
-    /// Further server settings, as name and value; they take precedence over all others.
+    /// Further server settings as name and value; they take precedence.
     pub extra: Vec<(String, String)>,
 }
 
@@ -34,7 +34,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The quick and crash-unsafe variant, for tests: [`Durability::NoneForTests`] and a small cache.
+    /// For tests: [`Durability::NoneForTests`] and a small cache.
     pub fn fast_for_tests() -> Self {
         Self { shared_buffers_mib: 64, durability: Durability::NoneForTests, ..Self::default() }
     }
@@ -50,7 +50,7 @@ impl Settings {
         set("listen_addresses", "");
         set("port", &PORT.to_string());
         set("unix_socket_directories", &socket_dir.to_string_lossy());
-        // Root passes in any case, and nobody else but the server's own user has business here.
+        // Only root and the server's own user connect.
         set("unix_socket_permissions", "0700");
         set("max_connections", &self.max_connections.to_string());
 
@@ -65,12 +65,12 @@ impl Settings {
         set("checkpoint_timeout", "15min");
         set("checkpoint_completion_target", "0.9");
         set("random_page_cost", "1.1");
-        // The server refuses any other value where the system cannot read ahead.
+        // The server only accepts 0 on systems without read-ahead.
         if cfg!(target_os = "linux") {
             set("effective_io_concurrency", "200");
         }
-        // The statements are short: compiling them, or spreading one over several processes (which also needs more of
-        // /dev/shm than containers give), costs more than it brings.
+        // Statements are short, so compilation and parallel workers (which need more /dev/shm than containers have) cost
+        // more than they save.
         set("jit", "off");
         set("max_parallel_workers_per_gather", "0");
         set("autovacuum", "on");

@@ -1,4 +1,4 @@
-//! The user the database runs as.
+//! The user that the database runs as.
 //!
 //! `PostgreSQL` refuses to run as root. A service started as root therefore runs its database as an unprivileged user.
 
@@ -9,31 +9,31 @@ use std::{
         fs::{MetadataExt, PermissionsExt, chown, lchown},
         process::CommandExt,
     },
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     time::Duration,
 };
 
 use nix::unistd::{Uid, User, geteuid};
 
-use crate::{error::Error, layout, run::run};
+use crate::{error::Error, run::run};
 
-/// Users that exist for having no rights, in order of preference.
+/// Unprivileged system users, in order of preference.
 const UNPRIVILEGED: [&str; 3] = ["nobody", "postgres", "daemon"];
 
-/// The user the database's processes run as and its files belong to.
+/// The user that the database's processes run as and that owns its files.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) name: String,
-    /// The caller is root and has to become this user.
+    /// Whether the caller is root and must switch to this user.
     pub(crate) switched: bool,
 }
 
 impl Account {
-    /// The user for the cluster in `cluster_dir`: the caller; or, when that is root, the cluster's owner; or, for one that
-    /// is yet to be made, the owner of the data folder, and when that is root as well an unprivileged user.
+    /// The user for the cluster in `cluster_dir`: the caller, or, if that is root, the first of these that is not: the
+    /// cluster's owner, the owner of the data folder, an unprivileged user.
     pub(crate) fn of(cluster_dir: &Path) -> Result<Self, Error> {
         let me = geteuid();
         let owner = match fs::symlink_metadata(cluster_dir) {
@@ -59,43 +59,43 @@ impl Account {
         Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: false })
     }
 
-    /// Makes `command` run as this user, without any further groups of the caller's (the standard library drops them
-    /// together with root's number).
+    /// Makes `command` run as this user, without the caller's supplementary groups (the standard library drops them when
+    /// root sets a user ID).
     pub(crate) fn apply(&self, command: &mut Command) {
         if self.switched {
             command.gid(self.gid).uid(self.uid);
         }
     }
 
-    /// The user's name when the caller has to become somebody else, for error messages.
+    /// The user's name if the caller must switch to it, for error messages.
     pub(crate) fn other_name(&self) -> Option<String> {
         self.switched.then(|| self.name.clone())
     }
 
-    /// Gives `path` to this user; a link itself, not what it points to.
-    pub(crate) fn own(&self, path: &Path) -> Result<(), Error> {
+    /// Makes this user the owner of `path`. Does not follow links.
+    pub(crate) fn chown(&self, path: &Path) -> Result<(), Error> {
         if self.switched {
-            lchown(path, Some(self.uid), Some(self.gid)).map_err(Error::io("give to the database's user", path))?;
+            lchown(path, Some(self.uid), Some(self.gid)).map_err(Error::io("change the owner of", path))?;
         }
         Ok(())
     }
 
-    /// Gives a whole folder to this user, as after restoring a copy of it as root.
-    pub(crate) fn own_all(&self, dir: &Path) -> Result<(), Error> {
+    /// Makes this user the owner of a folder and its content, such as a backup that root has restored.
+    pub(crate) fn chown_all(&self, dir: &Path) -> Result<(), Error> {
         for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
             let entry = entry.map_err(Error::io("read", dir))?;
             let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
-            if kind.is_dir() { self.own_all(&entry.path())? } else { self.own(&entry.path())? }
+            if kind.is_dir() { self.chown_all(&entry.path())? } else { self.chown(&entry.path())? }
         }
-        // The folder comes last: until it has changed hands, an interrupted change is noticed and done again.
-        self.own(dir)
+        // The folder comes last, so that an interrupted change is detected and repeated.
+        self.chown(dir)
     }
 
-    /// Lets this user pass through `dir`, a folder of the service's own, in the narrowest way: its group becomes the
-    /// user's and may pass. Only where the group has had no rights that this would take away or give on.
-    pub(crate) fn let_pass(&self, dir: &Path) -> Result<(), Error> {
+    /// Lets this user pass through `dir`, a folder of the service: its group becomes the user's group and may pass. Only
+    /// if the previous group has no rights that would change.
+    pub(crate) fn grant_passage(&self, dir: &Path) -> Result<(), Error> {
         let meta = fs::metadata(dir).map_err(Error::io("look at", dir))?;
-        if self.passes(&meta) || meta.uid() != 0 || meta.mode() & 0o070 != 0 {
+        if self.can_pass(&meta) || meta.uid() != 0 || meta.mode() & 0o070 != 0 {
             return Ok(());
         }
         chown(dir, None, Some(self.gid)).map_err(Error::io("change the group of", dir))?;
@@ -103,28 +103,28 @@ impl Account {
             .map_err(Error::io("change the mode of", dir))
     }
 
-    /// Makes sure this user can reach `dir`, an existing folder with its path in full.
-    pub(crate) fn check_way(&self, dir: &Path) -> Result<(), Error> {
+    /// Checks that this user can reach `dir`, an existing folder with an absolute path.
+    pub(crate) fn check_reachable(&self, dir: &Path) -> Result<(), Error> {
         if !self.switched {
             return Ok(());
         }
-        let mut way: Vec<&Path> = dir.ancestors().collect();
-        way.reverse();
-        for step in way {
+        let mut path: Vec<&Path> = dir.ancestors().collect();
+        path.reverse();
+        for step in path {
             let meta = fs::metadata(step).map_err(Error::io("look at", step))?;
-            if !self.passes(&meta) && !self.enters(step) {
+            if !self.can_pass(&meta) && !self.can_enter(step) {
                 return Err(Error::NotPassable { dir: step.to_owned(), user: self.name.clone() });
             }
         }
         Ok(())
     }
 
-    /// Whether this user can reach `dir`, by the modes alone.
-    pub(crate) fn reaches(&self, dir: &Path) -> bool {
-        !self.switched || dir.ancestors().all(|step| fs::metadata(step).is_ok_and(|meta| self.passes(&meta)))
+    /// Whether this user can reach `dir`, according to the modes.
+    pub(crate) fn can_reach(&self, dir: &Path) -> bool {
+        !self.switched || dir.ancestors().all(|step| fs::metadata(step).is_ok_and(|meta| self.can_pass(&meta)))
     }
 
-    fn passes(&self, meta: &fs::Metadata) -> bool {
+    fn can_pass(&self, meta: &fs::Metadata) -> bool {
         let class = if meta.uid() == self.uid {
             0o100
         } else if meta.gid() == self.gid {
@@ -135,8 +135,8 @@ impl Account {
         !self.switched || meta.mode() & class != 0
     }
 
-    /// Tries for real, as modes do not tell of access lists.
-    fn enters(&self, dir: &Path) -> bool {
+    /// Tries to enter `dir`, since modes do not show access control lists.
+    fn can_enter(&self, dir: &Path) -> bool {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "exit 0"]).current_dir(dir);
         self.apply(&mut command);
@@ -144,29 +144,10 @@ impl Account {
     }
 }
 
-/// Whether a cluster can live in `data_dir`, which need not exist yet: fails with [`Error::NotPassable`] when the caller
-/// is root and the database's unprivileged user could not reach it, and with [`Error::WrongOwner`] when it holds the
-/// cluster of somebody else. Changes nothing.
-pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
-    let data_dir = layout::absolute(data_dir.as_ref())?;
-    let account = Account::of(&data_dir.join(layout::CLUSTER))?;
-    let existing: PathBuf = data_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).to_owned();
-    let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
-    match account.check_way(&existing) {
-        // The data folder itself is the service's: passage through it is arranged when the cluster starts.
-        Err(Error::NotPassable { dir, .. }) if dir == existing && data_dir.is_dir() && grantable(&dir) => Ok(()),
-        other => other,
-    }
-}
-
-/// The owner of the folder above, if it is an ordinary user with a name.
+/// The owner of the parent folder, if it is a named user other than root.
 fn owner_of_parent(path: &Path) -> Option<User> {
     let owner = Uid::from_raw(fs::metadata(path.parent()?).ok()?.uid());
     if owner.is_root() { None } else { named(owner).ok() }
-}
-
-fn grantable(dir: &Path) -> bool {
-    fs::metadata(dir).is_ok_and(|meta| meta.uid() == 0 && meta.mode() & 0o070 == 0)
 }
 
 fn named(uid: Uid) -> Result<User, Error> {
