@@ -20,6 +20,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::Settings;
+use connection::Server;
 
 /// How long connections in the listener's backlog are still accepted after the shutdown has begun.
 const BACKLOG_TIME: Duration = Duration::from_millis(250);
@@ -29,19 +30,6 @@ const BACKLOG_PAUSE: Duration = Duration::from_millis(10);
 const LINGER: Duration = Duration::from_millis(500);
 /// The pause after a failed accept, for example when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// What every connection shares.
-struct Server {
-    http: Builder<TokioExecutor>,
-    router: Router,
-    settings: Settings,
-    /// The shutdown has begun: responses announce that their connection closes.
-    draining: CancellationToken,
-    /// Connections without a request close.
-    closing: CancellationToken,
-    /// All connections close.
-    aborting: CancellationToken,
-}
 
 /// Serves `router` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
 /// is over.

@@ -15,7 +15,7 @@ use super::{
     Form,
     body_violations::At,
     document::{Document, Object as _, document},
-    json::Integer,
+    json::Sent,
     path::PathId,
 };
 use record::Record;
@@ -71,7 +71,7 @@ pub(crate) fn update(body: &[u8], memory: usize, path: &PathId) -> Result<Update
     } else {
         top.report(At::Body, &mut violations);
         // A path without a number has nothing to compare with; it is reported as unknown below.
-        if let (Integer::Is(id), Some(number)) = (top.id, path.number)
+        if let (Sent::Value(id), Some(number)) = (top.id, path.number)
             && id != number
         {
             violations.push(At::Body, "id", 1, |label| format!("The {label} field must match the ID in the URL."));

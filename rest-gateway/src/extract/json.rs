@@ -140,93 +140,87 @@ impl<F: FnOnce(&str) -> K, K> Visitor<'_> for Key<F, K> {
     }
 }
 
-/// A string, nothing, or a value of another type.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) enum Text {
+/// A value as it was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Sent<T> {
+    /// Not at all, or null.
     #[default]
     Absent,
-    Is(String),
-    Wrong,
+    Value(T),
+    /// A value of another type.
+    WrongType,
 }
 
-impl From<Text> for Option<String> {
-    fn from(text: Text) -> Self {
-        if let Text::Is(text) = text { Some(text) } else { None }
+impl<T> Sent<T> {
+    /// The value, if it is one.
+    pub(crate) fn value(self) -> Option<T> {
+        if let Self::Value(value) = self { Some(value) } else { None }
     }
 }
 
-/// The shape of [`Text`].
+/// The shape of a string.
 pub(crate) struct TextShape;
 
 impl Shape<'_> for TextShape {
-    type Value = Text;
+    type Value = Sent<String>;
 
-    fn other(self) -> Text {
-        Text::Wrong
+    fn other(self) -> Self::Value {
+        Sent::WrongType
     }
 
-    fn null(self) -> Text {
-        Text::Absent
+    fn null(self) -> Self::Value {
+        Sent::Absent
     }
 
-    fn text(self, text: &str) -> Text {
-        Text::Is(text.to_owned())
+    fn text(self, text: &str) -> Self::Value {
+        Sent::Value(text.to_owned())
     }
 }
 
-/// An integer, nothing, or a value of another type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Integer {
-    #[default]
-    Absent,
-    Is(i64),
-    Wrong,
-}
-
-/// The shape of [`Integer`].
+/// The shape of an integer.
 pub(crate) struct IntegerShape;
 
 impl Shape<'_> for IntegerShape {
-    type Value = Integer;
+    type Value = Sent<i64>;
 
-    fn other(self) -> Integer {
-        Integer::Wrong
+    fn other(self) -> Self::Value {
+        Sent::WrongType
     }
 
-    fn null(self) -> Integer {
-        Integer::Absent
+    fn null(self) -> Self::Value {
+        Sent::Absent
     }
 
-    fn integer(self, number: i64) -> Integer {
-        Integer::Is(number)
+    fn integer(self, number: i64) -> Self::Value {
+        Sent::Value(number)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Integer, IntegerShape, Text, TextShape, read};
+    use super::{IntegerShape, Sent, TextShape, read};
 
     #[test]
     fn a_value_has_one_type() {
         let integer = |text: &str| read(text.as_bytes(), IntegerShape).unwrap();
-        assert_eq!(integer("5"), Integer::Is(5));
-        assert_eq!(integer("-5"), Integer::Is(-5));
-        assert_eq!(integer("null"), Integer::Absent);
+        assert_eq!(integer("5"), Sent::Value(5));
+        assert_eq!(integer("-5"), Sent::Value(-5));
+        assert_eq!(integer("null"), Sent::Absent);
         for wrong in ["5.0", "5e0", "\"5\"", "true", "[5]", "{\"5\":5}", "99999999999999999999", "18446744073709551615"]
         {
-            assert_eq!(integer(wrong), Integer::Wrong, "{wrong}");
+            assert_eq!(integer(wrong), Sent::WrongType, "{wrong}");
         }
         let text = |text: &str| read(text.as_bytes(), TextShape).unwrap();
-        assert_eq!(text("\"\\u00e9\""), Text::Is("é".into()));
-        assert_eq!(text("null"), Text::Absent);
-        assert_eq!(text("5"), Text::Wrong);
+        assert_eq!(text("\"\\u00e9\""), Sent::Value("é".into()));
+        assert_eq!(text("null"), Sent::Absent);
+        assert_eq!(text("5"), Sent::WrongType);
     }
 
     #[test]
     fn invalid_json_is_refused_at_any_depth() {
         let deep = "[".repeat(200_000);
         let closed = format!("{deep}{}", "]".repeat(200_000));
-        assert!(read(closed.as_bytes(), TextShape).is_ok_and(|text| text == Text::Wrong));
+        assert!(read(closed.as_bytes(), TextShape).is_ok_and(|text| text == Sent::WrongType));
         let hostile: [&[u8]; 11] = [
             b"",
             b"{",

@@ -9,7 +9,7 @@ use serde::de::MapAccess;
 use super::{
     body_violations::{At, BodyViolations},
     document::{Document, Object, document},
-    json::{Read, Text, TextShape},
+    json::{Read, Sent, TextShape},
 };
 
 /// Reads the body. Its elements may take `memory` bytes.
@@ -21,14 +21,14 @@ pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest
 /// An element of the list, as it was sent.
 #[derive(Default)]
 struct Element {
-    url: Text,
+    url: Sent<String>,
 }
 
 struct Url;
 
 impl From<Element> for UrlInput {
     fn from(element: Element) -> Self {
-        Self { url: element.url.into() }
+        Self { url: element.url.value() }
     }
 }
 
@@ -47,7 +47,7 @@ impl Object for Element {
     }
 
     fn report(&self, at: At, violations: &mut BodyViolations) {
-        if self.url == Text::Wrong {
+        if self.url == Sent::WrongType {
             // The rules would take the element for one that lacks its entry.
             violations.push_only(at, "url", 1, |label| format!("The {label} field must be a string."));
         }

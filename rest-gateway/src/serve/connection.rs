@@ -2,17 +2,32 @@
 
 use std::{convert::Infallible, pin::pin, sync::Arc};
 
-use axum::body::Body;
+use axum::{Router, body::Body};
 use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
 use hyper::{body::Incoming, service::service_fn};
-use hyper_util::rt::TokioIo;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto::Builder,
+};
 use tokio::{net::TcpStream, sync::OwnedSemaphorePermit, time::sleep_until};
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::{
-    Server,
-    activity::{Activity, State, Tracked},
-};
+use super::activity::{Activity, State, Tracked};
+use crate::Settings;
+
+/// What every connection shares.
+pub(super) struct Server {
+    pub(super) http: Builder<TokioExecutor>,
+    pub(super) router: Router,
+    pub(super) settings: Settings,
+    /// The shutdown has begun: responses announce that their connection closes.
+    pub(super) draining: CancellationToken,
+    /// Connections without a request close.
+    pub(super) closing: CancellationToken,
+    /// All connections close.
+    pub(super) aborting: CancellationToken,
+}
 
 /// Serves a connection until it ends, is idle for too long, or gets stuck.
 pub(super) async fn run(server: Arc<Server>, stream: TcpStream, _permit: OwnedSemaphorePermit) {

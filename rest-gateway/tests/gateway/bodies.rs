@@ -1,4 +1,4 @@
-//! Bodies of writes: what they become, and how they are refused.
+//! Bodies of writes: their results and their refusals.
 
 use serde_json::json;
 
@@ -10,16 +10,16 @@ const TAKEN: &str = r#"{"client_affiliate_id":"A-2","affiliate_name":"Taken"}"#;
 #[tokio::test]
 async fn a_single_create() {
     let gateway = Gateway::before(&Fake::default()).await;
-    let answer = gateway.post("/api/affiliates", GOOD).await;
-    assert_eq!(answer.status, 201);
+    let response = gateway.post("/api/affiliates", GOOD).await;
+    assert_eq!(response.status, 201);
     assert_eq!(
-        answer.text,
+        response.text,
         r#"{"code":"1020","status":"ok","detail":{"affiliate_id":1,"client_affiliate_id":"A-1","msg":"Affiliate created successfully."}}"#
     );
-    let answer = gateway.post("/api/affiliates", TAKEN).await;
-    assert_eq!(answer.status, 409);
+    let response = gateway.post("/api/affiliates", TAKEN).await;
+    assert_eq!(response.status, 409);
     assert_eq!(
-        answer.text,
+        response.text,
         r#"{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists."}}"#
     );
 }
@@ -27,28 +27,28 @@ async fn a_single_create() {
 #[tokio::test]
 async fn a_batch_create() {
     let gateway = Gateway::before(&Fake::default()).await;
-    let answer = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD}]}}"#)).await;
-    assert_eq!(answer.status, 201);
-    let answer = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{TAKEN}]}}"#)).await;
-    assert_eq!(answer.status, 207);
+    let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD}]}}"#)).await;
+    assert_eq!(response.status, 201);
+    let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{TAKEN}]}}"#)).await;
+    assert_eq!(response.status, 207);
     assert_eq!(
-        answer.text,
+        response.text,
         r#"[{"code":"1020","status":"ok","detail":{"affiliate_id":1,"client_affiliate_id":"A-1","msg":"Created."}},{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists."}}]"#
     );
-    let answer = gateway.post("/api/affiliates", r#"{"affiliates":null}"#).await;
-    assert_eq!(answer.status, 422);
+    let response = gateway.post("/api/affiliates", r#"{"affiliates":null}"#).await;
+    assert_eq!(response.status, 422);
     let message = "The affiliates field is required.";
-    assert_eq!(answer.json(), json!({"message": message, "errors": {"affiliates": [message]}}));
+    assert_eq!(response.json(), json!({"message": message, "errors": {"affiliates": [message]}}));
 }
 
 #[tokio::test]
 async fn updates() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
-    let answer = gateway.put("/api/affiliates/7", r#"{"id":7}"#).await;
-    assert_eq!(answer.status, 200);
+    let response = gateway.put("/api/affiliates/7", r#"{"id":7}"#).await;
+    assert_eq!(response.status, 200);
     assert_eq!(
-        answer.text,
+        response.text,
         r#"{"code":"1020","status":"ok","detail":{"affiliate_id":7,"msg":"Affiliate updated successfully."}}"#
     );
     for (path, body, status) in [
@@ -65,28 +65,28 @@ async fn updates() {
         ("abc", r#"{"affiliates":[{"id":1}]}"#, 404),
         ("abc", r#"{"affiliates":[{}]}"#, 422),
     ] {
-        let answer = gateway.put(&format!("/api/affiliates/{path}"), body).await;
-        assert_eq!(answer.status, status, "{path} {body}: {}", answer.text);
+        let response = gateway.put(&format!("/api/affiliates/{path}"), body).await;
+        assert_eq!(response.status, status, "{path} {body}: {}", response.text);
     }
     fake.calls();
-    let answer = gateway.put("/api/affiliates/abc", r#"{"affiliates":[{"id":1}]}"#).await;
-    assert_eq!(answer.json()["detail"]["msg"], "No affiliate was found for the provided affiliate ID abc.");
+    let response = gateway.put("/api/affiliates/abc", r#"{"affiliates":[{"id":1}]}"#).await;
+    assert_eq!(response.json()["detail"]["msg"], "No affiliate was found for the provided affiliate ID abc.");
     assert_eq!(fake.calls(), ["check_access"]);
 }
 
 #[tokio::test]
 async fn urls() {
     let gateway = Gateway::before(&Fake::default()).await;
-    let answer = gateway.post("/api/urls", r#"{"urls":[{"url":"http://a/"},{"url":"http://taken/"}]}"#).await;
-    assert_eq!(answer.status, 201);
+    let response = gateway.post("/api/urls", r#"{"urls":[{"url":"http://a/"},{"url":"http://taken/"}]}"#).await;
+    assert_eq!(response.status, 201);
     assert_eq!(
-        answer.text,
+        response.text,
         r#"[{"code":"1020","status":"ok","detail":{"url_id":1,"msg":"Added."}},{"code":"1023","status":"error","detail":{"msg":"Skipped."}}]"#
     );
-    let answer = gateway.post("/api/urls", r#"{"urls":[{"url":"a"},{}]}"#).await;
-    assert_eq!(answer.status, 422);
+    let response = gateway.post("/api/urls", r#"{"urls":[{"url":"a"},{}]}"#).await;
+    assert_eq!(response.status, 422);
     assert_eq!(
-        answer.text,
+        response.text,
         r#"{"message":"The urls.0.url field must be a valid URL. (and 1 more error)","errors":{"urls.0.url":["The urls.0.url field must be a valid URL."],"urls.1":["The urls.1 field must contain entries for: url."]}}"#
     );
     let page = gateway.get("/api/urls?per_page=5&page=3").await;
@@ -95,31 +95,31 @@ async fn urls() {
 }
 
 #[tokio::test]
-async fn faults_of_type_are_told_with_those_of_the_rules() {
+async fn violations_of_type_and_of_rules_are_reported_together() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
-    let answer = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{{"city":5}},[]]}}"#)).await;
-    assert_eq!(answer.status, 422);
+    let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{{"city":5}},[]]}}"#)).await;
+    assert_eq!(response.status, 422);
     assert_eq!(fake.calls(), ["check_access"]);
-    assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
+    assert_eq!(response.header("x-ratelimit-limit"), Some("1000"));
     let paths =
         ["affiliates.1.client_affiliate_id", "affiliates.1.affiliate_name", "affiliates.1.city", "affiliates.2"];
-    let places = paths.map(|path| answer.text.find(&format!(r#""{path}":["#)).unwrap());
-    assert!(places.is_sorted() && answer.paths().len() == paths.len(), "{}", answer.text);
-    let message = answer.json()["message"].as_str().unwrap().to_owned();
+    let offsets = paths.map(|path| response.text.find(&format!(r#""{path}":["#)).unwrap());
+    assert!(offsets.is_sorted() && response.paths().len() == paths.len(), "{}", response.text);
+    let message = response.json()["message"].as_str().unwrap().to_owned();
     assert_eq!(message, "The affiliates.1.client_affiliate_id field is required. (and 3 more errors)");
 }
 
 #[tokio::test]
-async fn more_faults_than_a_status_can_carry_are_all_told() {
+async fn more_violations_than_a_status_can_carry_are_all_reported() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
     let body = serde_json::to_string(&json!({ "affiliates": vec![json!({"zip": "1"}); 5000] })).unwrap();
-    let answer = gateway.post("/api/affiliates", body).await;
-    assert_eq!(answer.status, 422);
+    let response = gateway.post("/api/affiliates", body).await;
+    assert_eq!(response.status, 422);
     assert_eq!(fake.calls(), ["batch_create_affiliates"]);
-    assert_eq!(answer.paths().len(), 10_000);
-    assert!(answer.text.contains("(and 9999 more errors)"));
+    assert_eq!(response.paths().len(), 10_000);
+    assert!(response.text.contains("(and 9999 more errors)"));
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn ten_thousand_items_in_one_request() {
     let items: Vec<_> = (0..10_000)
         .map(|item| json!({"client_affiliate_id": item.to_string(), "affiliate_name": "N", "notes": "x".repeat(1000)}))
         .collect();
-    let answer = gateway.post("/api/affiliates", json!({ "affiliates": items }).to_string()).await;
-    assert_eq!(answer.status, 201);
-    assert_eq!(answer.json().as_array().unwrap().len(), 10_000);
+    let response = gateway.post("/api/affiliates", json!({ "affiliates": items }).to_string()).await;
+    assert_eq!(response.status, 201);
+    assert_eq!(response.json().as_array().unwrap().len(), 10_000);
 }

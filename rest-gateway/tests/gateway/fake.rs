@@ -1,4 +1,4 @@
-//! A core that answers as its IDs and names say, and remembers what it was asked.
+//! A fake core whose responses depend on the IDs and names in the request, and which records its calls.
 
 use std::{
     sync::{
@@ -14,11 +14,12 @@ use compliance_api::{
     rules::{self, Check},
     v1::{self, Affiliate, read_service_server::ReadServiceServer},
 };
+use tokio::sync::Notify;
 use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
 
 use crate::harness::in_process;
 
-/// What a list does next.
+/// The next step of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// A message of so many records.
@@ -34,14 +35,15 @@ pub(crate) struct Fake(pub(crate) Arc<State>);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) calls: Mutex<Vec<&'static str>>,
+    called: Notify,
     pub(crate) metadata: Mutex<MetadataMap>,
     pub(crate) limited: AtomicBool,
     pub(crate) list: Mutex<Vec<Step>>,
-    /// Messages of lists that were taken from it.
+    /// How many messages of lists were read.
     pub(crate) taken: Mutex<usize>,
 }
 
-/// Every record has as much text as is usual.
+/// A record with as much text as is usual.
 pub(crate) fn affiliate(id: i64) -> Affiliate {
     Affiliate { id, client_id: 7, notes: Some("n".repeat(200)), country: Some(840), ..Affiliate::default() }
 }
@@ -53,11 +55,17 @@ impl Fake {
         fake
     }
 
+    /// Exceeds the rate limit.
     pub(crate) fn limit(&self) {
         self.0.limited.store(true, Ordering::Relaxed);
     }
 
-    /// What was asked since the last time.
+    /// Waits for a call.
+    pub(crate) async fn called(&self) {
+        self.0.called.notified().await;
+    }
+
+    /// The operations that were called since the last time.
     pub(crate) fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.0.calls.lock().unwrap())
     }
@@ -85,10 +93,11 @@ impl Fake {
             .prepare()
     }
 
-    /// Notes a call and refuses it as a core would before it looks at the message.
+    /// Records a call, and refuses it if the rate limit is exceeded, as the core does before it looks at the message.
     pub(crate) fn enter<M>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
         let (metadata, _, message) = request.into_parts();
         self.0.calls.lock().unwrap().push(name);
+        self.0.called.notify_one();
         *self.0.metadata.lock().unwrap() = metadata;
         if self.0.limited.load(Ordering::Relaxed) {
             let error = Error::new(Reason::RateLimited, "Slow down.").retry_after(Duration::from_millis(1200));
@@ -104,7 +113,7 @@ impl Fake {
         if violations.is_empty() { Ok(message) } else { Err(bad(Error::invalid(violations))) }
     }
 
-    /// An affiliate, or what becomes of who asks for it.
+    /// The affiliate of an ID, or the error that the ID stands for.
     pub(crate) async fn affiliate(&self, id: i64) -> Result<Affiliate, Status> {
         match id {
             404 => Err(bad(Error::affiliate_not_found(id))),

@@ -1,4 +1,4 @@
-//! The services of the made-up core.
+//! The services of the fake core.
 
 use std::{pin::Pin, time::Duration};
 
@@ -15,7 +15,7 @@ use tonic::{Request, Response, Status, async_trait};
 
 use crate::fake::{Fake, Step, affiliate, bad, good};
 
-/// A name that every company has.
+/// An affiliate name that every company has.
 const TAKEN: &str = "Taken";
 
 fn is_taken(input: &AffiliateInput) -> bool {
@@ -60,7 +60,7 @@ impl AffiliateService for Fake {
                         Ok(v1::ListAffiliatesResponse { affiliates })
                     }
                     Step::Fail => {
-                        // What was sent before arrives before.
+                        // What was sent before must arrive first.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         Err(bad(Error::database_unavailable()))
                     }

@@ -14,13 +14,15 @@ use crate::{
 async fn a_list_is_one_envelope() {
     let fake = Fake::listing(&[Step::Records(2), Step::Records(0), Step::Records(3)]);
     let gateway = Gateway::before(&fake).await;
-    let answer = gateway.get("/api/affiliates").await;
-    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, Some("1000")));
-    assert_eq!(answer.header("content-type"), Some("application/json"));
+    let response = gateway.get("/api/affiliates").await;
+    assert_eq!((response.status, response.header("x-ratelimit-limit")), (200, Some("1000")));
+    assert_eq!(response.header("content-type"), Some("application/json"));
     assert!(
-        answer.text.starts_with(r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[{"id":1,"#)
+        response
+            .text
+            .starts_with(r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[{"id":1,"#)
     );
-    let ids: Vec<_> = answer.json()["data"].as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
+    let ids: Vec<_> = response.json()["data"].as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
     assert_eq!(ids, [1, 2, 3, 4, 5]);
     // The core is given as long as the list may take.
     assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("600000m"));
@@ -38,13 +40,13 @@ async fn an_empty_list_has_an_empty_array() {
 #[tokio::test]
 async fn a_failure_before_the_first_record_has_its_status() {
     let gateway = Gateway::before(&Fake::listing(&[Step::Fail])).await;
-    let answer = gateway.get("/api/affiliates").await;
-    assert_eq!(answer.status, 503);
-    assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
+    let response = gateway.get("/api/affiliates").await;
+    assert_eq!(response.status, 503);
+    assert_eq!(response.header("x-ratelimit-limit"), Some("1000"));
 }
 
 #[tokio::test]
-async fn a_failure_in_mid_stream_breaks_the_transfer() {
+async fn a_failure_in_mid_stream_aborts_the_transfer() {
     let gateway = Gateway::before(&Fake::listing(&[Step::Records(5), Step::Records(5), Step::Fail])).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -70,7 +72,7 @@ async fn a_list_has_a_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_the_core_back() {
+async fn a_client_that_does_not_read_slows_the_core_down() {
     let steps = vec![Step::Records(200); 300];
     let fake = Fake::listing(&steps);
     let gateway = Gateway::before(&fake).await;
@@ -78,7 +80,7 @@ async fn a_client_that_does_not_read_holds_the_core_back() {
     response.chunk().await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     let taken = *fake.0.taken.lock().unwrap();
-    assert!(taken < 100, "{taken} messages of 300 were taken for a client that reads nothing");
+    assert!(taken < 100, "{taken} messages of 300 were read for a client that reads nothing");
     let mut length = 0;
     while let Some(chunk) = response.chunk().await.unwrap() {
         length += chunk.len();

@@ -1,6 +1,6 @@
-//! The gateway through real sockets, in front of a core that is made up.
+//! The gateway over real sockets, in front of a fake core.
 
-#![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod bodies;
 mod connections;

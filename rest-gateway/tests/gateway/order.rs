@@ -1,4 +1,4 @@
-//! Tokens, the order of checks, and what every answer carries.
+//! Tokens, the order of checks, and the headers of every response.
 
 use reqwest::Method;
 use serde_json::json;
@@ -34,11 +34,11 @@ async fn the_token_is_checked_before_anything_else() {
             (request().header("authorization", "Basic YTpi"), "Bearer error=\"invalid_token\""),
             (request().bearer_auth(&gateway.token).bearer_auth(&gateway.token), "Bearer error=\"invalid_token\""),
         ] {
-            let answer = RestResponse::of(request).await;
-            assert_eq!(answer.status, 401, "{method} {path}");
-            assert_eq!(answer.header("www-authenticate"), Some(challenge));
-            assert_eq!(answer.header("content-type"), Some("application/json"));
-            let body = answer.json();
+            let response = RestResponse::of(request).await;
+            assert_eq!(response.status, 401, "{method} {path}");
+            assert_eq!(response.header("www-authenticate"), Some(challenge));
+            assert_eq!(response.header("content-type"), Some("application/json"));
+            let body = response.json();
             assert_eq!((&body["code"], &body["status"]), (&json!("401"), &json!("error")));
             assert!(body["detail"]["msg"].is_string());
         }
@@ -47,21 +47,21 @@ async fn the_token_is_checked_before_anything_else() {
 }
 
 #[tokio::test]
-async fn the_limit_comes_before_faults_and_unknown_records() {
+async fn the_rate_limit_comes_before_violations_and_unknown_records() {
     let fake = Fake::default();
     fake.limit();
     let gateway = Gateway::before(&fake).await;
     for (method, path) in OPERATIONS.iter().filter(|(_, path)| !path.starts_with("/api/cases?")) {
-        let answer = RestResponse::of(gateway.request(method.clone(), path).body("{")).await;
-        assert_eq!(answer.status, 429, "{method} {path}");
-        assert_eq!(answer.header("retry-after"), Some("2"));
-        assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
-        assert_eq!(answer.text, r#"{"code":"429","status":"error","detail":{"msg":"Slow down."}}"#);
+        let response = RestResponse::of(gateway.request(method.clone(), path).body("{")).await;
+        assert_eq!(response.status, 429, "{method} {path}");
+        assert_eq!(response.header("retry-after"), Some("2"));
+        assert_eq!(response.header("x-ratelimit-limit"), Some("1000"));
+        assert_eq!(response.text, r#"{"code":"429","status":"error","detail":{"msg":"Slow down."}}"#);
     }
 }
 
 #[tokio::test]
-async fn the_core_is_asked_once_and_only_about_access_when_it_need_not_know_more() {
+async fn the_core_is_called_once_and_only_for_access_if_the_gateway_refuses() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
     for (path, status, calls) in [
@@ -75,10 +75,10 @@ async fn the_core_is_asked_once_and_only_about_access_when_it_need_not_know_more
         ("/api/urls?page=0", 422, ["list_compliance_urls"]),
         ("/api/urls?page=x", 422, ["check_access"]),
     ] {
-        let answer = gateway.get(path).await;
-        assert_eq!(answer.status, status, "{path}");
+        let response = gateway.get(path).await;
+        assert_eq!(response.status, status, "{path}");
         assert_eq!(fake.calls(), calls, "{path}");
-        let rate = ["limit", "remaining", "reset"].map(|name| answer.header(&format!("x-ratelimit-{name}")));
+        let rate = ["limit", "remaining", "reset"].map(|name| response.header(&format!("x-ratelimit-{name}")));
         assert_eq!(rate, [Some("1000"), Some("999"), Some("1")], "{path}");
     }
     let affiliate = gateway.get("/api/affiliates/abc").await.json();
@@ -89,19 +89,19 @@ async fn the_core_is_asked_once_and_only_about_access_when_it_need_not_know_more
 }
 
 #[tokio::test]
-async fn bearer_request_id_and_deadline_go_to_the_core() {
+async fn token_request_id_and_deadline_are_forwarded_to_the_core() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
     let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "mine-1");
-    let answer = RestResponse::of(request).await;
-    assert_eq!(answer.header("x-request-id"), Some("mine-1"));
+    let response = RestResponse::of(request).await;
+    assert_eq!(response.header("x-request-id"), Some("mine-1"));
     assert_eq!(fake.metadata("x-request-id").as_deref(), Some("mine-1"));
     assert_eq!(fake.metadata("authorization"), Some(format!("Bearer {}", gateway.token)));
     assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("30000000u"));
 
     let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "not sane");
-    let answer = RestResponse::of(request).await;
-    let made = answer.header("x-request-id").unwrap();
+    let response = RestResponse::of(request).await;
+    let made = response.header("x-request-id").unwrap();
     assert!(made != "not sane" && fake.metadata("x-request-id").as_deref() == Some(made), "{made}");
 }
 
@@ -109,9 +109,9 @@ async fn bearer_request_id_and_deadline_go_to_the_core() {
 async fn unknown_paths_and_wrong_methods_need_no_token() {
     let gateway = Gateway::before(&Fake::default()).await;
     for path in ["/", "/api", "/api/affiliate", "/api/affiliates/", "/api/affiliates/1/2", "/affiliates"] {
-        let answer = RestResponse::of(gateway.bare(Method::GET, path)).await;
-        assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("404")), "{path}");
-        assert!(answer.header("x-request-id").is_some());
+        let response = RestResponse::of(gateway.bare(Method::GET, path)).await;
+        assert_eq!((response.status, &response.json()["code"]), (404, &json!("404")), "{path}");
+        assert!(response.header("x-request-id").is_some());
     }
     for (method, path, allow) in [
         (Method::DELETE, "/api/affiliates", "GET,HEAD,POST"),
@@ -119,26 +119,26 @@ async fn unknown_paths_and_wrong_methods_need_no_token() {
         (Method::PATCH, "/api/urls/1", "GET,HEAD"),
         (Method::OPTIONS, "/api/cases", "GET,HEAD"),
     ] {
-        let answer = RestResponse::of(gateway.bare(method, path)).await;
-        assert_eq!((answer.status, &answer.json()["code"]), (405, &json!("405")), "{path}");
-        assert_eq!(answer.header("allow"), Some(allow));
-        assert_eq!(answer.header("content-type"), Some("application/json"));
+        let response = RestResponse::of(gateway.bare(method, path)).await;
+        assert_eq!((response.status, &response.json()["code"]), (405, &json!("405")), "{path}");
+        assert_eq!(response.header("allow"), Some(allow));
+        assert_eq!(response.header("content-type"), Some("application/json"));
     }
 }
 
 #[tokio::test]
-async fn failures_tell_no_secrets() {
+async fn errors_reveal_no_secrets() {
     let gateway = Gateway::before(&Fake::default()).await;
     let sentence = "Unexpected server error. Please contact the server administrator.";
     for path in ["/api/affiliates/500", "/api/affiliates/501"] {
-        let answer = gateway.get(path).await;
-        assert_eq!(answer.status, 500);
+        let response = gateway.get(path).await;
+        assert_eq!(response.status, 500);
         let expected = format!(r#"{{"code":"500","status":"error","detail":{{"msg":"{sentence}"}}}}"#);
-        assert_eq!(answer.text, expected);
-        assert_eq!(answer.header("content-type"), Some("application/json"));
+        assert_eq!(response.text, expected);
+        assert_eq!(response.header("content-type"), Some("application/json"));
     }
-    let answer = gateway.get("/api/affiliates/503").await;
-    assert_eq!((answer.status, &answer.json()["code"]), (503, &json!("503")));
-    assert_eq!(answer.header("retry-after"), Some("1"));
-    assert_eq!(answer.header("x-ratelimit-limit"), Some("1000"));
+    let response = gateway.get("/api/affiliates/503").await;
+    assert_eq!((response.status, &response.json()["code"]), (503, &json!("503")));
+    assert_eq!(response.header("retry-after"), Some("1"));
+    assert_eq!(response.header("x-ratelimit-limit"), Some("1000"));
 }

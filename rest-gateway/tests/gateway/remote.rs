@@ -15,26 +15,26 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_core_behind_a_socket_is_no_different_until_it_is_gone() {
+async fn a_core_behind_a_socket_behaves_the_same_until_it_is_gone() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let fake = Fake::listing(&[Step::Records(500); 20]);
-    let end = CancellationToken::new();
+    let shutdown = CancellationToken::new();
     let core = Server::builder().add_routes(fake.routes());
-    let core = core.serve_with_incoming_shutdown(TcpListenerStream::new(listener), end.clone().cancelled_owned());
+    let core = core.serve_with_incoming_shutdown(TcpListenerStream::new(listener), shutdown.clone().cancelled_owned());
     let core = tokio::spawn(core);
     let settings = Settings { connect_timeout: Duration::from_millis(300), ..Settings::default() };
     let gateway = Gateway::start(remote(&url, &settings).unwrap(), settings).await;
 
     assert_eq!(gateway.get("/api/affiliates/7").await.status, 200);
     assert_eq!(gateway.get("/readyz").await.status, 200);
-    let answer = gateway.get("/api/affiliates/404").await;
-    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (404, Some("1000")));
+    let response = gateway.get("/api/affiliates/404").await;
+    assert_eq!((response.status, response.header("x-ratelimit-limit")), (404, Some("1000")));
     assert_eq!(gateway.get("/api/affiliates").await.json()["data"].as_array().unwrap().len(), 10_000);
     let body = json!({ "affiliates": vec![json!({"zip": "x".repeat(100)}); 3000] }).to_string();
     assert_eq!(gateway.post("/api/affiliates", body).await.paths().len(), 9000);
 
-    end.cancel();
+    shutdown.cancel();
     core.await.unwrap().unwrap();
     let gone = gateway.get("/api/affiliates/7").await;
     assert_eq!((gone.status, &gone.json()["code"]), (503, &json!("503")));

@@ -11,12 +11,12 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use crate::extract::{
     body_violations::{At, BodyViolations},
     document::Object,
-    json::{Integer, IntegerShape, Read, Shape, Text, TextShape},
+    json::{IntegerShape, Read, Sent, Shape, TextShape},
 };
 
 /// An affiliate as it was sent, to become an [`AffiliateInput`] or an [`AffiliateUpdate`].
 pub(super) struct Record<M> {
-    pub(super) id: Integer,
+    pub(super) id: Sent<i64>,
     input: AffiliateInput,
     sent: FieldSet<AffiliateInput>,
     wrong: FieldSet<AffiliateInput>,
@@ -45,11 +45,7 @@ impl From<Record<Self>> for AffiliateInput {
 
 impl From<Record<Self>> for AffiliateUpdate {
     fn from(record: Record<Self>) -> Self {
-        Self {
-            id: if let Integer::Is(id) = record.id { Some(id) } else { None },
-            affiliate: Some(record.input),
-            update_mask: Some(record.sent.to_mask()),
-        }
+        Self { id: record.id.value(), affiliate: Some(record.input), update_mask: Some(record.sent.to_mask()) }
     }
 }
 
@@ -57,7 +53,7 @@ impl From<Record<Self>> for AffiliateUpdate {
 impl<M> Default for Record<M> {
     fn default() -> Self {
         Self {
-            id: Integer::default(),
+            id: Sent::Absent,
             input: AffiliateInput::default(),
             sent: FieldSet::EMPTY,
             wrong: FieldSet::EMPTY,
@@ -102,29 +98,23 @@ impl<M: Message> Object for Record<M> {
     }
 
     fn report(&self, at: At, violations: &mut BodyViolations) {
-        if self.id == Integer::Wrong {
+        if self.id == Sent::WrongType {
             violations.push(at, "id", 1, |label| format!("The {label} field must be an integer."));
         }
-        if self.wrong.is_empty() {
-            return;
-        }
-        for field in self.wrong.iter() {
-            let message = |label: &str| format!("The {label} field must be {}.", field.expected());
-            violations.push(at, field.name, field.number, message);
+        if !self.wrong.is_empty() {
+            for field in self.wrong.iter() {
+                let message = |label: &str| format!("The {label} field must be {}.", field.expected());
+                violations.push(at, field.name, field.number, message);
+            }
         }
     }
 }
 
-/// The shape of a field's value: sets it, and reports whether it is of the field's type. A wrong one clears the field.
+/// The shape of a field's value: sets the field, and reports whether the value is of its type. A value of another type
+/// clears the field.
 struct FieldShape<'r> {
     field: &'static Field<AffiliateInput>,
     input: &'r mut AffiliateInput,
-}
-
-impl FieldShape<'_> {
-    fn written(self, text: String) -> bool {
-        self.field.set_written(self.input, Some(text)) || self.other()
-    }
 }
 
 impl<'de> Shape<'de> for FieldShape<'_> {
@@ -141,23 +131,21 @@ impl<'de> Shape<'de> for FieldShape<'_> {
 
     fn text(self, text: &str) -> bool {
         match self.field.access {
-            Access::Text { .. } | Access::Boolean { .. } | Access::Timestamp { .. } => self.written(text.to_owned()),
             Access::Integer { .. } | Access::Texts { .. } => self.other(),
+            _ => self.field.set_written(self.input, Some(text.to_owned())) || self.other(),
         }
     }
 
     fn integer(self, number: i64) -> bool {
-        match self.field.access {
-            Access::Integer { .. } => self.written(number.to_string()),
-            _ => self.other(),
-        }
+        let Access::Integer { set, .. } = self.field.access else { return self.other() };
+        set(self.input, Some(number));
+        true
     }
 
     fn flag(self, flag: bool) -> bool {
-        match self.field.access {
-            Access::Boolean { .. } => self.written(flag.to_string()),
-            _ => self.other(),
-        }
+        let Access::Boolean { set, .. } = self.field.access else { return self.other() };
+        set(self.input, Some(flag));
+        true
     }
 
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<bool, A::Error> {
@@ -168,12 +156,12 @@ impl<'de> Shape<'de> for FieldShape<'_> {
         let mut texts = Some(Vec::new());
         while let Some(element) = array.next_element_seed(Read(TextShape))? {
             match (element, &mut texts) {
-                (Text::Is(text), Some(texts)) => texts.push(text),
+                (Sent::Value(text), Some(texts)) => texts.push(text),
                 _ => texts = None,
             }
         }
-        let good = texts.is_some();
+        let are_texts = texts.is_some();
         set(self.input, texts.unwrap_or_default());
-        Ok(good)
+        Ok(are_texts)
     }
 }
