@@ -1,17 +1,25 @@
--- How many records stand where in each list, kept in the same statement as the records themselves.
+-- How many records are in each bucket of each list, kept in the same statement as the records themselves.
 --
--- An exact total, and the place where page 5,000 begins, are sums over these few rows instead of walks over a million
--- records. A dimension is one way to cut a company's records into buckets: fine ones that are short enough to walk,
--- and coarse ones of 32 fine ones each that are few enough to sum. `first_day` and `last_day` bound the day of
--- discovery (of creation, for cases) of what a bucket has ever held, so that a filter on days can take whole buckets
--- or leave them; they may be too wide, never too narrow.
---
--- Dimensions: 1 all · 2, 3 by ID (1,024 a bucket) · 4, 5 by day of discovery or creation · 6, 7 by day of the last
--- review · 8, 9 the unreviewed by ID · 10, 11 by day last seen · 12, 13 the unseen by ID. The first of two is fine.
+-- An exact total, and the position where page 5,000 begins, are sums over these few rows instead of scans of a million
+-- records. A dimension is one way to cut a company's records into buckets: fine ones that are short enough to scan, and
+-- coarse ones of 32 fine ones each that are few enough to add up. A filter that lists offer has a column here.
+-- `first_day` and `last_day` bound the day of discovery (of creation, for cases) of what a bucket has ever held, so that
+-- a filter on days can take whole buckets or leave them. They may be too wide, never too narrow.
+
+-- A sort key's dimensions have the name of its column: the fine buckets the name alone, the coarse ones with `_coarse`.
+-- IDs have 1,024 to a fine bucket, timestamps a day, UTC. Records without a timestamp are counted by ID (`no_…`).
+create type count_dimension as enum (
+    'all', -- one bucket, 0
+    'id', 'id_coarse',
+    'discovery_date', 'discovery_date_coarse',
+    'last_review_date', 'last_review_date_coarse', 'no_last_review_date', 'no_last_review_date_coarse',
+    'last_seen', 'last_seen_coarse', 'no_last_seen', 'no_last_seen_coarse',
+    'created_date', 'created_date_coarse'
+);
 
 create table compliance_url_counts (
     company_id bigint not null,
-    dimension smallint not null,
+    dimension count_dimension not null,
     bucket bigint not null,
     incident_status_id integer not null,
     disabled boolean not null,
@@ -24,7 +32,7 @@ create table compliance_url_counts (
 
 create table compliance_case_counts (
     company_id bigint not null,
-    dimension smallint not null,
+    dimension count_dimension not null,
     bucket bigint not null,
     case_status_id integer not null,
     n bigint not null,
@@ -35,47 +43,48 @@ create table compliance_case_counts (
     autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- Days since 1970-01-01, UTC.
-create function utc_day(moment timestamptz) returns integer
+create function utc_day(instant timestamptz) returns integer
     language sql immutable parallel safe
-    return (moment at time zone 'UTC')::date - date '1970-01-01';
+    return (instant at time zone 'UTC')::date - date '1970-01-01';
 
--- The bucket of each dimension that a URL stands in.
-create function compliance_url_places(
+-- The bucket of each dimension that a URL is in.
+create function compliance_url_buckets(
     id bigint, discovery_date timestamptz, last_review_date timestamptz, last_seen timestamptz
-) returns table (dimension smallint, bucket bigint) language sql immutable parallel safe as $$
-    select p.dimension, p.bucket
+) returns table (dimension count_dimension, bucket bigint) language sql immutable parallel safe as $$
+    select b.dimension, b.bucket
     from (values
-        (1::smallint, 0::bigint),
-        (2::smallint, id >> 10),
-        (3::smallint, id >> 15),
-        (4::smallint, utc_day(discovery_date)::bigint),
-        (5::smallint, utc_day(discovery_date)::bigint >> 5),
-        (case when last_review_date is null then 8 else 6 end::smallint,
+        ('all'::count_dimension, 0::bigint),
+        ('id', id >> 10),
+        ('id_coarse', id >> 15),
+        ('discovery_date', utc_day(discovery_date)::bigint),
+        ('discovery_date_coarse', utc_day(discovery_date)::bigint >> 5),
+        (case when last_review_date is null then 'no_last_review_date' else 'last_review_date' end::count_dimension,
             case when last_review_date is null then id >> 10 else utc_day(last_review_date)::bigint end),
-        (case when last_review_date is null then 9 else 7 end::smallint,
+        (case when last_review_date is null then 'no_last_review_date_coarse' else 'last_review_date_coarse'
+            end::count_dimension,
             case when last_review_date is null then id >> 15 else utc_day(last_review_date)::bigint >> 5 end),
-        (case when last_seen is null then 12 else 10 end::smallint,
+        (case when last_seen is null then 'no_last_seen' else 'last_seen' end::count_dimension,
             case when last_seen is null then id >> 10 else utc_day(last_seen)::bigint end),
-        (case when last_seen is null then 13 else 11 end::smallint,
+        (case when last_seen is null then 'no_last_seen_coarse' else 'last_seen_coarse' end::count_dimension,
             case when last_seen is null then id >> 15 else utc_day(last_seen)::bigint >> 5 end)
-    ) p (dimension, bucket)
+    ) b (dimension, bucket)
 $$;
 
--- The bucket of each dimension that a case stands in.
-create function compliance_case_places(id bigint, created_date timestamptz)
-    returns table (dimension smallint, bucket bigint) language sql immutable parallel safe as $$
-    select p.dimension, p.bucket
+-- The bucket of each dimension that a case is in.
+create function compliance_case_buckets(id bigint, created_date timestamptz)
+    returns table (dimension count_dimension, bucket bigint) language sql immutable parallel safe as $$
+    select b.dimension, b.bucket
     from (values
-        (1::smallint, 0::bigint),
-        (2::smallint, id >> 10),
-        (3::smallint, id >> 15),
-        (4::smallint, utc_day(created_date)::bigint),
-        (5::smallint, utc_day(created_date)::bigint >> 5)
-    ) p (dimension, bucket)
+        ('all'::count_dimension, 0::bigint),
+        ('id', id >> 10),
+        ('id_coarse', id >> 15),
+        ('created_date', utc_day(created_date)::bigint),
+        ('created_date_coarse', utc_day(created_date)::bigint >> 5)
+    ) b (dimension, bucket)
 $$;
 
--- One writer of a company's counts at a time. Its counts are changed by every write of records anyway; taking turns at
--- the door is what keeps two writers from waiting for each other inside.
+-- One writer of a company's counts at a time. Every write of records changes the same counts anyway; the lock keeps two
+-- writers from deadlocking on them.
 create function count_compliance_urls() returns trigger language plpgsql as $$
 begin
     if tg_op = 'INSERT' then
@@ -86,7 +95,7 @@ begin
         select r.company_id, p.dimension, p.bucket, r.incident_status_id, r.disabled,
             count(*), min(utc_day(r.discovery_date)), max(utc_day(r.discovery_date))
         from new_rows r
-        cross join lateral compliance_url_places(r.id, r.discovery_date, r.last_review_date, r.last_seen) p
+        cross join lateral compliance_url_buckets(r.id, r.discovery_date, r.last_review_date, r.last_seen) p
         group by 1, 2, 3, 4, 5
         on conflict on constraint compliance_url_counts_pkey do update set
             n = c.n + excluded.n,
@@ -111,9 +120,9 @@ begin
             union all
             select 1, n.* from new_rows n
         ) r
-        cross join lateral compliance_url_places(r.id, r.discovery_date, r.last_review_date, r.last_seen) p
+        cross join lateral compliance_url_buckets(r.id, r.discovery_date, r.last_review_date, r.last_seen) p
         group by 1, 2, 3, 4, 5
-        -- What stays where it was changes nothing, unless its day left the bounds.
+        -- A record that stays in its bucket changes nothing, unless its day is outside of the old bounds.
         having sum(r.change) <> 0
             or min(utc_day(r.discovery_date)) filter (where r.change > 0)
                 < min(utc_day(r.discovery_date)) filter (where r.change < 0)
@@ -130,7 +139,7 @@ begin
         from (
             select r.company_id, p.dimension, p.bucket, r.incident_status_id, r.disabled, count(*) as n
             from old_rows r
-            cross join lateral compliance_url_places(r.id, r.discovery_date, r.last_review_date, r.last_seen) p
+            cross join lateral compliance_url_buckets(r.id, r.discovery_date, r.last_review_date, r.last_seen) p
             group by 1, 2, 3, 4, 5
         ) gone
         where (c.company_id, c.dimension, c.bucket, c.incident_status_id, c.disabled)
@@ -158,7 +167,7 @@ begin
         select r.company_id, p.dimension, p.bucket, r.case_status_id,
             count(*), min(utc_day(r.created_date)), max(utc_day(r.created_date))
         from new_rows r
-        cross join lateral compliance_case_places(r.id, r.created_date) p
+        cross join lateral compliance_case_buckets(r.id, r.created_date) p
         group by 1, 2, 3, 4
         on conflict on constraint compliance_case_counts_pkey do update set
             n = c.n + excluded.n,
@@ -182,7 +191,7 @@ begin
             union all
             select 1, n.* from new_rows n
         ) r
-        cross join lateral compliance_case_places(r.id, r.created_date) p
+        cross join lateral compliance_case_buckets(r.id, r.created_date) p
         group by 1, 2, 3, 4
         having sum(r.change) <> 0
             or min(utc_day(r.created_date)) filter (where r.change > 0)
@@ -200,7 +209,7 @@ begin
         from (
             select r.company_id, p.dimension, p.bucket, r.case_status_id, count(*) as n
             from old_rows r
-            cross join lateral compliance_case_places(r.id, r.created_date) p
+            cross join lateral compliance_case_buckets(r.id, r.created_date) p
             group by 1, 2, 3, 4
         ) gone
         where (c.company_id, c.dimension, c.bucket, c.case_status_id)

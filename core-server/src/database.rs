@@ -1,10 +1,8 @@
 //! Connections to PostgreSQL, and the schema.
 
 mod connections;
-mod statistics;
 
 pub(crate) use connections::Connections;
-pub(crate) use statistics::keep as keep_statistics;
 
 use std::{collections::HashSet, str::FromStr as _, time::Duration};
 
@@ -84,10 +82,6 @@ fn session(options: PgConnectOptions) -> PgConnectOptions {
             ("idle_in_transaction_session_timeout", "60s"),
             // The statements are made for one plan each; planning them anew would cost more than running them.
             ("plan_cache_mode", "force_generic_plan"),
-            // Every statement has its index and reads in its order. A planner that does not know the parameters is
-            // otherwise tempted to fetch everything and sort it.
-            ("enable_seqscan", "off"),
-            ("enable_bitmapscan", "off"),
             ("jit", "off"),
             ("max_parallel_workers_per_gather", "0"),
         ])

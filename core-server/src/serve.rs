@@ -29,7 +29,7 @@ use crate::{
     access::{Access, AccessPolicy, Limiter},
     affiliates::Affiliates,
     cases::ComplianceCases,
-    database::{Connections, keep_statistics},
+    database::Connections,
     health,
     monitoring::Monitoring,
     schema,
@@ -76,7 +76,6 @@ impl Core {
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
         let mut tasks = vec![
             tokio::spawn(health::watch(connections.clone(), reporter.clone())).abort_handle(),
-            tokio::spawn(keep_statistics(connections.clone())).abort_handle(),
         ];
         if let Some(limiter) = limiter.clone() {
             tasks.push(tokio::spawn(sweep(limiter)).abort_handle());

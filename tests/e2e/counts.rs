@@ -1,4 +1,4 @@
-//! The counts that lists add up: whatever is written at the same time, they are what counting would tell.
+//! The counts that lists add up: whatever is written at the same time, they equal what counting returns.
 
 use futures::future::join_all;
 use sqlx::PgPool;
@@ -11,10 +11,10 @@ tests![urls, cases];
 const WRITERS: u64 = 6;
 const STATEMENTS: usize = 60;
 
-/// A moment near others, at the edge of a day more often than not, or none.
-const MOMENT: &str = "timestamptz '2024-01-01Z' + make_interval(days => (random() * 90)::int)
+/// A timestamp near others, at the edge of a day more often than not, or none.
+const TIMESTAMP: &str = "timestamptz '2024-01-01Z' + make_interval(days => (random() * 90)::int)
     + (array[interval '0', interval '1 second', interval '86399 seconds', interval '12 hours'])[1 + (random() * 3)::int]";
-const MOMENT_OR_NULL: &str = "case when random() < 0.4 then null else";
+const TIMESTAMP_OR_NULL: &str = "case when random() < 0.4 then null else";
 
 /// Statements of one list: `$1` is the company, `$2` picks records.
 struct Writes {
@@ -28,7 +28,7 @@ async fn run(pool: &PgPool, statement: &str, company: i64, pick: i32) {
     query.execute(pool).await.unwrap_or_else(|error| panic!("{error}: {statement}"));
 }
 
-/// Several writers at once, each with statements of its own choice.
+/// Runs several writers at once, each with random statements.
 async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
     let all = (0..WRITERS).map(|seed| async move {
         let mut dice = Dice::new(seed);
@@ -48,10 +48,10 @@ async fn urls() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     let columns = format!(
-        "1 + (random() * 5)::int, random() < 0.3, {MOMENT}, {MOMENT_OR_NULL} {MOMENT} end, {MOMENT_OR_NULL} {MOMENT} end"
+        "1 + (random() * 5)::int, random() < 0.3, {TIMESTAMP}, {TIMESTAMP_OR_NULL} {TIMESTAMP} end, {TIMESTAMP_OR_NULL} {TIMESTAMP} end"
     );
     let writes = Writes {
-        // Numbers of their own, far apart, so that they fall into many buckets.
+        // IDs far apart, so that they fall into many buckets.
         insert: format!(
             "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id, disabled, discovery_date,
                 last_review_date, last_seen)
@@ -61,13 +61,13 @@ async fn urls() {
         updates: vec![
             picked("update compliance_urls u set incident_status_id = 1 + (random() * 5)::int", "compliance_urls"),
             picked("update compliance_urls u set disabled = not disabled", "compliance_urls"),
-            picked(&format!("update compliance_urls u set discovery_date = {MOMENT}"), "compliance_urls"),
+            picked(&format!("update compliance_urls u set discovery_date = {TIMESTAMP}"), "compliance_urls"),
             picked(
-                &format!("update compliance_urls u set last_review_date = {MOMENT_OR_NULL} {MOMENT} end"),
+                &format!("update compliance_urls u set last_review_date = {TIMESTAMP_OR_NULL} {TIMESTAMP} end"),
                 "compliance_urls",
             ),
             picked(
-                &format!("update compliance_urls u set (last_seen, discovery_date) = (select {MOMENT}, {MOMENT})"),
+                &format!("update compliance_urls u set (last_seen, discovery_date) = (select {TIMESTAMP}, {TIMESTAMP})"),
                 "compliance_urls",
             ),
             picked("update compliance_urls u set note = 'x'", "compliance_urls"),
@@ -77,18 +77,19 @@ async fn urls() {
     write(&service.pool, &companies, &writes).await;
     let day = |column: &str| format!("floor(extract(epoch from {column}) / 86400)::bigint");
     let mut dimensions = vec![
-        dimension(1, "0", "true"),
-        dimension(2, "id / 1024", "true"),
-        dimension(3, "id / 32768", "true"),
-        dimension(4, &day("discovery_date"), "true"),
-        dimension(5, &format!("floor({} / 32.0)", day("discovery_date")), "true"),
+        dimension("all", "0", "true"),
+        dimension("id", "id / 1024", "true"),
+        dimension("id_coarse", "id / 32768", "true"),
+        dimension("discovery_date", &day("discovery_date"), "true"),
+        dimension("discovery_date_coarse", &format!("floor({} / 32.0)", day("discovery_date")), "true"),
     ];
-    for (first, column) in [(6, "last_review_date"), (10, "last_seen")] {
+    for column in ["last_review_date", "last_seen"] {
         let (is, is_not) = (format!("{column} is null"), format!("{column} is not null"));
-        dimensions.push(dimension(first, &day(column), &is_not));
-        dimensions.push(dimension(first + 1, &format!("floor({} / 32.0)", day(column)), &is_not));
-        dimensions.push(dimension(first + 2, "id / 1024", &is));
-        dimensions.push(dimension(first + 3, "id / 32768", &is));
+        dimensions.push(dimension(column, &day(column), &is_not));
+        let coarse = format!("floor({} / 32.0)", day(column));
+        dimensions.push(dimension(&format!("{column}_coarse"), &coarse, &is_not));
+        dimensions.push(dimension(&format!("no_{column}"), "id / 1024", &is));
+        dimensions.push(dimension(&format!("no_{column}_coarse"), "id / 32768", &is));
     }
     let of =
         |columns: &str| columns.replace("STATUS", "incident_status_id, disabled").replace("DATE", "discovery_date");
@@ -107,12 +108,12 @@ async fn cases() {
     let writes = Writes {
         insert: format!(
             "insert into compliance_cases (company_id, id, affiliate_id, case_status_id, created_date)
-            select $1, nextval('compliance_cases_id_seq') * 700, 1, 1 + (random() * 8)::int, {MOMENT}
+            select $1, nextval('compliance_cases_id_seq') * 700, 1, 1 + (random() * 8)::int, {TIMESTAMP}
             from generate_series(1, 1 + $2 % 40)"
         ),
         updates: vec![
             picked("update compliance_cases u set case_status_id = 1 + (random() * 8)::int", "compliance_cases"),
-            picked(&format!("update compliance_cases u set created_date = {MOMENT}"), "compliance_cases"),
+            picked(&format!("update compliance_cases u set created_date = {TIMESTAMP}"), "compliance_cases"),
             picked("update compliance_cases u set case_worker = 'x'", "compliance_cases"),
         ],
         delete: picked("delete from compliance_cases u", "compliance_cases"),
@@ -120,11 +121,11 @@ async fn cases() {
     write(&service.pool, &companies, &writes).await;
     let day = "floor(extract(epoch from created_date) / 86400)::bigint";
     let dimensions = [
-        dimension(1, "0", "true"),
-        dimension(2, "id / 1024", "true"),
-        dimension(3, "id / 32768", "true"),
-        dimension(4, day, "true"),
-        dimension(5, &format!("floor({day} / 32.0)"), "true"),
+        dimension("all", "0", "true"),
+        dimension("id", "id / 1024", "true"),
+        dimension("id_coarse", "id / 32768", "true"),
+        dimension("created_date", day, "true"),
+        dimension("created_date_coarse", &format!("floor({day} / 32.0)"), "true"),
     ];
     let dimensions = dimensions.join(" union all ").replace("STATUS", "case_status_id").replace("DATE", "created_date");
     let dimensions = dimensions.replace("RECORDS", "compliance_cases");
@@ -143,17 +144,17 @@ fn picked(write: &str, table: &str) -> String {
     )
 }
 
-/// What counting tells of one dimension.
-fn dimension(number: i16, bucket: &str, condition: &str) -> String {
+/// What counting returns for one dimension.
+fn dimension(name: &str, bucket: &str, condition: &str) -> String {
     format!(
-        "select company_id, {number}::smallint as dimension, ({bucket})::bigint as bucket, STATUS, count(*) as n,
+        "select company_id, '{name}'::count_dimension as dimension, ({bucket})::bigint as bucket, STATUS, count(*) as n,
             floor(extract(epoch from min(DATE)) / 86400) as first_day,
             floor(extract(epoch from max(DATE)) / 86400) as last_day
         from RECORDS where {condition} group by company_id, ({bucket})::bigint, STATUS"
     )
 }
 
-/// The counts that are kept are those that counting tells, and the bounds of days are never too narrow.
+/// The counts that are kept are those that counting returns, and the bounds of days are never too narrow.
 async fn compare(pool: &PgPool, counted: &str, table: &str, status: &str, dimensions: i64) {
     let columns = format!("company_id, dimension, bucket, {status}, n");
     let statement = format!(

@@ -1,10 +1,16 @@
-//! How the database runs the lists: every statement finds its page by indexes, within its company.
+//! Which indexes the database uses: for every list, for every check of a foreign key, and for the look-ups of writers.
+//!
+//! The plans must not hang on what the planner knows. They are the same on a database that was just created, on one that
+//! was filled and never analyzed, and on one that was; with generic and with custom plans; in the service's sessions and
+//! in any other.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, PgConnection, Row as _};
-use test_support::{TestService, new_company, tests};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use test_support::{fresh_database, new_company, tests};
 
-tests![every_list_uses_its_indexes];
+tests![lists_use_the_same_indexes_everywhere, lookups_use_their_own_indexes, bulk_loads_read_no_history];
 
 /// Tables that grow with a company.
 const LARGE: &[&str] = &[
@@ -17,75 +23,231 @@ const LARGE: &[&str] = &[
     "incidents",
 ];
 
-async fn every_list_uses_its_indexes() {
-    let service = TestService::start().await;
-    for statement in [
-        "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
-            select $1, n, n::text, n::text from generate_series(1, 500) n",
-        "insert into compliance_cases (company_id, id, affiliate_id, case_status_id, created_date)
-            select $1, n, 1 + n % 500, 1 + n % 9, timestamptz '2024-01-01Z' + n % 700 * interval '1 day'
-            from generate_series(1, 20000) n",
-        "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id, affiliate_id, case_id, discovery_date,
-                last_review_date, last_seen)
-            select $1, n, n::text, decode(lpad(to_hex(n), 16, '0'), 'hex'), 1 + n % 6, 1 + n % 500, 1 + n % 20000,
-                timestamptz '2024-01-01Z' + n % 700 * interval '1 day',
-                case when n % 3 > 0 then timestamptz '2024-01-01Z' + n % 600 * interval '1 day' end,
-                case when n % 2 > 0 then timestamptz '2024-01-01Z' + n % 500 * interval '1 day' end
-            from generate_series(1, 60000) n",
-    ] {
-        sqlx::query(statement).bind(new_company_of_this_test()).execute(&service.pool).await.unwrap();
-    }
-    // A connection as the service has them: their settings are part of how statements are planned.
-    let mut connection = service.pool.acquire().await.unwrap();
-    sqlx::query("analyze").execute(&mut *connection).await.unwrap();
-    let mut statements = 0;
-    for (number, (statement, parameters)) in core_server::list_statements().enumerate() {
-        let plan = plan(&mut connection, number, statement, parameters).await;
-        let mut scans = Vec::new();
-        gather(&plan, &mut scans);
-        assert!(scans.len() > 1, "no scans are found in the plan of {statement}: {plan}");
-        for (table, kind, condition) in scans {
-            assert!(kind.starts_with("Index"), "{kind} of {table} for {statement}");
-            assert!(
-                condition.contains("company_id"),
-                "the index on {table} is walked across companies for {statement}"
-            );
+/// Records of one company, `$1`.
+const RECORDS: [&str; 5] = [
+    "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
+        select $1, n, n::text, n::text from generate_series(1, 500) n",
+    "insert into compliance_cases (company_id, id, affiliate_id, case_status_id, created_date)
+        select $1, n, 1 + n % 500, 1 + n % 9, timestamptz '2024-01-01Z' + n % 700 * interval '1 day'
+        from generate_series(1, 20000) n",
+    "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id, affiliate_id, case_id, discovery_date,
+            last_review_date, last_seen)
+        select $1, n, n::text, decode(lpad(to_hex(n), 16, '0'), 'hex'), 1 + n % 6, 1 + n % 500, 1 + n % 20000,
+            timestamptz '2024-01-01Z' + n % 700 * interval '1 day',
+            case when n % 3 > 0 then timestamptz '2024-01-01Z' + n % 600 * interval '1 day' end,
+            case when n % 2 > 0 then timestamptz '2024-01-01Z' + n % 500 * interval '1 day' end
+        from generate_series(1, 60000) n",
+    "insert into infractions (company_id, url_id, infraction_type_id) select $1, n, 1 from generate_series(1, 60000) n",
+    "insert into incidents (company_id, case_id, incident_type, url_id) select $1, n, 1, n from generate_series(1, 20000) n",
+];
+
+/// How much the planner knows.
+const STATES: [&str; 3] = ["empty", "filled and never analyzed", "analyzed"];
+
+async fn lists_use_the_same_indexes_everywhere() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    let mut of_empty: Vec<BTreeSet<(String, String)>> = Vec::new();
+    for state in STATES {
+        bring_to(&mut connection, state).await;
+        for mode in ["force_generic_plan", "force_custom_plan"] {
+            set_mode(&mut connection, mode).await;
+            let mut statements = 0;
+            for (number, (statement, types)) in core_server::list_statements().enumerate() {
+                let parameters = types.split(',').count();
+                // Company, limit, offset, days and affiliate; no filters.
+                let arguments = format!("1, 100, 0, 19800, 19900, 1{}", ", null".repeat(parameters - 6));
+                let plan = plan(&mut connection, &types, statement, &arguments).await;
+                let what = format!("statement {number} on a database that is {state}, {mode}");
+                let mut scans = Vec::new();
+                collect_scans(&plan, &mut scans);
+                assert!(scans.len() > 1, "{what}: no scans in {plan}");
+                for Scan { table, kind, condition, .. } in &scans {
+                    assert!(kind.starts_with("Index"), "{what}: {kind} of {table}");
+                    assert!(condition.contains("company_id"), "{what}: the index on {table} is read across companies");
+                }
+                let indexes: BTreeSet<_> = scans
+                    .into_iter()
+                    // Both unique keys of infractions and of incidents begin with what is looked for.
+                    .filter(|scan| scan.table != "infractions" && scan.table != "incidents")
+                    .map(|scan| (scan.table, scan.index))
+                    .collect();
+                match of_empty.get(number) {
+                    Some(expected) => assert_eq!(&indexes, expected, "{what}"),
+                    None => of_empty.push(indexes),
+                }
+                statements += 1;
+            }
+            // Four sorts of URLs and two of cases, each in two directions, with days or without, of an affiliate or not.
+            assert_eq!(statements, (4 + 2) * 2 * 2 * 2);
         }
-        statements += 1;
     }
-    // Four sorts of URLs and two of cases, each in two directions, with days or without, of an affiliate or not.
-    assert_eq!(statements, (4 + 2) * 2 * 2 * 2);
 }
 
-fn new_company_of_this_test() -> i64 {
-    static COMPANY: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
-    *COMPANY.get_or_init(new_company)
+/// Look-ups that writers make, each with the index that it must use.
+const LOOKUPS: &[(&str, &str, &str)] = &[
+    ("bigint, bigint", "select from affiliates where company_id = $1 and id = $2", "affiliates_pkey"),
+    ("bigint, text", "select from affiliates where company_id = $1 and affiliate_name = $2", "affiliates_name_key"),
+    (
+        "bigint, text",
+        "select id from affiliates where company_id = $1 and client_affiliate_id = $2 order by id limit 1",
+        "affiliates_client_affiliate_id_idx",
+    ),
+    ("bigint, bigint", "select from compliance_urls where company_id = $1 and id = $2", "compliance_urls_pkey"),
+    ("bigint, bytea", "select from compliance_urls where company_id = $1 and url_hash = $2", "compliance_urls_url_key"),
+    ("bigint, bigint", "select from compliance_cases where company_id = $1 and id = $2", "compliance_cases_pkey"),
+    (
+        "bigint, text",
+        "select from compliance_cases where company_id = $1 and request_id = $2",
+        "compliance_cases_request_id_key",
+    ),
+];
+
+async fn lookups_use_their_own_indexes() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    for state in STATES {
+        bring_to(&mut connection, state).await;
+        let checks = foreign_key_checks(&mut connection).await;
+        // Three tables are referred to, by six keys.
+        assert_eq!(checks.len(), 9, "{checks:?}");
+        for mode in ["force_generic_plan", "force_custom_plan"] {
+            set_mode(&mut connection, mode).await;
+            for (types, statement, expected) in LOOKUPS {
+                let arguments = if types.ends_with("bytea") { "1, ''" } else { "1, '1'" };
+                let plan = plan(&mut connection, types, statement, arguments).await;
+                expect_index(&plan, &[(*expected).to_owned()], 2, &format!("{statement}, {state}, {mode}"));
+            }
+            for (statement, expected) in &checks {
+                let plan = plan(&mut connection, "bigint, bigint", statement, "1, 1").await;
+                expect_index(&plan, expected, 2, &format!("{statement}, {state}, {mode}"));
+            }
+        }
+    }
 }
 
-/// The plan of a statement, made as the service has it made: without knowing the parameters.
-async fn plan(connection: &mut PgConnection, number: usize, statement: &str, parameters: usize) -> Value {
-    // Company, limit and offset come first; what follows are the filters of either list.
-    let types = match parameters {
-        8 => "bigint, bigint, bigint, integer, boolean, integer, integer, bigint",
-        7 => "bigint, bigint, bigint, integer, integer, integer, bigint",
-        _ => panic!("a statement with {parameters} parameters"),
-    };
-    let prepare = format!("prepare list_{number} ({types}) as {statement}");
+/// The queries by which PostgreSQL checks foreign keys, in both directions, each with the indexes that it may use: those
+/// that begin with the columns of the key.
+async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<String>)> {
+    let rows = sqlx::query_as::<_, (String, Vec<String>, String)>(
+        "select k.relation, k.columns, i.name
+        from (
+            select confrelid as oid, confrelid::regclass::text as relation, confkey as key, confkey as numbers, array(
+                select attname::text from unnest(confkey) with ordinality n (number, position)
+                join pg_attribute on attrelid = confrelid and attnum = number order by position
+            ) as columns from pg_constraint where contype = 'f'
+            union
+            select conrelid, conrelid::regclass::text, conkey, conkey, array(
+                select attname::text from unnest(conkey) with ordinality n (number, position)
+                join pg_attribute on attrelid = conrelid and attnum = number order by position
+            ) from pg_constraint where contype = 'f'
+        ) k
+        left join lateral (
+            select indexrelid::regclass::text as name from pg_index
+            where indrelid = k.oid and (indkey::int2[])[0:1] = k.numbers
+        ) i on true
+        order by 1, 2, 3",
+    );
+    let mut checks: Vec<(String, Vec<String>)> = Vec::new();
+    for (relation, columns, index) in rows.fetch_all(&mut *connection).await.unwrap() {
+        let [company, column] = columns.as_slice() else { panic!("a foreign key on {columns:?}") };
+        let statement = format!(
+            "select 1 from only {relation} x where {company} operator(pg_catalog.=) $1 and {column} operator(pg_catalog.=) $2
+            for key share of x"
+        );
+        match checks.last_mut() {
+            Some((last, indexes)) if *last == statement => indexes.push(index),
+            _ => checks.push((statement, vec![index])),
+        }
+    }
+    checks
+}
+
+/// A session that has cached its plans on an empty database loads records, as the service does on its first day.
+async fn bulk_loads_read_no_history() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    let company = new_company();
+    set_mode(&mut connection, "force_generic_plan").await;
+    // One transaction, so that nothing can be analyzed in between.
+    let mut transaction = connection.begin().await.unwrap();
+    for statement in RECORDS {
+        sqlx::query(statement).bind(company).execute(&mut *transaction).await.unwrap();
+    }
+    transaction.commit().await.unwrap();
+    sqlx::raw_sql("select pg_stat_force_next_flush()").execute(&mut connection).await.unwrap();
+    let read: Vec<(String, i64)> = sqlx::query_as(
+        "select indexrelname::text, idx_tup_read from pg_stat_user_indexes
+        where relname in ('affiliates', 'compliance_urls', 'compliance_cases') and idx_tup_read > 0",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
+    // 160,500 rows with four foreign keys at most; a URL is also looked up to be given its case.
+    assert!(read.iter().any(|(index, _)| index == "compliance_urls_pkey"), "no checks are seen in {read:?}");
+    assert!(read.iter().all(|(_, entries)| *entries < 400_000), "{read:?}");
+}
+
+/// Fills or analyzes a database that is in the state before.
+async fn bring_to(connection: &mut PgConnection, state: &str) {
+    // Nothing is to be analyzed at a time of its own choice.
+    for table in LARGE {
+        let statement = format!("alter table {table} set (autovacuum_enabled = false)");
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await.unwrap();
+    }
+    match state {
+        "empty" => {}
+        "analyzed" => {
+            sqlx::raw_sql("vacuum analyze").execute(&mut *connection).await.unwrap();
+        }
+        _ => {
+            for statement in RECORDS {
+                sqlx::query(statement).bind(1_i64).execute(&mut *connection).await.unwrap();
+            }
+        }
+    }
+}
+
+async fn set_mode(connection: &mut PgConnection, mode: &str) {
+    let statement = format!("set plan_cache_mode = {mode}");
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await.unwrap();
+}
+
+async fn plan(connection: &mut PgConnection, types: &str, statement: &str, arguments: &str) -> Value {
+    let prepare = format!("prepare planned ({types}) as {statement}");
     sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut *connection).await.unwrap();
-    let nulls = vec!["null"; parameters].join(", ");
-    let explain = format!("explain (format json) execute list_{number}({nulls})");
+    let explain = format!("explain (format json) execute planned({arguments})");
     let row = sqlx::raw_sql(AssertSqlSafe(explain)).fetch_one(&mut *connection).await.unwrap();
+    sqlx::raw_sql("deallocate planned").execute(&mut *connection).await.unwrap();
     let text: String = row.try_get_unchecked(0).unwrap();
     serde_json::from_str::<Value>(&text).unwrap()[0]["Plan"].take()
 }
 
-/// Every scan of a large table in a plan: the table, the kind of scan, the condition on the index.
-fn gather(plan: &Value, scans: &mut Vec<(String, String, String)>) {
+/// A scan of a large table.
+struct Scan {
+    table: String,
+    kind: String,
+    index: String,
+    condition: String,
+}
+
+fn collect_scans(plan: &Value, scans: &mut Vec<Scan>) {
     if let Some(table) = plan["Relation Name"].as_str().filter(|table| LARGE.contains(table)) {
         let text = |name: &str| plan[name].as_str().unwrap_or_default().to_owned();
-        scans.push((table.to_owned(), text("Node Type"), text("Index Cond")));
+        scans.push(Scan {
+            table: table.to_owned(),
+            kind: text("Node Type"),
+            index: text("Index Name"),
+            condition: text("Index Cond"),
+        });
     }
     for inner in plan["Plans"].as_array().into_iter().flatten() {
-        gather(inner, scans);
+        collect_scans(inner, scans);
     }
+}
+
+/// The plan is one scan of one of these indexes, which compares as many columns.
+fn expect_index(plan: &Value, expected: &[String], columns: usize, what: &str) {
+    let mut scans = Vec::new();
+    collect_scans(plan, &mut scans);
+    let [Scan { index, condition, .. }] = scans.as_slice() else { panic!("{what}: {plan}") };
+    assert!(expected.contains(index), "{what}: uses {index} in {plan}");
+    assert_eq!(condition.matches(" = ").count(), columns, "{what}: compares {condition}");
 }

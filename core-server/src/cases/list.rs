@@ -5,48 +5,38 @@ use std::sync::LazyLock;
 use crate::database::Connections;
 use compliance_api::{
     error::Error,
-    v1::{CaseSort, ComplianceCase, ListComplianceCasesRequest},
+    v1::{ComplianceCase, ListComplianceCasesRequest, CaseSort},
 };
 
 use super::record;
 use crate::{
-    database,
-    error::from_database,
-    lists::{Axis, Key, List, Page, PageQuery, Range, Shape, Statements, days},
+    lists::{Asked, Filter, Key, List, Page, PageQuery, Sort, Statements, Value, days},
     reads::Reads,
 };
 
-static LIST: LazyLock<List> = LazyLock::new(|| List {
+static LIST: List<ListComplianceCasesRequest> = List {
     table: "compliance_cases",
     counts: "compliance_case_counts",
-    filters: &[("case_status_id", "$4")],
-    all: 1,
-    days: CREATED,
-    affiliate: ("affiliate_id", "$7"),
-    range: Range { column: "created_date", first: "$5", last: "$6" },
-    record: record::query(),
-});
+    filters: &[Filter {
+        column: "case_status_id",
+        // An ID that no status can have matches nothing.
+        value: Value::Integer(|request| request.case_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
+        leads: true,
+    }],
+    affiliate: "affiliate_id",
+    date: "created_date",
+    sorts: &[
+        Sort { number: CaseSort::Id as i32, key: Key::Id },
+        Sort { number: CaseSort::CreatedDt as i32, key: Key::Timestamp("created_date") },
+    ],
+    record: record::query,
+};
 
-// Dimensions as the migration of the counts numbers them.
-const BY_ID: Axis = Axis { key: Key::Id, fine: 2, coarse: 3, only: "" };
-const CREATED: Axis = Axis { key: Key::Time("created_date"), fine: 4, coarse: 5, only: "" };
+static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| {
-    // In the order of `position`.
-    Statements::of(&LIST, &[&[BY_ID], &[CREATED]])
-});
-
-/// The position of a sort among the statements.
-fn position(sort: CaseSort) -> usize {
-    match sort {
-        CaseSort::Unspecified | CaseSort::Id => 0,
-        CaseSort::CreatedDt => 1,
-    }
-}
-
-/// Every statement that reads a page of cases.
-pub(crate) fn statements() -> &'static [&'static str] {
-    STATEMENTS.shapes()
+/// Every statement that reads a page of cases, with the types of its parameters.
+pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
+    STATEMENTS.pages()
 }
 
 /// The reader of single cases.
@@ -64,29 +54,13 @@ pub(super) async fn page(
     pool: &Connections,
     company_id: i64,
     request: &ListComplianceCasesRequest,
-    query: PageQuery,
+    page: PageQuery,
 ) -> Result<Page<ComplianceCase>, Error> {
-    let range = days(request.created_after.as_deref(), request.created_before.as_deref());
-    let statement = STATEMENTS.shape(Shape {
-        sort: position(request.sort_by()),
-        descending: query.descending,
-        ranged: range.is_some(),
-        of_affiliate: request.distributor_id.is_some(),
-    });
-    // An ID that no status can have matches nothing.
-    let status = request.case_status_id.map(|id| i32::try_from(id).unwrap_or(-1));
-    let (first, last) = range.unzip();
-    let rows = database::read(|| {
-        sqlx::query(statement)
-            .bind(company_id)
-            .bind(query.limit())
-            .bind(query.offset())
-            .bind(status)
-            .bind(first)
-            .bind(last)
-            .bind(request.distributor_id)
-            .fetch_all(pool)
-    });
-    let page = rows.await.and_then(|rows| Page::read(&rows, record::read));
-    page.map_err(|error| from_database(&error))
+    let asked = Asked {
+        page,
+        sort: request.sort_by().into(),
+        days: days(request.created_after.as_deref(), request.created_before.as_deref()),
+        affiliate: request.distributor_id,
+    };
+    STATEMENTS.page(pool, company_id, request, asked, record::read).await
 }

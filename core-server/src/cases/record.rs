@@ -8,8 +8,8 @@ use sqlx::postgres::PgRow;
 
 use crate::{rows::Columns, vocabulary::own_name};
 
-/// A query for the case of the company `$1` and the ID `p.id`; [`read`] reads its row.
-pub(crate) fn query() -> String {
+/// A query for the case of a company, which is given as SQL, and of the ID `p.id`; [`read`] reads its row.
+pub(crate) fn query(company: &str) -> String {
     let own = |vocabulary, id| own_name(vocabulary, "u.company_id", id);
     let status = own(Vocabulary::CaseStatus, "u.case_status_id");
     let sub_status = own(Vocabulary::CaseSubStatus, "u.sub_status_id");
@@ -44,7 +44,7 @@ pub(crate) fn query() -> String {
                 from incidents i where i.company_id = u.company_id and i.case_id = u.id order by i.id
             ) i
         ) i on true
-        where u.company_id = $1 and u.id = p.id limit 1"
+        where u.company_id = {company} and u.id = p.id limit 1"
     )
 }
 

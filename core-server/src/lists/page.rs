@@ -1,4 +1,4 @@
-//! What is asked of a page, and what is told of it.
+//! Which page a request asks for, and how a response describes it.
 
 use compliance_api::v1::{PageMeta, SortDirection};
 use time::{Date, format_description::well_known::Iso8601};
@@ -9,13 +9,25 @@ const DEFAULT_PER_PAGE: i64 = 100;
 const FIRST_DAY: i32 = -719_162;
 const LAST_DAY: i32 = 2_932_896;
 
-/// Which page is asked for. The rules have seen the numbers.
+/// Which page is asked for. The numbers have been checked.
 #[derive(Clone, Copy)]
 pub(crate) struct PageQuery {
     per_page: i64,
     page: i64,
     /// Descending.
     pub(crate) descending: bool,
+}
+
+/// What a request asks for besides the filters that the list describes.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) page: PageQuery,
+    /// Number of the sort key, as the request's enum has it; 0 is the list's default.
+    pub(crate) sort: i32,
+    /// First and last day of a range, as days since 1970-01-01.
+    pub(crate) days: Option<(i32, i32)>,
+    /// ID of an affiliate.
+    pub(crate) affiliate: Option<i64>,
 }
 
 impl PageQuery {
@@ -37,7 +49,7 @@ impl PageQuery {
         (self.page - 1).saturating_mul(self.per_page)
     }
 
-    /// Where the page stands among `total` records.
+    /// The metadata of the page among `total` records.
     pub(crate) fn meta(self, total: i64) -> PageMeta {
         PageMeta {
             total,
@@ -48,7 +60,7 @@ impl PageQuery {
     }
 }
 
-/// The days of a range filter that the rules have seen; `None` when there is no filter.
+/// The days of a range filter whose texts have been checked; `None` when there is no filter.
 pub(crate) fn days(after: Option<&str>, before: Option<&str>) -> Option<(i32, i32)> {
     let day = |text: Option<&str>| {
         let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;

@@ -1,36 +1,41 @@
-//! The statements of one list, built once, and how their rows are read.
+//! The statements of one list, built once, and how they are run.
 
 use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 
-use crate::database::Connections;
-
-use super::{Axis, List};
-use crate::{database, error::from_database};
+use super::{
+    description::{List, Value},
+    page::Asked,
+    statement::{Statement, TYPES},
+};
+use crate::{
+    database::{self, Connections},
+    error::from_database,
+};
 
 /// How a record is read from a row, from a column on.
 pub(crate) type Read<T> = fn(&PgRow, usize) -> Result<T, sqlx::Error>;
 
 /// Every statement of a list.
-pub(crate) struct Statements {
-    /// One for each shape: sort, direction, range or not, affiliate or not.
-    shapes: Vec<&'static str>,
+pub(crate) struct Statements<Q: 'static> {
+    list: &'static List<Q>,
+    pages: Vec<(Shape, &'static str)>,
     /// Records by company and ID, for many reads at once.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
     by_ids: &'static str,
 }
 
-/// The shape of a list that is asked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Shape {
-    /// Position among the list's sorts.
-    pub(crate) sort: usize,
-    pub(crate) descending: bool,
+/// What decides on the statement that reads a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    /// Number of the sort key.
+    sort: i32,
+    descending: bool,
     /// Filtered by days.
-    pub(crate) ranged: bool,
+    ranged: bool,
     /// Filtered by affiliate.
-    pub(crate) of_affiliate: bool,
+    of_affiliate: bool,
 }
 
 /// A page of records.
@@ -41,30 +46,66 @@ pub(crate) struct Page<T> {
     pub(crate) total: i64,
 }
 
-impl Statements {
-    /// Builds the statements of a list that can be sorted along each of `sorts`.
-    pub(crate) fn of(list: &List, sorts: &[&[Axis]]) -> Self {
-        let mut shapes = Vec::new();
-        for axes in sorts {
-            for descending in [false, true] {
-                for ranged in [false, true] {
-                    shapes.push(&*list.walk(axes, descending, ranged).leak());
-                    shapes.push(&*list.of_affiliate(axes[0].key, descending, ranged).leak());
-                }
+impl<Q> Statements<Q> {
+    /// Builds the statements of a list.
+    pub(crate) fn of(list: &'static List<Q>) -> Self {
+        let mut pages = Vec::new();
+        for sort in list.sorts {
+            for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
+                let statement = Statement { list, key: sort.key, descending, ranged };
+                let shape = Shape { sort: sort.number, descending, ranged, of_affiliate: false };
+                pages.push((shape, &*statement.of_all().leak()));
+                pages.push((Shape { of_affiliate: true, ..shape }, &*statement.of_affiliate().leak()));
             }
         }
-        Self { shapes, by_keys: list.by_keys().leak(), by_ids: list.by_ids().leak() }
+        let by_keys = format!(
+            "select p.company_id, p.id, r.* from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)
+            cross join lateral ({}) r",
+            (list.record)("p.company_id")
+        );
+        let by_ids = format!(
+            "select $1::bigint, p.id, r.* from unnest($2::bigint[]) as p (id) cross join lateral ({}) r order by p.id",
+            (list.record)("$1")
+        );
+        Self { list, pages, by_keys: by_keys.leak(), by_ids: by_ids.leak() }
     }
 
-    /// The statement of a shape.
-    pub(crate) fn shape(&self, shape: Shape) -> &'static str {
-        let Shape { sort, descending, ranged, of_affiliate } = shape;
-        self.shapes[sort * 8 + usize::from(descending) * 4 + usize::from(ranged) * 2 + usize::from(of_affiliate)]
+    /// Every statement that reads a page, each with the types of its parameters.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type()]);
+        let types: String = std::iter::once(TYPES).chain(filters).collect();
+        self.pages.iter().map(move |(_, sql)| (*sql, types.clone()))
     }
 
-    /// Every statement that reads a page.
-    pub(crate) fn shapes(&self) -> &[&'static str] {
-        &self.shapes
+    /// Reads one page of the company's records.
+    pub(crate) async fn page<T>(
+        &self,
+        pool: &Connections,
+        company_id: i64,
+        request: &Q,
+        asked: Asked,
+        read: Read<T>,
+    ) -> Result<Page<T>, Error> {
+        let known = self.list.sorts.iter().find(|sort| sort.number == asked.sort).or(self.list.sorts.first());
+        let shape = Shape {
+            sort: known.map_or(0, |sort| sort.number),
+            descending: asked.page.descending,
+            ranged: asked.days.is_some(),
+            of_affiliate: asked.affiliate.is_some(),
+        };
+        let (_, statement) = *self.pages.iter().find(|(of, _)| *of == shape).ok_or_else(Error::internal)?;
+        let (first, last) = asked.days.unzip();
+        let rows = database::read(|| {
+            let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.limit()).bind(asked.page.offset());
+            let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
+            let filtered = self.list.filters.iter().fold(fixed, |bound, filter| match filter.value {
+                Value::Integer(value) => bound.bind(value(request)),
+                Value::Boolean(value) => bound.bind(value(request)),
+            });
+            filtered.fetch_all(pool)
+        });
+        let page = rows.await.and_then(|rows| Page::read(&rows, read));
+        page.map_err(|error| from_database(&error))
     }
 
     /// The records of the company among `ids`, by ID.
@@ -82,10 +123,10 @@ impl Statements {
 }
 
 impl<T> Page<T> {
-    /// Reads the rows of a shape's statement. A page without records is one row that has the total alone.
-    pub(crate) fn read(rows: &[PgRow], read: Read<T>) -> Result<Self, sqlx::Error> {
-        let total = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
-        let records = rows.iter().filter(|row| row.try_get::<Option<i64>, _>(1).is_ok_and(|id| id.is_some()));
-        Ok(Self { records: records.map(|row| read(row, 1)).collect::<Result<_, _>>()?, total })
+    /// Reads the rows of a page's statement. A page without records is one row that has the total alone.
+    fn read(rows: &[PgRow], read: Read<T>) -> Result<Self, sqlx::Error> {
+        let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
+        let records = rows.iter().filter(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
+        Ok(Self { records: records.map(|row| read(row, 2)).collect::<Result<_, _>>()?, total })
     }
 }

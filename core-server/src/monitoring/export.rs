@@ -30,7 +30,7 @@ static URLS: LazyLock<&'static str> = LazyLock::new(|| {
         "select p.id, r.* from (
             select u.id from compliance_urls u where u.company_id = $1 and u.id > $2 order by u.id limit $3
         ) p cross join lateral ({}) r order by p.id",
-        urls::record::query()
+        urls::record::query("$1")
     )
     .leak()
 });
@@ -51,7 +51,7 @@ static CASES: LazyLock<&'static str> = LazyLock::new(|| {
             ) x
         ) c on true
         cross join lateral ({}) r order by p.id",
-        cases::record::query()
+        cases::record::query("$1")
     )
     .leak()
 });

@@ -10,50 +10,38 @@ use compliance_api::{
 
 use super::record;
 use crate::{
-    database,
-    error::from_database,
-    lists::{Axis, Key, List, Page, PageQuery, Range, Shape, Statements, days},
+    lists::{Asked, Filter, Key, List, Page, PageQuery, Sort, Statements, Value, days},
     reads::Reads,
 };
 
-static LIST: LazyLock<List> = LazyLock::new(|| List {
+static LIST: List<ListComplianceUrlsRequest> = List {
     table: "compliance_urls",
     counts: "compliance_url_counts",
-    filters: &[("incident_status_id", "$4"), ("disabled", "$5")],
-    all: 1,
-    days: DISCOVERED,
-    affiliate: ("affiliate_id", "$8"),
-    range: Range { column: "discovery_date", first: "$6", last: "$7" },
-    record: record::query(),
-});
+    filters: &[
+        Filter {
+            column: "incident_status_id",
+            // An ID that no status can have matches nothing.
+            value: Value::Integer(|request| request.incident_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
+            leads: true,
+        },
+        Filter { column: "disabled", value: Value::Boolean(|request| request.disabled), leads: true },
+    ],
+    affiliate: "affiliate_id",
+    date: "discovery_date",
+    sorts: &[
+        Sort { number: UrlSort::Id as i32, key: Key::Id },
+        Sort { number: UrlSort::DiscoveryDt as i32, key: Key::Timestamp("discovery_date") },
+        Sort { number: UrlSort::LastReviewDt as i32, key: Key::NullableTimestamp("last_review_date") },
+        Sort { number: UrlSort::LastSeen as i32, key: Key::NullableTimestamp("last_seen") },
+    ],
+    record: record::query,
+};
 
-// Dimensions as the migration of the counts numbers them.
-const BY_ID: Axis = Axis { key: Key::Id, fine: 2, coarse: 3, only: "" };
-const DISCOVERED: Axis = Axis { key: Key::Time("discovery_date"), fine: 4, coarse: 5, only: "" };
-const REVIEWED: Axis =
-    Axis { key: Key::Time("last_review_date"), fine: 6, coarse: 7, only: "and u.last_review_date is not null" };
-const NOT_REVIEWED: Axis = Axis { key: Key::Id, fine: 8, coarse: 9, only: "and u.last_review_date is null" };
-const SEEN: Axis = Axis { key: Key::Time("last_seen"), fine: 10, coarse: 11, only: "and u.last_seen is not null" };
-const NOT_SEEN: Axis = Axis { key: Key::Id, fine: 12, coarse: 13, only: "and u.last_seen is null" };
+static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| {
-    // In the order of `position`.
-    Statements::of(&LIST, &[&[BY_ID], &[DISCOVERED], &[REVIEWED, NOT_REVIEWED], &[SEEN, NOT_SEEN]])
-});
-
-/// The position of a sort among the statements.
-fn position(sort: UrlSort) -> usize {
-    match sort {
-        UrlSort::Unspecified | UrlSort::Id => 0,
-        UrlSort::DiscoveryDt => 1,
-        UrlSort::LastReviewDt => 2,
-        UrlSort::LastSeen => 3,
-    }
-}
-
-/// Every statement that reads a page of URLs.
-pub(crate) fn statements() -> &'static [&'static str] {
-    STATEMENTS.shapes()
+/// Every statement that reads a page of URLs, with the types of its parameters.
+pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
+    STATEMENTS.pages()
 }
 
 /// The reader of single URLs.
@@ -71,30 +59,13 @@ pub(super) async fn page(
     pool: &Connections,
     company_id: i64,
     request: &ListComplianceUrlsRequest,
-    query: PageQuery,
+    page: PageQuery,
 ) -> Result<Page<ComplianceUrl>, Error> {
-    let range = days(request.discovery_after.as_deref(), request.discovery_before.as_deref());
-    let statement = STATEMENTS.shape(Shape {
-        sort: position(request.sort_by()),
-        descending: query.descending,
-        ranged: range.is_some(),
-        of_affiliate: request.distributor_id.is_some(),
-    });
-    // An ID that no status can have matches nothing.
-    let status = request.incident_status_id.map(|id| i32::try_from(id).unwrap_or(-1));
-    let (first, last) = range.unzip();
-    let rows = database::read(|| {
-        sqlx::query(statement)
-            .bind(company_id)
-            .bind(query.limit())
-            .bind(query.offset())
-            .bind(status)
-            .bind(request.disabled)
-            .bind(first)
-            .bind(last)
-            .bind(request.distributor_id)
-            .fetch_all(pool)
-    });
-    let page = rows.await.and_then(|rows| Page::read(&rows, record::read));
-    page.map_err(|error| from_database(&error))
+    let asked = Asked {
+        page,
+        sort: request.sort_by().into(),
+        days: days(request.discovery_after.as_deref(), request.discovery_before.as_deref()),
+        affiliate: request.distributor_id,
+    };
+    STATEMENTS.page(pool, company_id, request, asked, record::read).await
 }

@@ -12,8 +12,8 @@ use crate::{
     vocabulary::own_name,
 };
 
-/// A query for the URL of the company `$1` and the ID `p.id`; [`read`] reads its row.
-pub(crate) fn query() -> String {
+/// A query for the URL of a company, which is given as SQL, and of the ID `p.id`; [`read`] reads its row.
+pub(crate) fn query(company: &str) -> String {
     let status = own_name(Vocabulary::UrlIncidentStatus, "u.company_id", "u.incident_status_id");
     let transcription = own_name(Vocabulary::TranscriptionStatus, "u.company_id", "u.transcription_status_id");
     let kind = own_name(Vocabulary::InfractionType, "i.company_id", "i.infraction_type_id");
@@ -36,7 +36,7 @@ pub(crate) fn query() -> String {
                 from infractions i where i.company_id = u.company_id and i.url_id = u.id order by i.id
             ) i
         ) i on true
-        where u.company_id = $1 and u.id = p.id limit 1"
+        where u.company_id = {company} and u.id = p.id limit 1"
     )
 }
 

@@ -1,0 +1,141 @@
+//! What a list is made of: its tables, its filters and its sort keys, by the names of their columns.
+
+/// A list of a company's records, which requests of the type `Q` ask for.
+pub(crate) struct List<Q: 'static> {
+    /// Table of the records.
+    pub(crate) table: &'static str,
+    /// Table of their counts. It has a column for each filter, and a dimension for each sort key.
+    pub(crate) counts: &'static str,
+    /// Filters that compare a column with one value.
+    pub(crate) filters: &'static [Filter<Q>],
+    /// Column of the affiliate that a record belongs to. A filter on it is not counted.
+    pub(crate) affiliate: &'static str,
+    /// Column of the timestamps that a range of days is about. Never null. The counts bound it in each bucket.
+    pub(crate) date: &'static str,
+    /// What the list can be sorted by; the first is the default.
+    pub(crate) sorts: &'static [Sort],
+    /// A query for the record `p.id` of a company, which is given as SQL.
+    pub(crate) record: fn(&str) -> String,
+}
+
+/// A filter on one column, which the counts are split by.
+pub(crate) struct Filter<Q> {
+    /// The column, in the table of the records and in that of the counts.
+    pub(crate) column: &'static str,
+    /// The value that a request asks for.
+    pub(crate) value: Value<Q>,
+    /// Whether the list's filter index leads with the column, which is never null then. Otherwise every index of the
+    /// list includes it.
+    pub(crate) leads: bool,
+}
+
+/// How a request names the value of a filter, by the type of the column. `None` filters nothing.
+pub(crate) enum Value<Q> {
+    /// Of an integer column.
+    Integer(fn(&Q) -> Option<i32>),
+    /// Of a boolean column.
+    Boolean(fn(&Q) -> Option<bool>),
+}
+
+impl<Q> Value<Q> {
+    /// The type of the column.
+    pub(super) fn sql_type(&self) -> &'static str {
+        match self {
+            Self::Integer(_) => "integer",
+            Self::Boolean(_) => "boolean",
+        }
+    }
+}
+
+/// A sort key of a list. Records with equal keys are sorted by ID, in the same direction.
+#[derive(Clone, Copy)]
+pub(crate) struct Sort {
+    /// Number of the value of the request's enum.
+    pub(crate) number: i32,
+    /// What is compared.
+    pub(crate) key: Key,
+}
+
+/// What records are compared by.
+#[derive(Clone, Copy)]
+pub(crate) enum Key {
+    /// The ID.
+    Id,
+    /// A column of timestamps that are never null.
+    Timestamp(&'static str),
+    /// A column of timestamps. Records without one come last in both directions.
+    NullableTimestamp(&'static str),
+}
+
+/// A part of a sort order that one index holds from end to end. Its records are counted in fine buckets and in coarse
+/// ones of 32 fine ones each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All records by ID; 1,024 IDs are a fine bucket.
+    Ids,
+    /// The records that have a timestamp, by it; a day, UTC, is a fine bucket.
+    Days(&'static str),
+    /// The records that have none, by ID.
+    Nulls(&'static str),
+}
+
+impl Key {
+    /// The parts of the order, one after the other.
+    pub(super) fn parts(self) -> Vec<Part> {
+        match self {
+            Self::Id => vec![Part::Ids],
+            Self::Timestamp(column) => vec![Part::Days(column)],
+            Self::NullableTimestamp(column) => vec![Part::Days(column), Part::Nulls(column)],
+        }
+    }
+
+    /// The column, unless it is the ID.
+    pub(super) fn column(self) -> Option<&'static str> {
+        match self {
+            Self::Id => None,
+            Self::Timestamp(column) | Self::NullableTimestamp(column) => Some(column),
+        }
+    }
+}
+
+impl Part {
+    /// The dimension of the counts that the fine buckets are in; a label of the type `count_dimension`.
+    pub(super) fn fine(self) -> String {
+        match self {
+            Self::Ids => "id".to_owned(),
+            Self::Days(column) => column.to_owned(),
+            Self::Nulls(column) => format!("no_{column}"),
+        }
+    }
+
+    /// The dimension of the coarse buckets.
+    pub(super) fn coarse(self) -> String {
+        format!("{}_coarse", self.fine())
+    }
+
+    /// The records between two fine buckets, the second excluded, as a condition on the alias `u`.
+    pub(super) fn between(self, low: &str, high: &str) -> String {
+        match self {
+            Self::Ids => format!("u.id >= (({low}) << 10) and u.id < (({high}) << 10)"),
+            Self::Days(column) => format!("u.{column} >= {} and u.{column} < {}", midnight(low), midnight(high)),
+            Self::Nulls(column) => {
+                format!("u.{column} is null and u.id >= (({low}) << 10) and u.id < (({high}) << 10)")
+            }
+        }
+    }
+
+    /// The order of the part's index.
+    pub(super) fn order(self, descending: bool) -> String {
+        match (self, descending) {
+            (Self::Ids, false) => "u.id".to_owned(),
+            (Self::Ids, true) => "u.id desc".to_owned(),
+            (Self::Days(column) | Self::Nulls(column), false) => format!("u.{column}, u.id"),
+            (Self::Days(column) | Self::Nulls(column), true) => format!("u.{column} desc nulls first, u.id desc"),
+        }
+    }
+}
+
+/// The first instant of a day, UTC, which is given as days since 1970-01-01.
+pub(super) fn midnight(day: &str) -> String {
+    format!("to_timestamp(({day})::double precision * 86400)")
+}
