@@ -74,9 +74,7 @@ impl Core {
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
-        let mut tasks = vec![
-            tokio::spawn(health::watch(connections.clone(), reporter.clone())).abort_handle(),
-        ];
+        let mut tasks = vec![tokio::spawn(health::watch(connections.clone(), reporter.clone())).abort_handle()];
         if let Some(limiter) = limiter.clone() {
             tasks.push(tokio::spawn(sweep(limiter)).abort_handle());
         }

@@ -67,7 +67,9 @@ async fn urls() {
                 "compliance_urls",
             ),
             picked(
-                &format!("update compliance_urls u set (last_seen, discovery_date) = (select {TIMESTAMP}, {TIMESTAMP})"),
+                &format!(
+                    "update compliance_urls u set (last_seen, discovery_date) = (select {TIMESTAMP}, {TIMESTAMP})"
+                ),
                 "compliance_urls",
             ),
             picked("update compliance_urls u set note = 'x'", "compliance_urls"),

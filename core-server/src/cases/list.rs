@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::database::Connections;
 use compliance_api::{
     error::Error,
-    v1::{ComplianceCase, ListComplianceCasesRequest, CaseSort},
+    v1::{CaseSort, ComplianceCase, ListComplianceCasesRequest},
 };
 
 use super::record;

@@ -107,11 +107,7 @@ impl<Q> Counts<'_, Q> {
             starts.push(format!("select {number} as part, bucket, {before} - before as skip from begin{number}"));
             before = format!("greatest({before} - (select coalesce(sum(n), 0)::bigint from coarse{number}), 0)");
         }
-        format!(
-            "{}, start as materialized ({} order by part limit 1)",
-            ctes.join(", "),
-            starts.join(" union all ")
-        )
+        format!("{}, start as materialized ({} order by part limit 1)", ctes.join(", "), starts.join(" union all "))
     }
 
     /// How many records a scan reads until it has met so many matches. Within a bucket matches are taken to be
@@ -273,7 +269,9 @@ impl<Q> Counts<'_, Q> {
     }
 
     fn coarse_in_range(&self, alias: &str, part: Part) -> String {
-        and(self.statement.ranged_along(part), || format!("{alias}.bucket between {FIRST_DAY} >> 5 and {LAST_DAY} >> 5"))
+        and(self.statement.ranged_along(part), || {
+            format!("{alias}.bucket between {FIRST_DAY} >> 5 and {LAST_DAY} >> 5")
+        })
     }
 
     fn fine_in_range(&self, alias: &str, part: Part) -> String {

@@ -47,8 +47,7 @@ impl<Q> Statement<'_, Q> {
     pub(super) fn of_all(&self) -> String {
         let parts = self.key.parts();
         let counts = Counts { statement: self };
-        let scans: Vec<String> =
-            parts.iter().enumerate().map(|(number, part)| self.scan(number, *part)).collect();
+        let scans: Vec<String> = parts.iter().enumerate().map(|(number, part)| self.scan(number, *part)).collect();
         let scans = match scans.as_slice() {
             [scan] => scan.clone(),
             _ => format!("({}) limit (select budget from choice)", scans.join(" union all ")),
