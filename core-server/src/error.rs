@@ -1,8 +1,8 @@
-//! What becomes of a failure of the database: its text goes to the log, its meaning to the caller.
+//! Errors of the database: the text goes to the log, the meaning to the caller.
 
 use compliance_api::error::Error;
 
-/// What a caller learns of a failure of the database.
+/// The error that a caller sees for an error of the database.
 pub(crate) fn from_database(error: &sqlx::Error) -> Error {
     match error {
         sqlx::Error::PoolTimedOut => {
@@ -26,13 +26,13 @@ pub(crate) fn from_database(error: &sqlx::Error) -> Error {
             Error::database_unavailable()
         }
         error => {
-            tracing::error!("the database's answer was not understood: {error}");
+            tracing::error!("the database's response cannot be read: {error}");
             Error::internal()
         }
     }
 }
 
-/// Whether the connection was lost before or while the statement ran: a read may simply be sent again.
+/// Whether the connection was lost before or while the statement ran. A read may then be retried.
 pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
@@ -45,8 +45,8 @@ pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether two statements got in each other's way, so that this one may be run again: `deadlock_detected`,
-/// `serialization_failure`, or a unique key that another writer took meanwhile.
+/// Whether the statement lost against a concurrent one, so that it may be retried: `deadlock_detected`,
+/// `serialization_failure`, or a unique key that another writer took in the meantime.
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     matches!(database.code().as_deref(), Some("40P01" | "40001" | "23505"))

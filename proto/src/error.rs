@@ -1,4 +1,5 @@
-//! The one table of errors: what each reason means on either layer. Nothing else knows two of these.
+//! The one table of errors: each reason with its gRPC code, HTTP status and result code. No other module maps one of these
+//! to another.
 
 mod status;
 
@@ -12,13 +13,13 @@ pub use crate::v1::{Reason, ResultCode};
 pub struct Meaning {
     /// The status of a gRPC call.
     pub grpc: tonic::Code,
-    /// The status of an HTTP answer.
+    /// The status of an HTTP response.
     pub http: http::StatusCode,
     /// The `code` of the envelope. A validation failure has another body, without a code.
     pub result: ResultCode,
 }
 
-/// THE table.
+/// The table of errors.
 pub const fn meaning(reason: Reason) -> Meaning {
     use http::StatusCode as Http;
     use tonic::Code as Grpc;
@@ -48,18 +49,18 @@ pub const fn meaning(reason: Reason) -> Meaning {
     Meaning { grpc, http, result }
 }
 
-/// A refusal, as callers of either layer learn of it: it never holds the text of a driver or of a panic.
+/// An error that callers of either layer may see. It never holds the text of a driver or of a panic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// Why.
     pub reason: Reason,
-    /// The sentence for people.
+    /// A sentence for people.
     pub message: String,
-    /// Facts for programs, by name.
+    /// Metadata for programs, by name.
     pub metadata: Vec<(&'static str, String)>,
-    /// The faults of the request, when the reason is [`Reason::InvalidFields`].
+    /// The violations of the request, when the reason is [`Reason::InvalidFields`].
     pub violations: Violations,
-    /// How many faults there are; more than `violations` holds where they were too many to send.
+    /// How many violations there are. `violations` holds fewer when they were too many to send.
     pub violations_total: usize,
     /// When to try again.
     pub retry_after: Option<Duration>,
@@ -78,21 +79,21 @@ impl Error {
         }
     }
 
-    /// Adds a fact for programs.
+    /// Adds metadata for programs.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
         self.metadata.push((name, value.to_string()));
         self
     }
 
-    /// Says when to try again.
+    /// Sets when to try again.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// Fields of the request do not hold what they must.
+    /// Fields of the request are invalid.
     pub fn invalid(violations: Violations) -> Self {
         let mut error = Self::new(Reason::InvalidFields, violations.summary());
         error.violations_total = violations.len();
@@ -121,12 +122,12 @@ impl Error {
         Self::new(Reason::AffiliateNameExists, NAME_EXISTS).with("client_affiliate_id", client_affiliate_id)
     }
 
-    /// Something went wrong inside; the log says what.
+    /// Something went wrong inside the service. The log has the details.
     pub fn internal() -> Self {
         Self::new(Reason::Internal, SERVER_ERROR)
     }
 
-    /// The answer did not come in time.
+    /// The response did not arrive in time.
     pub fn deadline_exceeded() -> Self {
         Self::new(Reason::DeadlineExceeded, "The request took too long. Please try again.")
     }
@@ -146,7 +147,7 @@ impl Error {
         Self::new(Reason::Overloaded, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
-    /// What the reason means.
+    /// The row of the table for this error's reason.
     pub fn meaning(&self) -> Meaning {
         meaning(self.reason)
     }
@@ -154,12 +155,12 @@ impl Error {
 
 /// The fixed sentence of a server error.
 pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the server administrator.";
-/// The sentence of a service that cannot answer for a while.
+/// The sentence of a service that is temporarily unavailable.
 pub const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
-/// What is said of a name that the company has already.
+/// The sentence for an affiliate name that the company has already.
 pub const NAME_EXISTS: &str = "An affiliate with this name already exists.";
 
-/// What is said of an affiliate that the company does not have.
+/// The sentence for an affiliate that the company does not have.
 pub fn affiliate_not_found_text(id: &str) -> String {
     format!("No affiliate was found for the provided affiliate ID {id}.")
 }
@@ -175,7 +176,7 @@ mod tests {
             let meaning = meaning(reason);
             assert_ne!(meaning.grpc, tonic::Code::Ok, "{reason:?}");
             assert!(meaning.http.is_client_error() || meaning.http.is_server_error(), "{reason:?}");
-            // Only a validation failure goes without a code: its body is another.
+            // Only a validation failure has no code: its body is another.
             assert_eq!(meaning.result == ResultCode::Unspecified, reason == Reason::InvalidFields, "{reason:?}");
         }
     }

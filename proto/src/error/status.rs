@@ -11,27 +11,27 @@ use crate::rules::Violations;
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
 
-/// The fact that tells how many faults a request has when not all of them are in the details.
+/// The metadata with the number of violations of a request, when not all of them are in the details.
 const VIOLATIONS_TOTAL: &str = "violations_total";
 
-/// Details travel in a header, and clients take headers of 8 KiB by default: of many faults the first are sent.
-const MOST_BYTES_OF_VIOLATIONS: usize = 4096;
+/// Details are sent in a header, and clients accept headers of 8 KiB by default. So only the first violations are sent.
+const MAX_VIOLATION_BYTES: usize = 4096;
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
-        let mut facts: HashMap<String, String> =
+        let mut metadata: HashMap<String, String> =
             error.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let mut details = ErrorDetails::new();
         let mut bytes = 0;
         for violation in &error.violations {
             bytes += violation.path.len() + violation.message.len() + 8;
-            if bytes > MOST_BYTES_OF_VIOLATIONS {
-                facts.insert(VIOLATIONS_TOTAL.to_owned(), error.violations_total.to_string());
+            if bytes > MAX_VIOLATION_BYTES {
+                metadata.insert(VIOLATIONS_TOTAL.to_owned(), error.violations_total.to_string());
                 break;
             }
             details.add_bad_request_violation(violation.path.as_str(), violation.message.as_str());
         }
-        details.set_error_info(name_of(error.reason), DOMAIN, facts);
+        details.set_error_info(name_of(error.reason), DOMAIN, metadata);
         if let Some(wait) = error.retry_after {
             details.set_retry_info(Some(wait));
         }
@@ -40,8 +40,8 @@ impl From<Error> for Status {
 }
 
 impl From<&Status> for Error {
-    /// Reads what [`Status::from`] wrote. A status that says nothing of ours is told by its code alone: its text may
-    /// be anybody's.
+    /// Reads what [`Status::from`] wrote. Of a status without our `ErrorInfo` only the code counts: its text may come from
+    /// anywhere.
     fn from(status: &Status) -> Self {
         let details = status.get_error_details();
         let Some(reason) = details
@@ -52,8 +52,8 @@ impl From<&Status> for Error {
             return Self::from_code(status.code());
         };
         let mut error = Self::new(reason, status.message());
-        if let Some(faults) = details.bad_request() {
-            for (number, FieldViolation { field, description, .. }) in faults.field_violations.iter().enumerate() {
+        if let Some(bad_request) = details.bad_request() {
+            for (number, FieldViolation { field, description, .. }) in bad_request.field_violations.iter().enumerate() {
                 error.violations.push(field.clone(), description.clone(), 0, number as u32);
             }
         }
@@ -71,7 +71,7 @@ impl Error {
     fn from_code(code: tonic::Code) -> Self {
         match code {
             tonic::Code::Unavailable => Self::core_unavailable(),
-            // Cancelled is how a transport tells of a deadline of its own.
+            // A transport reports its own deadline as cancelled.
             tonic::Code::DeadlineExceeded | tonic::Code::Cancelled => Self::deadline_exceeded(),
             tonic::Code::ResourceExhausted => Self::overloaded(),
             tonic::Code::Unauthenticated => Self::new(Reason::TokenInvalid, "The bearer token was not accepted."),
@@ -85,7 +85,6 @@ fn name_of(reason: Reason) -> &'static str {
     reason.as_str_name().trim_start_matches("REASON_")
 }
 
-/// Faults that are all in one error, so that a test can read them back.
 impl From<Violations> for Error {
     fn from(violations: Violations) -> Self {
         Self::invalid(violations)
@@ -100,14 +99,14 @@ mod tests {
     use crate::rules::Violations;
 
     #[test]
-    fn an_error_survives_the_way_through_grpc() {
+    fn an_error_becomes_a_status_and_back() {
         let sent = Error::affiliate_not_found(7).retry_after(Duration::from_secs(3));
         let read = Error::from(&Status::from(sent.clone()));
         assert_eq!((read.reason, &read.message, read.retry_after), (sent.reason, &sent.message, sent.retry_after));
     }
 
     #[test]
-    fn of_many_faults_the_first_are_sent_and_all_are_counted() {
+    fn of_many_violations_the_first_are_sent_and_all_are_counted() {
         let mut violations = Violations::new();
         for item in 0..10_000 {
             violations.push(format!("affiliates.{item}.zip"), "Too long.".into(), item, 20);
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_status_does_not_speak_to_partners() {
+    fn the_text_of_a_foreign_status_does_not_reach_partners() {
         let read = Error::from(&Status::internal("relation \"affiliates\" does not exist"));
         assert_eq!((read.reason, read.message.as_str()), (Reason::Internal, super::SERVER_ERROR));
     }

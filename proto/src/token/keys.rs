@@ -7,9 +7,9 @@ use jsonwebtoken::{
     jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, KeyAlgorithm, PublicKeyUse},
 };
 
-/// A key set is small; a longer answer is no key set.
-const MOST_BYTES_OF_JWKS: usize = 1 << 20;
-/// How long the server of a key set may take.
+/// A key set is small. A longer response is refused.
+const MAX_JWKS_BYTES: usize = 1 << 20;
+/// How long the download of a key set may take.
 const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A shared secret for HS256, of at least 32 bytes (RFC 7518, 3.2). It does not show itself in debug output.
@@ -66,7 +66,7 @@ pub enum KeyError {
     Empty { origin: String },
 }
 
-/// A key with the one algorithm it is for: the token never chooses.
+/// A key with its one algorithm, which a token cannot choose.
 pub(super) struct Key {
     pub(super) id: Option<String>,
     pub(super) algorithm: Algorithm,
@@ -74,7 +74,7 @@ pub(super) struct Key {
 }
 
 impl KeySource {
-    /// Reads every key. The set of a URL is fetched anew at each call.
+    /// Reads every key. The set at a URL is fetched at each call.
     pub(super) async fn load(&self) -> Result<Vec<Key>, KeyError> {
         let mut keys = Vec::new();
         if let Some(secret) = &self.secret {
@@ -98,8 +98,8 @@ async fn fetch(url: &str) -> Result<Vec<u8>, String> {
     let mut answer = answer.map_err(|error| error.without_url().to_string())?;
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| error.without_url().to_string())? {
-        if body.len() + chunk.len() > MOST_BYTES_OF_JWKS {
-            return Err(format!("the answer is longer than {MOST_BYTES_OF_JWKS} bytes"));
+        if body.len() + chunk.len() > MAX_JWKS_BYTES {
+            return Err(format!("the answer is longer than {MAX_JWKS_BYTES} bytes"));
         }
         body.extend_from_slice(&chunk);
     }
@@ -111,7 +111,7 @@ fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
         Ok(set) => set,
         Err(source) => return Err(KeyError::Json { origin, source }),
     };
-    // A set may hold keys for other purposes; those are not ours to complain about.
+    // A set may hold keys for other purposes, which are skipped.
     let keys: Vec<Key> = set.keys.iter().filter_map(usable).collect();
     if keys.is_empty() { Err(KeyError::Empty { origin }) } else { Ok(keys) }
 }

@@ -1,4 +1,4 @@
-//! Verification of tokens, with a bounded memory of those that were good.
+//! Verification of tokens, with a bounded cache of valid ones.
 
 use std::{
     collections::HashSet,
@@ -15,12 +15,12 @@ use super::{
 };
 use crate::error::{Error, Reason};
 
-/// Tokens that are remembered as good; one takes some 300 bytes.
-const MOST_REMEMBERED: usize = 10_000;
-/// How far the clock of who made a token may be ahead of ours, in seconds.
+/// Valid tokens in the cache; one takes some 300 bytes.
+const MAX_CACHED: usize = 10_000;
+/// How far the clock of a token's issuer may be ahead of ours, in seconds.
 const SKEW: i64 = 60;
-/// No token of ours is longer; a longer one is not worth hashing.
-const MOST_BYTES: usize = 8192;
+/// A longer token is invalid, without a look at its content.
+const MAX_BYTES: usize = 8192;
 
 /// Why a token was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,10 +28,10 @@ pub enum TokenError {
     /// No token was presented.
     #[error("A bearer token is required.")]
     Missing,
-    /// The token was not made for this service, or by nobody it trusts, or it is no token.
+    /// The token is malformed, meant for another service, or not signed by a trusted issuer.
     #[error("The bearer token is invalid.")]
     Invalid,
-    /// The token was good once.
+    /// The token has expired.
     #[error("The bearer token has expired.")]
     Expired,
 }
@@ -47,13 +47,13 @@ impl From<TokenError> for Error {
     }
 }
 
-/// Verifies tokens. A token that was good is remembered by its digest until it expires, so that a signature is
-/// computed once a token rather than once a request.
+/// Verifies tokens. A valid token is cached by its digest until it expires, so that a signature is verified once a token
+/// rather than once a request.
 pub struct Verifier {
     source: KeySource,
     issuer: Option<String>,
     keys: RwLock<Arc<Vec<Key>>>,
-    good: Cache<[u8; 32], Arc<Claims>>,
+    valid: Cache<[u8; 32], Arc<Claims>>,
 }
 
 impl std::fmt::Debug for Verifier {
@@ -66,20 +66,20 @@ impl Verifier {
     /// Loads the keys. With an `issuer`, tokens must name it.
     pub async fn new(source: KeySource, issuer: Option<String>) -> Result<Self, KeyError> {
         let keys = source.load().await?;
-        let good = Cache::new(MOST_REMEMBERED);
-        Ok(Self { source, issuer, keys: RwLock::new(Arc::new(keys)), good })
+        let valid = Cache::new(MAX_CACHED);
+        Ok(Self { source, issuer, keys: RwLock::new(Arc::new(keys)), valid })
     }
 
-    /// Whether the keys come from where they may change while the service runs.
+    /// Whether the keys may change while the service runs.
     pub fn can_refresh(&self) -> bool {
         self.source.jwks_url.is_some() || self.source.jwks_file.is_some()
     }
 
-    /// Loads the keys anew and forgets what was verified with the old ones. On failure the old ones stay.
+    /// Loads the keys again and clears the cache. On failure the old keys stay.
     pub async fn refresh(&self) -> Result<(), KeyError> {
         let keys = Arc::new(self.source.load().await?);
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
-        self.good.clear();
+        self.valid.clear();
         Ok(())
     }
 
@@ -95,23 +95,23 @@ impl Verifier {
 
     /// The claims of a token at `now` (seconds since 1970).
     pub fn verify(&self, token: &str, now: i64) -> Result<Arc<Claims>, TokenError> {
-        if token.len() > MOST_BYTES {
+        if token.len() > MAX_BYTES {
             return Err(TokenError::Invalid);
         }
         let digest: [u8; 32] = Sha256::digest(token).into();
-        if let Some(claims) = self.good.get(&digest) {
+        if let Some(claims) = self.valid.get(&digest) {
             return if claims.exp > now { Ok(claims) } else { Err(TokenError::Expired) };
         }
         let claims = Arc::new(self.verify_signature(token)?);
         self.check_claims(&claims, now)?;
-        self.good.insert(digest, Arc::clone(&claims));
+        self.valid.insert(digest, Arc::clone(&claims));
         Ok(claims)
     }
 
     fn verify_signature(&self, token: &str) -> Result<Claims, TokenError> {
         let kid = decode_header(token).map_err(|_| TokenError::Invalid)?.kid;
         let keys = Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner));
-        // A key without an ID may have signed anything; a key with one signed what names it, or what names none.
+        // A key without an ID may have signed any token. A key with an ID may have signed tokens that name it or none.
         let candidates = keys.iter().filter(|key| key.id.is_none() || kid.is_none() || key.id == kid);
         for Key { algorithm, decoding, .. } in candidates {
             let mut validation = Validation::new(*algorithm);
@@ -132,7 +132,8 @@ impl Verifier {
     }
 
     fn check_claims(&self, claims: &Claims, now: i64) -> Result<(), TokenError> {
-        let in_future = |moment: Option<i64>| moment.is_some_and(|moment| moment > now.saturating_add(SKEW));
+        let in_future =
+            |timestamp: Option<i64>| timestamp.is_some_and(|timestamp| timestamp > now.saturating_add(SKEW));
         let issuer_differs = self.issuer.is_some() && claims.iss != self.issuer;
         if claims.company_id <= 0
             || claims.company_id > crate::MAX_ID
@@ -164,10 +165,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_good_token_is_good_until_it_expires_and_no_longer() {
+    async fn a_token_is_valid_until_it_expires() {
         let (secret, claims) = (secret(1), Claims::new(7, NOW, 60));
         let (verifier, token) = (verifier(&secret, None).await, issue(&secret, &claims).unwrap());
-        // Twice: from the signature, then from memory.
+        // Twice: by its signature, then from the cache.
         for _ in 0..2 {
             assert_eq!(*verifier.verify(&token, NOW).unwrap(), claims);
         }
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_ours_is_refused() {
+    async fn invalid_tokens_are_refused() {
         let secret_here = secret(1);
         let verifier = verifier(&secret_here, Some("us")).await;
         let good = Claims { iss: Some("us".into()), ..Claims::new(7, NOW, 60) };
