@@ -6,6 +6,7 @@ use compliance_api::v1::{
     access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
     compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
+    read_service_client::ReadServiceClient,
 };
 use tonic::{
     Request, Status,
@@ -34,6 +35,7 @@ pub struct GrpcClients {
     pub urls: ComplianceUrlServiceClient<Calls>,
     pub cases: ComplianceCaseServiceClient<Calls>,
     pub monitoring: MonitoringServiceClient<Calls>,
+    pub reads: ReadServiceClient<Calls>,
 }
 
 /// Presents a token with every call.
@@ -70,7 +72,8 @@ impl GrpcClients {
             affiliates: AffiliateServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             urls: ComplianceUrlServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             cases: ComplianceCaseServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
-            monitoring: MonitoringServiceClient::new(calls),
+            monitoring: MonitoringServiceClient::new(calls.clone()),
+            reads: ReadServiceClient::new(calls),
         }
     }
 }

@@ -35,6 +35,10 @@ impl Batch {
         self
     }
 
+    pub(crate) fn into_request(self) -> BatchReadRequest {
+        self.0
+    }
+
     async fn send(self, core: &Channel) -> Streaming<BatchReadResponse> {
         ReadServiceClient::new(core.clone()).batch_read(self.0).await.unwrap().into_inner()
     }

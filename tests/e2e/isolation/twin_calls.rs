@@ -17,10 +17,12 @@ use futures::future::LocalBoxFuture;
 use test_support::GrpcClients;
 
 use super::twins::{AFFILIATE, CASE, INCIDENT, OTHER_URL, Side, UPLINE, URL};
+use crate::batch_read::{self, Batch};
 
 /// A company whose operations are called.
 pub(super) struct Twin {
     pub(super) grpc: GrpcClients,
+    pub(super) token: String,
     pub(super) side: Side,
 }
 
@@ -43,6 +45,14 @@ macro_rules! calls {
         let (mut messages, mut text) = ($response, String::new());
         while let Some(message) = messages.message().await.unwrap() {
             text.push_str(&format!("{message:?}"));
+        }
+        text
+    }};
+    // A line for each message, because the lines of a response are compared in any order.
+    (@unordered $response:ident) => {{
+        let (mut messages, mut text) = ($response, String::new());
+        while let Some(message) = messages.message().await.unwrap() {
+            text.push_str(&format!("{message:?}\n"));
         }
         text
     }};
@@ -87,6 +97,11 @@ calls! {
         GetComplianceCaseRequest { case_id: CASE };
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
+    "ReadService/BatchRead" unordered reads.batch_read |twin| {
+        let (token, batch) = (Some(twin.token.as_str()), Batch::default());
+        batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))
+            .read(token, batch_read::case(CASE)).into_request()
+    };
     "MonitoringService/ObserveUrls" unary monitoring.observe_urls |twin|
         ObserveUrlsRequest { observations: observations(twin.side) };
     "MonitoringService/StreamUrlObservations" stream monitoring.stream_url_observations |twin|

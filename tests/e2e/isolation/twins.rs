@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use compliance_api::v1::VocabularyKind;
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{TestService, new_company, tests};
+use test_support::{TestService, new_company, tests, token};
 
 use super::{
     operations, rows_of, tables,
@@ -121,7 +121,7 @@ async fn outcome(service: &TestService, side: Side, twin: Option<Side>, call: Ca
     }
     let before = rows_of(&service.pool, other).await;
     assert_eq!(before.is_empty(), twin.is_none());
-    let response = call(&mut Twin { grpc: service.grpc(company).await, side }).await;
+    let response = call(&mut Twin { grpc: service.grpc(company).await, token: token(company), side }).await;
     assert_eq!(rows_of(&service.pool, other).await, before, "a call of {company} changed rows of {other}");
     (normalized(&response), normalized(&rows_of(&service.pool, company).await))
 }
