@@ -18,7 +18,7 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
             && message.name().ends_with("Request")
             && !UNCHECKED.contains(&message.name())
         {
-            gather(&message, &mut within);
+            collect(&message, &mut within);
         }
     }
     let mut code = String::new();
@@ -28,14 +28,14 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     Ok(code)
 }
 
-fn gather(message: &MessageDescriptor, within: &mut BTreeMap<String, MessageDescriptor>) {
+fn collect(message: &MessageDescriptor, within: &mut BTreeMap<String, MessageDescriptor>) {
     if message.package_name() != "compliance.v1" || within.insert(message.name().to_owned(), message.clone()).is_some()
     {
         return;
     }
     for field in message.fields() {
         if let Kind::Message(inner) = field.kind() {
-            gather(&inner, within);
+            collect(&inner, within);
         }
     }
 }
@@ -128,7 +128,7 @@ impl Rules {
 
     /// The rules as a constant of the generated code.
     fn table(&self, field: &FieldDescriptor) -> String {
-        let mut table = format!("&crate::rules::Field {{ name: {:?}, number: {},", field.name(), field.number());
+        let mut table = format!("&crate::rules::FieldRules {{ name: {:?}, number: {},", field.name(), field.number());
         for (rule, value) in self.message.iter().flat_map(DynamicMessage::fields) {
             let value = match (value, rule.kind()) {
                 (Value::Bool(value), _) => value.to_string(),
@@ -137,6 +137,11 @@ impl Rules {
                 (Value::EnumNumber(number), Kind::Enum(kind)) => {
                     let value = kind.get_value(*number).map(|value| value.name().to_owned()).unwrap_or_default();
                     format!("crate::rules::Format::{}", camel(value.trim_start_matches("FORMAT_")))
+                }
+                (Value::Message(codes), _) => {
+                    let code = |name: &str| result_code(codes, name);
+                    let (create, update) = (code("on_create"), code("on_update"));
+                    format!("Some(crate::rules::ItemCodes {{ on_create: {create}, on_update: {update} }})")
                 }
                 (Value::List(values), _) => {
                     let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
@@ -148,10 +153,18 @@ impl Rules {
                 table.extend([" ", rule.name(), ": ", value.as_str(), ","]);
             }
         }
-        table.push_str(" ..crate::rules::Field::NONE }");
+        table.push_str(" ..crate::rules::FieldRules::NONE }");
         debug_assert!(self.message.as_ref().is_none_or(|message| message.descriptor().name() == "Rules"));
         table
     }
+}
+
+fn result_code(codes: &DynamicMessage, name: &str) -> String {
+    let number = codes.get_field_by_name(name).and_then(|value| value.as_enum_number()).unwrap_or_default();
+    let kind = codes.descriptor().get_field_by_name(name).map(|field| field.kind());
+    let Some(Kind::Enum(kind)) = kind else { panic!("{name} is not a result code") };
+    let value = kind.get_value(number).map(|value| value.name().to_owned()).unwrap_or_default();
+    format!("ResultCode::{}", camel(value.trim_start_matches("RESULT_CODE_")))
 }
 
 fn camel(value: &str) -> String {

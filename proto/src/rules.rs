@@ -1,29 +1,41 @@
-//! The rules that stand beside the fields in `proto/`, run: what a request must hold, told in the partners' texts.
+//! The rules of the fields in `proto/`, and the checks of requests against them, with the partners' texts.
 //!
-//! The checks themselves are generated ([`Check`] for every request); this is what they call.
+//! The checks are generated ([`Check`] for every request) and call the [`Checker`].
 
 mod formats;
+mod rule;
 mod violations;
 
 pub use formats::{normalised_url, start_date};
+pub use rule::{ItemFailure, Rule};
 pub use violations::{Violation, Violations, label};
 
 use prost_types::{FieldMask, Timestamp};
+
+use crate::v1::ResultCode;
 
 /// A message that knows what it must hold.
 pub trait Check {
     /// Names of the fields, in the order of declaration.
     const NAMES: &'static [&'static str];
 
-    /// Tells the checker of every field.
+    /// Passes every field to the checker.
     fn check(&self, checker: &mut Checker);
 }
 
-/// Every fault of a request, in the order of its items and fields. Empty for a good one.
+/// Every violation of a request, in the order of its items and fields. Empty for a valid one.
 pub fn check(request: &impl Check) -> Violations {
     let mut checker = Checker::default();
     request.check(&mut checker);
     checker.violations
+}
+
+/// Why an item of a list fails alone: the first violation of a rule that has result codes of its own. `None` if there
+/// is none. Other violations refuse the request; [`check`] finds them.
+pub fn item_failure(item: &impl Check) -> Option<ItemFailure> {
+    let mut checker = Checker { item_alone: true, ..Checker::default() };
+    item.check(&mut checker);
+    checker.item_failure
 }
 
 /// Written forms that a text can be held to: `compliance.v1.Format`.
@@ -41,7 +53,7 @@ pub enum Format {
 /// A field and its rules: `compliance.v1.Rules`, as constants.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "described in rules.proto")]
-pub struct Field {
+pub struct FieldRules {
     pub name: &'static str,
     pub number: u32,
     pub required: bool,
@@ -52,9 +64,18 @@ pub struct Field {
     pub at_least: Option<i64>,
     pub at_most: Option<i64>,
     pub entry: bool,
+    pub item_codes: Option<ItemCodes>,
 }
 
-impl Field {
+/// The result codes of an item of a list that violates a rule: `compliance.v1.ItemCodes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "described in rules.proto")]
+pub struct ItemCodes {
+    pub on_create: ResultCode,
+    pub on_update: ResultCode,
+}
+
+impl FieldRules {
     /// No rule.
     pub const NONE: Self = Self {
         name: "",
@@ -67,10 +88,11 @@ impl Field {
         at_least: None,
         at_most: None,
         entry: false,
+        item_codes: None,
     };
 }
 
-/// Walks a request and gathers what is wrong with it.
+/// Collects the violations of a request.
 #[derive(Debug, Default)]
 pub struct Checker {
     violations: Violations,
@@ -78,54 +100,60 @@ pub struct Checker {
     prefix: String,
     /// The element of a list that is being checked, from 1; 0 outside lists.
     item: u32,
-    /// When set: the only fields that count.
+    /// If set, the only fields that are checked.
     mask: Option<Vec<String>>,
+    /// Only rules with result codes of their own are checked.
+    item_alone: bool,
+    item_failure: Option<ItemFailure>,
 }
 
 impl Checker {
     /// A text. Absent and empty are the same unless the field is an element's entry.
-    pub fn text(&mut self, field: &Field, value: Option<&str>) {
-        if self.passed_over(field) {
+    pub fn text(&mut self, field: &FieldRules, value: Option<&str>) {
+        if self.is_skipped(field) {
             return;
         }
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
             if field.entry {
                 let path = self.prefix.trim_end_matches('.').to_owned();
-                let message = format!("The {} field must contain entries for: {}.", label(&path), field.name);
-                self.violations.push(path, message, self.item, field.number);
+                self.violations.violated(path, Rule::Entry(field.name), self.item, field.number);
             } else if field.required {
-                self.fault(field, |label| format!("The {label} field is required."));
+                self.violated(field, Rule::Required);
             }
             return;
         };
+        if self.item_alone {
+            if let Some(codes) = field.item_codes.filter(|_| !formats::matches(field.format, text)) {
+                self.item_failure.get_or_insert_with(|| ItemFailure::of(field.name, codes, field.format, text));
+            }
+            return;
+        }
         if field.required && text.trim().is_empty() {
-            return self.fault(field, |label| format!("The {label} field is required."));
+            return self.violated(field, Rule::Required);
         }
         if text.contains('\0') {
-            return self.fault(field, |label| format!("The {label} field must not contain the character U+0000."));
+            return self.violated(field, Rule::NoNul);
         }
         let chars = text.chars().count();
         if let Some(exact) = field.exact_chars.filter(|exact| chars != *exact) {
-            return self.fault(field, |label| format!("The {label} field must be {exact} characters."));
+            return self.violated(field, Rule::ExactChars(exact));
         }
-        if let Some(max) = field.max_chars.filter(|max| chars > *max) {
-            self.fault(field, |label| format!("The {label} field must not be greater than {max} characters."));
+        if let Some(most) = field.max_chars.filter(|most| chars > *most) {
+            self.violated(field, Rule::MaxChars(most));
         }
         if !field.one_of.is_empty() && !field.one_of.contains(&text) {
-            self.fault(field, |label| format!("The selected {label} is invalid."));
+            self.violated(field, Rule::OneOf);
         }
-        // Within a list an unknown country is its item's result, not the request's fault.
-        if field.format == Format::Country && self.item > 0 {
-            return;
-        }
-        if let Some(fault) = formats::fault(field.format, text) {
-            self.fault(field, fault);
+        // Within a list it is the result of its item.
+        let fails_item = self.item > 0 && field.item_codes.is_some();
+        if !fails_item && !formats::matches(field.format, text) {
+            self.violated(field, Rule::Format(field.format));
         }
     }
 
-    /// A list of texts: each is held to the rules of the field.
-    pub fn texts(&mut self, field: &Field, values: &[String]) {
-        if self.passed_over(field) {
+    /// A list of texts: each is checked against the rules of the field.
+    pub fn texts(&mut self, field: &FieldRules, values: &[String]) {
+        if self.is_skipped(field) {
             return;
         }
         // An element has no name that a mask could hold.
@@ -134,7 +162,7 @@ impl Checker {
             let name = format!("{}.{index}", field.name);
             let outer = std::mem::take(&mut self.prefix);
             self.prefix = format!("{outer}{name}");
-            let element = Field { name: "", ..*field };
+            let element = FieldRules { name: "", ..*field };
             self.text(&element, Some(value));
             self.prefix = outer;
         }
@@ -142,60 +170,58 @@ impl Checker {
     }
 
     /// A whole number.
-    pub fn number(&mut self, field: &Field, value: Option<i64>) {
-        if self.passed_over(field) {
+    pub fn number(&mut self, field: &FieldRules, value: Option<i64>) {
+        if self.is_skipped(field) {
             return;
         }
         let Some(value) = value else {
             if field.required {
-                self.fault(field, |label| format!("The {label} field is required."));
+                self.violated(field, Rule::Required);
             }
             return;
         };
         match (field.at_least, field.at_most) {
             (Some(least), Some(most)) if !(least..=most).contains(&value) => {
-                self.fault(field, |label| format!("The {label} field must be between {least} and {most}."));
+                self.violated(field, Rule::Between(least, most));
             }
             (Some(least), None) if value < least => {
-                self.fault(field, |label| format!("The {label} field must be at least {least}."));
+                self.violated(field, Rule::AtLeast(least));
             }
             (None, Some(most)) if value > most => {
-                self.fault(field, |label| format!("The {label} field must not be greater than {most}."));
+                self.violated(field, Rule::AtMost(most));
             }
             _ => {}
         }
     }
 
     /// A value of an enum, or a required flag.
-    pub fn choice(&mut self, field: &Field, present: bool, known: bool) {
-        if self.passed_over(field) {
+    pub fn choice(&mut self, field: &FieldRules, present: bool, known: bool) {
+        if self.is_skipped(field) {
             return;
         }
         if !present && field.required {
-            self.fault(field, |label| format!("The {label} field is required."));
+            self.violated(field, Rule::Required);
         } else if !known {
-            self.fault(field, |label| format!("The selected {label} is invalid."));
+            self.violated(field, Rule::OneOf);
         }
     }
 
-    /// A moment: from the year 1 to the year 9999.
-    pub fn time(&mut self, field: &Field, value: Option<&Timestamp>) {
-        if self.passed_over(field) {
+    /// A timestamp.
+    pub fn time(&mut self, field: &FieldRules, value: Option<&Timestamp>) {
+        if self.is_skipped(field) {
             return;
         }
         match value {
-            None if field.required => self.fault(field, |label| format!("The {label} field is required.")),
-            Some(value) if !formats::is_moment(value) => {
-                self.fault(field, |label| format!("The {label} field must be a valid date."));
-            }
+            None if field.required => self.violated(field, Rule::Required),
+            Some(value) if !formats::is_timestamp(value) => self.violated(field, Rule::Timestamp),
             _ => {}
         }
     }
 
     /// A list of messages: each is checked at its own path, `<name>.<index>`.
-    pub fn list<M: Check>(&mut self, field: &Field, values: &[M]) {
-        if values.is_empty() && field.required && !self.passed_over(field) {
-            return self.fault(field, |label| format!("The {label} field is required."));
+    pub fn list<M: Check>(&mut self, field: &FieldRules, values: &[M]) {
+        if values.is_empty() && field.required && !self.is_skipped(field) {
+            return self.violated(field, Rule::Required);
         }
         let (outer, item) = (std::mem::take(&mut self.prefix), self.item);
         for (index, value) in values.iter().enumerate() {
@@ -214,7 +240,7 @@ impl Checker {
     }
 
     /// A message with a path of its own.
-    pub fn nested<M: Check>(&mut self, field: &Field, value: Option<&M>) {
+    pub fn nested<M: Check>(&mut self, field: &FieldRules, value: Option<&M>) {
         match value {
             Some(value) => {
                 let outer = self.prefix.clone();
@@ -222,12 +248,12 @@ impl Checker {
                 value.check(self);
                 self.prefix = outer;
             }
-            None if field.required => self.fault(field, |label| format!("The {label} field is required.")),
+            None if field.required => self.violated(field, Rule::Required),
             None => {}
         }
     }
 
-    /// A message whose fields are told at the path of the one that holds it.
+    /// A message whose fields have the path of the message that holds it.
     pub fn flat<M: Check + Default>(&mut self, required: bool, value: Option<&M>) {
         match value {
             Some(value) => value.check(self),
@@ -243,15 +269,14 @@ impl Checker {
         for path in &paths {
             if !M::NAMES.contains(&path.as_str()) {
                 let at = format!("{}update_mask", self.prefix);
-                let message = format!("The {} field names no field: {path}.", label(&at));
-                self.violations.push(at, message, self.item, u32::MAX);
+                self.violations.violated(at, Rule::NamesFields(path.clone()), self.item, u32::MAX);
             }
         }
         self.mask = Some(paths);
         if mask.is_some() {
             self.flat(true, value);
         } else if let Some(value) = value {
-            // A required field that is absent is not sent; one that is sent must be good.
+            // A required field that is absent is not sent; one that is sent must be valid.
             self.mask = None;
             let before = self.violations.len();
             value.check(self);
@@ -260,14 +285,16 @@ impl Checker {
         self.mask = outer;
     }
 
-    fn passed_over(&self, field: &Field) -> bool {
+    fn is_skipped(&self, field: &FieldRules) -> bool {
         self.mask.as_ref().is_some_and(|mask| !mask.iter().any(|path| path == field.name))
     }
 
-    fn fault(&mut self, field: &Field, message: impl FnOnce(&str) -> String) {
+    fn violated(&mut self, field: &FieldRules, rule: Rule) {
+        if self.item_alone {
+            return;
+        }
         let path = format!("{}{}", self.prefix, field.name);
-        let message = message(&label(&path));
-        self.violations.push(path, message, self.item, field.number);
+        self.violations.violated(path, rule, self.item, field.number);
     }
 }
 
@@ -280,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn every_failing_field_of_every_item_is_told_in_order() {
+    fn every_violation_of_every_item_is_reported_in_order() {
         let request = v1::BatchCreateAffiliatesRequest {
             affiliates: vec![
                 v1::AffiliateInput {
@@ -300,9 +327,9 @@ mod tests {
                 },
             ],
         };
-        let told: Vec<String> = messages(&request).into_iter().map(|(_, message)| message).collect();
+        let reported: Vec<String> = messages(&request).into_iter().map(|(_, message)| message).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "The affiliates.0.affiliate_name field is required.",
                 "The affiliates.0.zip field must not be greater than 16 characters.",
@@ -314,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_country_is_the_fault_of_a_single_request_only() {
+    fn an_unknown_country_refuses_a_single_request_only() {
         let affiliate = v1::AffiliateInput {
             client_affiliate_id: Some("A-1".into()),
             affiliate_name: Some("One".into()),
@@ -323,10 +350,15 @@ mod tests {
         };
         let request = v1::CreateAffiliateRequest { affiliate: Some(affiliate) };
         assert_eq!(messages(&request), [("country".to_owned(), "The selected country is invalid.".to_owned())]);
+        let failure = super::item_failure(request.affiliate.as_ref().unwrap()).unwrap();
+        assert_eq!((failure.field, failure.message.as_str()), ("country", "QQ is no ISO 3166-1 alpha-2 country code."));
+        assert_eq!(failure.codes.on_create, v1::ResultCode::InvalidCountry);
+        assert_eq!(failure.codes.on_update, v1::ResultCode::UpdateFailed);
+        assert_eq!(super::item_failure(&v1::AffiliateInput::default()), None);
     }
 
     #[test]
-    fn a_mask_tells_cleared_from_absent() {
+    fn a_mask_distinguishes_cleared_from_absent() {
         let update = |paths: &[&str]| v1::UpdateAffiliateRequest {
             update: Some(v1::AffiliateUpdate {
                 id: Some(1),
@@ -340,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_without_its_entry_is_told_at_the_element() {
+    fn an_element_without_its_entry_is_reported_at_the_element() {
         let request = v1::AddComplianceUrlsRequest {
             urls: vec![
                 v1::UrlInput { url: None },

@@ -58,11 +58,11 @@ pub(super) async fn create(
     for affiliate in affiliates {
         let client_affiliate_id = affiliate.client_affiliate_id.clone();
         let input = Input::new(indexes.len() as i64 + 1, affiliate, FieldSet::ALL);
-        let (code, msg) = match &input.bad_country {
-            Some(code) => (ResultCode::InvalidCountry, format!("{code} is no ISO 3166-1 alpha-2 country code.")),
+        let (code, msg) = match &input.failure {
+            Some(failure) => (failure.codes.on_create, failure.message.clone()),
             None => (ResultCode::Duplicate, NAME_EXISTS.to_owned()),
         };
-        if input.bad_country.is_none() {
+        if input.failure.is_none() {
             indexes.push(results.len());
             inputs.push(input);
         }

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use compliance_api::{
-    country,
     record::{FieldSet, Record as _},
+    rules::{ItemFailure, item_failure},
     v1::AffiliateInput,
 };
 
@@ -19,7 +19,7 @@ pub(crate) struct Input {
     pub(super) mask: FieldSet<AffiliateInput>,
     pub(super) fields: AffiliateInput,
     /// Why the item fails by itself, whatever the database has.
-    pub(super) bad_country: Option<String>,
+    pub(super) failure: Option<ItemFailure>,
 }
 
 /// The database's type of an [`Input`].
@@ -27,9 +27,7 @@ pub(crate) static INPUT: LazyLock<Composite<Input>> = LazyLock::new(|| {
     let fields = AffiliateInput::FIELDS.iter();
     let own = [
         Attribute::scalar("key", |input: &Input| Some(input.key)),
-        Attribute::scalar("mask", |input: &Input| {
-            Some(if input.bad_country.is_some() { 0 } else { input.mask.bits() })
-        }),
+        Attribute::scalar("mask", |input: &Input| Some(if input.failure.is_some() { 0 } else { input.mask.bits() })),
     ];
     Composite::new(
         "affiliate_input",
@@ -41,8 +39,7 @@ impl Input {
     /// An affiliate, of which `mask` is to be written.
     pub(super) fn new(key: i64, fields: AffiliateInput, mask: FieldSet<AffiliateInput>) -> Self {
         // What is not written cannot fail.
-        let country = fields.country.as_deref().filter(|code| !code.is_empty() && mask.names("country"));
-        let bad_country = country.filter(|code| country::numeric(code).is_none()).map(str::to_owned);
-        Self { key, mask, fields, bad_country }
+        let failure = item_failure(&fields).filter(|failure| mask.names(failure.field));
+        Self { key, mask, fields, failure }
     }
 }

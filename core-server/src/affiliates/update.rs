@@ -236,8 +236,8 @@ fn results(changes: &[Input], outcomes: Vec<Outcome>) -> Option<Vec<AffiliateRes
     let result = |change: &Input, outcome: Outcome| {
         let (code, msg) = if !outcome.found {
             (ResultCode::NotFound, affiliate_not_found_text(&change.key.to_string()))
-        } else if let Some(code) = &change.bad_country {
-            (ResultCode::UpdateFailed, format!("{code} is no ISO 3166-1 alpha-2 country code."))
+        } else if let Some(failure) = &change.failure {
+            (failure.codes.on_update, failure.message.clone())
         } else if outcome.holder.is_some() {
             (ResultCode::UpdateFailed, "The affiliate name has already been taken.".to_owned())
         } else {

@@ -7,25 +7,15 @@ use url::Url;
 
 use super::Format;
 
-/// What to say of a text that is not of the form; `None` when it is.
-pub(super) fn fault(format: Format, text: &str) -> Option<fn(&str) -> String> {
+/// Whether a text is of a written form.
+pub(super) fn matches(format: Format, text: &str) -> bool {
     match format {
-        Format::Unspecified => None,
-        Format::Email => {
-            (!is_email(text)).then_some(|label| format!("The {label} field must be a valid email address."))
-        }
-        Format::Url => {
-            normalised_url(text).is_none().then_some(|label| format!("The {label} field must be a valid URL."))
-        }
-        Format::Date => {
-            iso_date(text).is_none().then_some(|label| format!("The {label} field must match the format YYYY-MM-DD."))
-        }
-        Format::StartDate => start_date(text)
-            .is_none()
-            .then_some(|label| format!("The {label} field must match the format YYYY-MM-DD or MM/DD/YYYY.")),
-        Format::Country => {
-            crate::country::numeric(text).is_none().then_some(|label| format!("The selected {label} is invalid."))
-        }
+        Format::Unspecified => true,
+        Format::Email => is_email(text),
+        Format::Url => normalised_url(text).is_some(),
+        Format::Date => iso_date(text).is_some(),
+        Format::StartDate => start_date(text).is_some(),
+        Format::Country => crate::country::numeric(text).is_some(),
     }
 }
 
@@ -73,8 +63,8 @@ fn calendar_day(year: &[u8], month: &[u8], day: &[u8]) -> Option<Date> {
     Date::from_calendar_date(year, month, u8::try_from(number(day, 2)?).ok()?).ok()
 }
 
-/// A moment of the years 1 to 9999.
-pub(super) fn is_moment(value: &Timestamp) -> bool {
+/// Whether a timestamp lies in the years 1 to 9999.
+pub(super) fn is_timestamp(value: &Timestamp) -> bool {
     const FIRST: i64 = -62_135_596_800;
     const LAST: i64 = 253_402_300_799;
     (FIRST..=LAST).contains(&value.seconds) && (0..1_000_000_000).contains(&value.nanos)

@@ -1,52 +1,63 @@
-//! What is wrong with a request: paths as the caller wrote them, with the texts that partners know.
+//! The violations of a request: paths as the caller wrote them, with the texts that partners know.
 
-/// One fault of one field.
+use super::Rule;
+
+/// One violation of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Where: `city`, `affiliates.3.email_one`, `urls.0`, `body`.
+    /// Path of the field: `city`, `affiliates.3.email_one`, `urls.0`, `body`.
     pub path: String,
-    /// What, in a sentence.
+    /// The rule that is violated.
+    pub rule: Rule,
+    /// The violation in a sentence. Nothing depends on its text.
     pub message: String,
-    /// Item of a list (from 1, 0 outside lists) and number of the field: faults are told in this order.
+    /// Item of a list (from 1, 0 outside lists) and number of the field: violations are reported in this order.
     order: (u32, u32),
 }
 
-/// Faults in the order of items and fields.
+/// Violations in the order of items and fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
 
 impl Violations {
-    /// No faults yet.
+    /// No violations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One fault of a field outside lists.
+    /// One violation of a field outside lists.
     pub fn one(path: impl Into<String>, message: impl Into<String>) -> Self {
         let mut violations = Self::new();
         violations.push(path.into(), message.into(), 0, 0);
         violations
     }
 
-    /// Adds a fault of the field `number` of the list's `item` (from 1; 0 outside lists).
+    /// Adds a violation of a rule that has a text of its own, by the field `number` of the list's `item` (from 1; 0
+    /// outside lists).
     pub fn push(&mut self, path: String, message: String, item: u32, number: u32) {
-        self.0.push(Violation { path, message, order: (item, number) });
+        self.0.push(Violation { path, rule: Rule::Other, message, order: (item, number) });
     }
 
-    /// Adds the faults of another look at the same request. A path that has faults already keeps them: a value of the
-    /// wrong type is absent for the rules, and must not be called missing as well.
+    /// Adds a violation of a rule by the field `number` of the list's `item` (from 1; 0 outside lists).
+    pub(super) fn violated(&mut self, path: String, rule: Rule, item: u32, number: u32) {
+        let message = rule.message(&label(&path));
+        self.0.push(Violation { path, rule, message, order: (item, number) });
+    }
+
+    /// Adds the violations that another check of the same request finds. A path that has violations keeps them: to the
+    /// rules a value of the wrong type is absent, and must not be reported as missing as well.
     pub fn merge(&mut self, other: Self) {
         let known: std::collections::HashSet<String> = self.0.iter().map(|known| known.path.clone()).collect();
         self.0.extend(other.0.into_iter().filter(|violation| !known.contains(&violation.path)));
         self.0.sort_by_key(|violation| violation.order);
     }
 
-    /// Drops the faults that `keep` does not want.
+    /// Removes the violations that `keep` refuses.
     pub fn retain(&mut self, keep: impl FnMut(&Violation) -> bool) {
         self.0.retain(keep);
     }
 
-    /// How many there are.
+    /// The number of violations.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -56,7 +67,7 @@ impl Violations {
         self.0.is_empty()
     }
 
-    /// The faults, in order.
+    /// The violations, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
         self.0.iter()
     }
@@ -66,10 +77,10 @@ impl Violations {
         summary(self.0.first().map_or("", |first| &first.message), self.0.len())
     }
 
-    /// Drops what was said of absent fields since `from`.
+    /// Removes the violations from index `from` on that are about absent fields.
     pub(super) fn forgive_absent(&mut self, from: usize) {
         let kept = self.0.split_off(from);
-        self.0.extend(kept.into_iter().filter(|violation| !violation.message.ends_with(" field is required.")));
+        self.0.extend(kept.into_iter().filter(|violation| violation.rule != Rule::Required));
     }
 }
 
@@ -98,7 +109,7 @@ impl<'a> IntoIterator for &'a Violations {
     }
 }
 
-/// The first message and how many more there are of `total`.
+/// The first message and the number of the others of `total`.
 fn summary(first: &str, total: usize) -> String {
     match total {
         0 | 1 => first.to_owned(),
@@ -107,7 +118,7 @@ fn summary(first: &str, total: usize) -> String {
     }
 }
 
-/// How a path is called in a sentence: raw when it is nested, with spaces for underscores when it is flat.
+/// The name of a path in a sentence: as it is if it is nested, with spaces for underscores if it is not.
 pub fn label(path: &str) -> String {
     if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }
