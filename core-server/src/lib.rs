@@ -13,7 +13,6 @@ mod lists;
 mod monitoring;
 mod reads;
 mod requests;
-mod rows;
 mod schema;
 pub mod serve;
 mod settings;

@@ -3,12 +3,13 @@
 use std::{collections::HashMap, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
-use compliance_api::error::Error;
-use sqlx::{Row as _, postgres::PgRow};
+use compliance_api::{error::Error, record::Record};
+use sqlx::Row as _;
 
 use crate::{
     database::{self, Connections},
     error::from_database,
+    table::{Read, read_all},
 };
 
 /// Statements in flight when some of them are slow.
@@ -21,16 +22,14 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// A record's key: company and ID.
 type Key = (i64, i64);
 
-type Decode<T> = fn(&PgRow) -> Result<T, sqlx::Error>;
-
 /// Reads records of one kind by key. Clones share the queue.
 #[derive(Clone)]
-pub(crate) struct Reads<T: Clone + Send + Sync + 'static>(Batcher<Statement<T>>);
+pub(crate) struct Reads<T: Record + Clone>(Batcher<Statement<T>>);
 
-impl<T: Clone + Send + Sync + 'static> Reads<T> {
-    /// `sql` takes the companies and the IDs as two arrays. It returns one row a record, with its key in the first
-    /// two columns. `decode` reads the record from a row.
-    pub(crate) fn new(pool: &Connections, sql: &'static str, decode: Decode<T>) -> Self {
+impl<T: Record + Clone> Reads<T> {
+    /// `sql` takes the companies and the IDs as two arrays. It returns one row a record, with its key as
+    /// `key_company_id` and `key_id`. `decode` reads the record from a row.
+    pub(crate) fn new(pool: &Connections, sql: &'static str, decode: Read<T>) -> Self {
         let limits = Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE);
         Self(Batcher::new(Statement { pool: pool.clone(), sql, decode }, limits))
     }
@@ -46,13 +45,13 @@ impl<T: Clone + Send + Sync + 'static> Reads<T> {
 }
 
 /// The statement that reads records of one kind.
-struct Statement<T> {
+struct Statement<T: Record> {
     pool: Connections,
     sql: &'static str,
-    decode: Decode<T>,
+    decode: Read<T>,
 }
 
-impl<T: Clone + Send + Sync + 'static> RunBatch for Statement<T> {
+impl<T: Record + Clone> RunBatch for Statement<T> {
     type Request = Key;
     type Response = Result<Option<T>, Error>;
 
@@ -76,14 +75,14 @@ impl<T: Clone + Send + Sync + 'static> RunBatch for Statement<T> {
     }
 }
 
-impl<T> Statement<T> {
+impl<T: Record> Statement<T> {
     async fn read(&self, keys: Vec<Key>) -> Result<HashMap<Key, T>, Error> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.into_iter().unzip();
         let rows = database::read(|| sqlx::query(self.sql).bind(&companies).bind(&ids).fetch_all(&self.pool)).await;
         let rows = rows.map_err(|error| from_database(&error))?;
-        rows.iter()
-            .map(|row| Ok(((row.try_get(0)?, row.try_get(1)?), (self.decode)(row)?)))
-            .collect::<Result<_, sqlx::Error>>()
+        let keys = rows.iter().map(|row| Ok((row.try_get("key_company_id")?, row.try_get("key_id")?)));
+        keys.collect::<Result<Vec<Key>, sqlx::Error>>()
+            .and_then(|keys| Ok(keys.into_iter().zip(read_all(&rows, self.decode)?).collect()))
             .map_err(|error| from_database(&error))
     }
 }

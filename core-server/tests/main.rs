@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod monitoring;
+mod schema;
 mod wire;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    test_support::run(vec![monitoring::tests(), wire::tests()])
+    test_support::run(vec![monitoring::tests(), schema::tests(), wire::tests()])
 }

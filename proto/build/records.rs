@@ -42,7 +42,7 @@ fn write_record(
         code,
         "impl crate::record::Record for {} {{\n\
          const TABLE: &'static str = {table:?};\n\
-         const FIELDS: &'static [crate::record::Field<Self>] = &[{fields}];\n\
+         const FIELDS: &'static [crate::record::Field<Self>] = &[\n{fields}];\n\
          }}",
         message.name()
     )?;

@@ -9,6 +9,9 @@ pub mod deadline;
 pub mod error;
 pub mod json;
 pub mod record;
+#[cfg(test)]
+#[path = "../build/records.rs"]
+mod record_generator;
 pub mod rules;
 pub mod token;
 

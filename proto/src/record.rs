@@ -131,3 +131,45 @@ impl<R> std::fmt::Debug for Field<R> {
         f.debug_struct("Field").field("name", &self.name).field("column", &self.column).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage as _, Value, prost::Message as _};
+
+    use crate::{FILE_DESCRIPTOR_SET, record_generator::generate};
+
+    /// The declarations with the fields of every message in the opposite order.
+    fn reversed() -> DescriptorPool {
+        let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
+        let set = pool.get_message_by_name("google.protobuf.FileDescriptorSet").unwrap();
+        let mut set = DynamicMessage::decode(set, FILE_DESCRIPTOR_SET).unwrap();
+        for_each(&mut set, "file", |file| {
+            for_each(file, "message_type", |message| {
+                if let Some(Value::List(fields)) = message.get_field_by_name_mut("field") {
+                    fields.reverse();
+                }
+            });
+        });
+        assert_eq!(set.descriptor().name(), "FileDescriptorSet");
+        DescriptorPool::decode(set.encode_to_vec().as_slice()).unwrap()
+    }
+
+    fn for_each(message: &mut DynamicMessage, name: &str, change: impl Fn(&mut DynamicMessage)) {
+        if let Some(Value::List(values)) = message.get_field_by_name_mut(name) {
+            values.iter_mut().filter_map(Value::as_message_mut).for_each(change);
+        }
+    }
+
+    #[test]
+    fn the_order_of_fields_in_a_message_has_no_meaning() {
+        let lines = |code: String| {
+            let mut lines: Vec<_> = code.lines().map(|line| line.replace("&[", "").to_owned()).collect();
+            lines.sort_unstable();
+            lines
+        };
+        let declared = generate(&DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap()).unwrap();
+        let reversed = generate(&reversed()).unwrap();
+        assert_ne!(declared, reversed);
+        assert_eq!(lines(declared), lines(reversed));
+    }
+}

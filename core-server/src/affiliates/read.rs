@@ -15,7 +15,7 @@ use crate::{
     database,
     error::from_database,
     reads::Reads,
-    table::{Reader, selection},
+    table::{Reader, read_all, selection},
 };
 
 /// Records in one message of a list: few, so that the first is there at once, and so that no message is of the size that
@@ -31,19 +31,16 @@ static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| {
     )
     .leak()
 });
-static BY_KEYS_READER: Reader<Affiliate> = Reader::new();
 
 static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| {
     let columns = columns();
     format!("select {columns} from affiliates a where a.company_id = $1 and a.id = any($2) order by a.id").leak()
 });
-static BY_IDS_READER: Reader<Affiliate> = Reader::new();
 
 static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
     let columns = columns();
     format!("select {columns} from affiliates a where a.company_id = $1 and a.id > $2 order by a.id limit $3").leak()
 });
-static AFTER_READER: Reader<Affiliate> = Reader::new();
 
 /// What is selected of an affiliate, whose alias is `a`.
 fn columns() -> String {
@@ -52,13 +49,13 @@ fn columns() -> String {
 
 /// Starts the reader of single affiliates.
 pub(super) fn single(pool: &Connections) -> Reads<Affiliate> {
-    Reads::new(pool, *BY_KEYS, |row| BY_KEYS_READER.read(row))
+    Reads::new(pool, *BY_KEYS, Reader::read)
 }
 
 /// The affiliates of the company among `ids`, by ID.
 pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<Affiliate>, Error> {
     let rows = database::read(|| sqlx::query(*BY_IDS).bind(company_id).bind(ids).fetch_all(pool)).await;
-    let affiliates = rows.and_then(|rows| rows.iter().map(|row| BY_IDS_READER.read(row)).collect());
+    let affiliates = rows.and_then(|rows| read_all(&rows, Reader::<Affiliate>::read));
     affiliates.map_err(|error| from_database(&error))
 }
 
@@ -78,7 +75,7 @@ pub(super) fn all(
             let rows = database::read(|| sqlx::query(*AFTER).bind(company_id).bind(after).bind(PAGE).fetch_all(&pool));
             let page = match timeout_at(deadline, rows).await {
                 Ok(rows) => rows
-                    .and_then(|rows| rows.iter().map(|row| AFTER_READER.read(row)).collect::<Result<Vec<_>, _>>())
+                    .and_then(|rows| read_all(&rows, Reader::<Affiliate>::read))
                     .map_err(|error| from_database(&error)),
                 Err(_) => Err(Error::deadline_exceeded()),
             };

@@ -41,7 +41,7 @@ pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
 
 /// The reader of single cases.
 pub(super) fn single(pool: &Connections) -> Reads<ComplianceCase> {
-    Reads::new(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
+    Reads::new(pool, STATEMENTS.by_keys, record::read)
 }
 
 /// The cases of the company among `ids`, by ID.

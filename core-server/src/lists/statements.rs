@@ -1,6 +1,6 @@
 //! The statements of one list, built once, and how they are run.
 
-use compliance_api::error::Error;
+use compliance_api::{error::Error, record::Record};
 use sqlx::{Row as _, postgres::PgRow};
 
 use super::{
@@ -11,10 +11,8 @@ use super::{
 use crate::{
     database::{self, Connections},
     error::from_database,
+    table::{Read, read_all},
 };
-
-/// How a record is read from a row, from a column on.
-pub(crate) type Read<T> = fn(&PgRow, usize) -> Result<T, sqlx::Error>;
 
 /// Every statement of a list.
 pub(crate) struct Statements<Q: 'static> {
@@ -59,12 +57,13 @@ impl<Q> Statements<Q> {
             }
         }
         let by_keys = format!(
-            "select p.company_id, p.id, r.* from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)
+            "select p.company_id as key_company_id, p.id as key_id, r.*
+            from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)
             cross join lateral ({}) r",
             (list.record)("p.company_id")
         );
         let by_ids = format!(
-            "select $1::bigint, p.id, r.* from unnest($2::bigint[]) as p (id) cross join lateral ({}) r order by p.id",
+            "select r.* from unnest($2::bigint[]) as p (id) cross join lateral ({}) r order by p.id",
             (list.record)("$1")
         );
         Self { list, pages, by_keys: by_keys.leak(), by_ids: by_ids.leak() }
@@ -78,7 +77,7 @@ impl<Q> Statements<Q> {
     }
 
     /// Reads one page of the company's records.
-    pub(crate) async fn page<T>(
+    pub(crate) async fn page<T: Record>(
         &self,
         pool: &Connections,
         company_id: i64,
@@ -109,7 +108,7 @@ impl<Q> Statements<Q> {
     }
 
     /// The records of the company among `ids`, by ID.
-    pub(crate) async fn read_by_ids<T>(
+    pub(crate) async fn read_by_ids<T: Record>(
         &self,
         pool: &Connections,
         company_id: i64,
@@ -117,16 +116,16 @@ impl<Q> Statements<Q> {
         read: Read<T>,
     ) -> Result<Vec<T>, Error> {
         let rows = database::read(|| sqlx::query(self.by_ids).bind(company_id).bind(ids).fetch_all(pool)).await;
-        let records = rows.and_then(|rows| rows.iter().map(|row| read(row, 2)).collect());
+        let records = rows.and_then(|rows| read_all(&rows, read));
         records.map_err(|error| from_database(&error))
     }
 }
 
-impl<T> Page<T> {
+impl<T: Record> Page<T> {
     /// Reads the rows of a page's statement. A page without records is one row that has the total alone.
     fn read(rows: &[PgRow], read: Read<T>) -> Result<Self, sqlx::Error> {
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
         let records = rows.iter().filter(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
-        Ok(Self { records: records.map(|row| read(row, 2)).collect::<Result<_, _>>()?, total })
+        Ok(Self { records: read_all(records, read)?, total })
     }
 }

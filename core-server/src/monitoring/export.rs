@@ -20,14 +20,14 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use crate::{cases, database, error::from_database, urls};
+use crate::{cases, database, error::from_database, table::read_all, urls};
 
 /// Records in a message.
 const PAGE: i64 = 500;
 
 static URLS: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
-        "select p.id, r.* from (
+        "select p.id as last_id, r.* from (
             select u.id from compliance_urls u where u.company_id = $1 and u.id > $2 order by u.id limit $3
         ) p cross join lateral ({}) r order by p.id",
         urls::record::query("$1")
@@ -38,7 +38,7 @@ static URLS: LazyLock<&'static str> = LazyLock::new(|| {
 /// The contents of incidents stand beside the record, in the order of its incidents.
 static CASES: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
-        "select p.id, p.request_id, c.urls, c.refs, r.* from (
+        "select p.id as last_id, p.request_id, c.urls, c.refs, r.* from (
             select u.id, u.request_id from compliance_cases u
             where u.company_id = $1 and u.id > $2 order by u.id limit $3
         ) p
@@ -80,7 +80,7 @@ pub(super) fn all<T: Export>(pool: Connections, company_id: i64, mut after: i64,
             let Ok(rows) = timeout_at(deadline, rows).await else { break };
             let page = rows.and_then(|rows| {
                 let Some(last) = rows.last() else { return Ok(None) };
-                after = last.try_get(0)?;
+                after = last.try_get("last_id")?;
                 Ok(Some((rows.len() as i64 == PAGE, T::read(&rows, after)?)))
             });
             let (more, page) = match page {
@@ -106,8 +106,8 @@ impl Export for ExportUrlsResponse {
     }
 
     fn read(rows: &[PgRow], last_url_id: i64) -> Result<Self, sqlx::Error> {
-        let observations = rows.iter().map(|row| Ok(observation(urls::record::read(row, 1)?)));
-        Ok(Self { observations: observations.collect::<Result<_, sqlx::Error>>()?, last_url_id })
+        let urls = read_all(rows, urls::record::read)?;
+        Ok(Self { observations: urls.into_iter().map(observation).collect(), last_url_id })
     }
 }
 
@@ -117,12 +117,11 @@ impl Export for ExportCasesResponse {
     }
 
     fn read(rows: &[PgRow], last_case_id: i64) -> Result<Self, sqlx::Error> {
-        let cases = rows.iter().map(|row| {
-            let request_id: Option<String> = row.try_get(1)?;
-            let urls = row.try_get::<Option<Vec<Option<String>>>, _>(2)?.unwrap_or_default();
-            let references = row.try_get::<Option<Vec<Option<String>>>, _>(3)?.unwrap_or_default();
+        let cases = read_all(rows, cases::record::read)?.into_iter().zip(rows).map(|(case, row)| {
+            let urls = row.try_get::<Option<Vec<Option<String>>>, _>("urls")?.unwrap_or_default();
+            let references = row.try_get::<Option<Vec<Option<String>>>, _>("refs")?.unwrap_or_default();
             let contents = urls.into_iter().zip(references);
-            Ok(opening(cases::record::read(row, 4)?, request_id, contents))
+            Ok(opening(case, row.try_get("request_id")?, contents))
         });
         Ok(Self { cases: cases.collect::<Result<_, sqlx::Error>>()?, last_case_id })
     }

@@ -1,8 +1,7 @@
 //! Rows as records: each field is read from the column of its name.
 
-use std::sync::OnceLock;
-
 use compliance_api::{
+    catalogue::Vocabulary,
     country,
     record::{Access, Field, Record, StoredAs},
 };
@@ -13,9 +12,23 @@ use time::OffsetDateTime;
 use super::sql::own_name_column;
 use crate::vocabulary;
 
-/// Reads records of one kind from the rows of one statement: its columns are looked up by name, once.
+/// Reads records from the rows of one statement.
 pub(crate) struct Reader<R: Record> {
-    columns: OnceLock<Vec<ReadColumn<R>>>,
+    columns: Vec<ReadColumn<R>>,
+}
+
+/// How a record of one kind is read from a row: with a [`Reader`], and with what the statement adds.
+pub(crate) type Read<R> = fn(&Reader<R>, &PgRow) -> Result<R, sqlx::Error>;
+
+/// Reads the records of rows of one statement: its columns are looked up by name, once.
+pub(crate) fn read_all<'r, R: Record>(
+    rows: impl IntoIterator<Item = &'r PgRow>,
+    read: Read<R>,
+) -> Result<Vec<R>, sqlx::Error> {
+    let mut rows = rows.into_iter();
+    let Some(first) = rows.next() else { return Ok(Vec::new()) };
+    let reader = Reader { columns: resolve(first)? };
+    std::iter::once(first).chain(rows).map(|row| read(&reader, row)).collect()
 }
 
 /// A field, and the ordinals of its columns in the rows of the statement.
@@ -27,26 +40,25 @@ struct ReadColumn<R: 'static> {
 }
 
 impl<R: Record> Reader<R> {
-    /// A reader for the rows of one statement.
-    pub(crate) const fn new() -> Self {
-        Self { columns: OnceLock::new() }
-    }
-
-    /// The record of a row.
+    /// The fields of a record.
     pub(crate) fn read(&self, row: &PgRow) -> Result<R, sqlx::Error> {
-        let columns = if let Some(columns) = self.columns.get() {
-            columns
-        } else {
-            let columns = resolve(row)?;
-            self.columns.get_or_init(|| columns)
-        };
         let mut record = R::default();
-        for column in columns {
-            debug_assert_eq!(row.column(column.ordinal).name(), column.field.name, "a reader is for one statement");
+        for column in &self.columns {
             column.read(row, &mut record)?;
         }
         Ok(record)
     }
+}
+
+/// Names of a vocabulary in a column of lists: their IDs. The company's own names stand in a column beside it.
+pub(crate) fn names_in_list(
+    row: &PgRow,
+    name: &str,
+    vocabulary: Vocabulary,
+) -> Result<Vec<Option<String>>, sqlx::Error> {
+    let ids = row.try_get::<Option<Vec<Option<i32>>>, _>(name)?.unwrap_or_default();
+    let own = row.try_get::<Option<Vec<Option<String>>>, _>(own_name_column(name).as_str())?.unwrap_or_default();
+    Ok(ids.into_iter().zip(own).map(|(id, own)| vocabulary::name(vocabulary, id, own)).collect())
 }
 
 /// The columns of all fields in the rows of a statement.

@@ -46,7 +46,7 @@ pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
 
 /// The reader of single URLs.
 pub(super) fn single(pool: &Connections) -> Reads<ComplianceUrl> {
-    Reads::new(pool, STATEMENTS.by_keys, |row| record::read(row, 2))
+    Reads::new(pool, STATEMENTS.by_keys, record::read)
 }
 
 /// The URLs of the company among `ids`, by ID.

@@ -1,0 +1,242 @@
+//! Columns and attributes are known by name: their order in the database has no meaning, and a database that lacks one
+//! is refused at start.
+
+use compliance_api::{
+    json::records::moment_of_text,
+    record::{Access, Record, StoredAs},
+    v1::{
+        Affiliate, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
+        CaseInput, ComplianceCase, ComplianceUrl, GetAffiliateRequest, OpenCaseRequest, ResultCode, UrlObservation,
+    },
+};
+use core_server::{Core, CoreSettings, database};
+use prost_types::Timestamp;
+use sqlx::PgPool;
+use test_support::{GrpcClients, TestCore, fresh_database, tests, verifier};
+
+tests![
+    swapped_columns_and_attributes_are_written_and_read_by_name,
+    urls_and_cases_are_read_by_name,
+    a_database_that_differs_is_refused_by_name,
+    a_type_may_gain_an_attribute_while_the_service_runs,
+    values_of_every_kind_survive_their_columns,
+];
+
+fn at(text: &str) -> Timestamp {
+    moment_of_text(text).unwrap()
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "nearly every field is optional")]
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+/// Lets two columns, or attributes of a type, change places.
+async fn swap(pool: &PgPool, owner: &str, part: &str, one: &str, other: &str) {
+    for (from, to) in [(one, "swapped"), (other, one), ("swapped", other)] {
+        run(pool, &format!("alter {owner} rename {part} {from} to {to}")).await;
+    }
+}
+
+async fn run(pool: &PgPool, sql: &str) {
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(pool).await.unwrap();
+}
+
+async fn prepared(statements: &[&str]) -> (PgPool, sqlx::postgres::PgConnectOptions) {
+    let database = fresh_database().await;
+    let pool = database::connect(database.options.clone(), 2).await.unwrap();
+    for statement in statements {
+        run(&pool, statement).await;
+    }
+    (pool, database.options)
+}
+
+/// An affiliate whose texts name their fields.
+fn labelled(name: &str) -> AffiliateInput {
+    let mut affiliate = AffiliateInput::default();
+    for field in AffiliateInput::FIELDS {
+        let text = match (&field.access, field.column.form) {
+            (Access::Text { .. }, StoredAs::Plain) => format!("{name} {}", field.name),
+            (Access::Text { .. }, StoredAs::Date) => "2024-02-29".to_owned(),
+            (Access::Text { .. }, _) => "DE".to_owned(),
+            _ => continue,
+        };
+        assert!(field.set_written(&mut affiliate, Some(text)));
+    }
+    let email = format!("{}@example.org", name.to_lowercase());
+    affiliate.email_one = Some(email.clone());
+    affiliate.email_two = Some(format!("two.{email}"));
+    affiliate.sponsor_email = Some(format!("sponsor.{email}"));
+    affiliate.replicated_website = Some(format!("https://{}.example.org/", name.to_lowercase()));
+    affiliate.status = some("active");
+    affiliate
+}
+
+/// The field of the read form that has the column of a field of the written form.
+fn read_form(affiliate: &Affiliate, written: &AffiliateInput) {
+    for field in AffiliateInput::FIELDS {
+        let read = Affiliate::FIELDS.iter().find(|read| read.column.name == field.column.name).unwrap();
+        match field.column.form {
+            StoredAs::CountryCode => assert_eq!(read.written(affiliate).as_deref(), Some("276")),
+            _ => assert_eq!(read.written(affiliate), field.written(written), "{field:?}"),
+        }
+    }
+}
+
+async fn round_trip(clients: &mut GrpcClients, name: &str) {
+    let created = labelled(&format!("{name}1"));
+    let request = BatchCreateAffiliatesRequest { affiliates: vec![created.clone()] };
+    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    let id = results[0].affiliate_id.unwrap();
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    read_form(&read, &created);
+
+    let changed = labelled(&format!("{name}2"));
+    let update = AffiliateUpdate { id: Some(id), affiliate: Some(changed.clone()), update_mask: None };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: vec![update] };
+    let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    assert_eq!(results[0].code(), ResultCode::Saved);
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    read_form(&read, &changed);
+}
+
+async fn swapped_columns_and_attributes_are_written_and_read_by_name() {
+    let (pool, options) = prepared(&[]).await;
+    swap(&pool, "table affiliates", "column", "city", "state").await;
+    swap(&pool, "table affiliates", "column", "phone_one", "recognition_rank").await;
+    swap(&pool, "type affiliate_input", "attribute", "first_name", "last_name").await;
+    swap(&pool, "type affiliate_input", "attribute", "country", "zip").await;
+    run(&pool, "alter type affiliate_input alter attribute country type smallint, alter attribute zip type text").await;
+    let core = TestCore::over(options, 4).await;
+    round_trip(&mut core.company(1), "Swap").await;
+    let row: (String, String, String) =
+        sqlx::query_as("select city, state, first_name from affiliates").fetch_one(&pool).await.unwrap();
+    assert_eq!(row, ("Swap2 city".to_owned(), "Swap2 state".to_owned(), "Swap2 first_name".to_owned()));
+}
+
+async fn urls_and_cases_are_read_by_name() {
+    let (pool, options) = prepared(&[]).await;
+    swap(&pool, "table compliance_urls", "column", "social_one", "social_three").await;
+    swap(&pool, "table compliance_urls", "column", "last_crawl_date", "last_seen").await;
+    swap(&pool, "table compliance_cases", "column", "reviewed_date", "resolved_date").await;
+    let core = TestCore::over(options, 4).await;
+    let mut clients = core.company(1);
+    clients.affiliate("A").await;
+    let id = clients
+        .observe_one(UrlObservation {
+            url: some("https://example.org/"),
+            social_one: some("one"),
+            social_three: some("three"),
+            last_crawl_date: Some(at("2026-01-01 00:00:01")),
+            last_seen: Some(at("2026-01-01 00:00:02")),
+            ..UrlObservation::default()
+        })
+        .await;
+    let expected = ComplianceUrl {
+        id,
+        url: "https://example.org/".to_owned(),
+        domain: some("example.org"),
+        incident_status: some("New"),
+        social_one: some("one"),
+        social_three: some("three"),
+        last_crawl_date: Some(at("2026-01-01 00:00:01")),
+        last_seen: Some(at("2026-01-01 00:00:02")),
+        ..ComplianceUrl::default()
+    };
+    let url = clients.url(id).await;
+    assert_eq!(url, ComplianceUrl { discovery_date: url.discovery_date, ..expected });
+
+    let case = CaseInput {
+        client_affiliate_id: some("A"),
+        reviewed_date: Some(at("2026-01-02 00:00:01")),
+        resolved_date: Some(at("2026-01-02 00:00:02")),
+        ..CaseInput::default()
+    };
+    let case_id = clients
+        .open(OpenCaseRequest {
+            request_id: some("one"),
+            case: Some(case),
+            dates_as_given: Some(true),
+            ..OpenCaseRequest::default()
+        })
+        .await;
+    let case: ComplianceCase = clients.case(case_id).await;
+    assert_eq!(case.reviewed_date, Some(at("2026-01-02 00:00:01")));
+    assert_eq!(case.resolved_date, Some(at("2026-01-02 00:00:02")));
+    assert_eq!(case.case_status, some("New"));
+}
+
+async fn a_database_that_differs_is_refused_by_name() {
+    for (statement, difference) in [
+        ("alter table affiliates drop column city", "affiliates.city is missing, expected text"),
+        ("alter table affiliates alter column zip type integer using null", "affiliates.zip is integer, expected text"),
+        ("alter table compliance_urls rename column note to notes", "compliance_urls.note is missing, expected text"),
+        (
+            "alter table compliance_cases alter column closed_date type timestamp",
+            "compliance_cases.closed_date is timestamp without time zone, expected timestamp with time zone",
+        ),
+        ("alter type affiliate_input drop attribute zip", "affiliate_input.zip is missing, expected text"),
+        (
+            "alter type affiliate_input alter attribute mask type integer",
+            "affiliate_input.mask is integer, expected bigint",
+        ),
+        ("drop type affiliate_input", "the type affiliate_input is missing"),
+    ] {
+        let (pool, _) = prepared(&[statement]).await;
+        let error = Core::new(&pool, verifier().await, &CoreSettings::default()).await.unwrap_err().to_string();
+        assert!(error.ends_with(difference), "{statement}: {error}");
+    }
+}
+
+async fn a_type_may_gain_an_attribute_while_the_service_runs() {
+    let (pool, options) = prepared(&[]).await;
+    let core = TestCore::over(options, 4).await;
+    let mut clients = core.company(1);
+    round_trip(&mut clients, "Before").await;
+    run(&pool, "alter type affiliate_input add attribute added text").await;
+    round_trip(&mut clients, "After").await;
+    // And one that changes several in one transaction.
+    run(&pool, "alter type affiliate_input add attribute added_too boolean").await;
+    let ids = [clients.affiliate("X").await, clients.affiliate("Y").await];
+    run(&pool, "alter type affiliate_input add attribute added_at_last bigint").await;
+    let names = [some("Y"), some("Z")];
+    let affiliates = ids.into_iter().zip(names).map(|(id, affiliate_name)| AffiliateUpdate {
+        id: Some(id),
+        affiliate: Some(AffiliateInput { affiliate_name, ..AffiliateInput::default() }),
+        update_mask: None,
+    });
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.rev().collect() };
+    let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
+}
+
+async fn values_of_every_kind_survive_their_columns() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(1);
+    let empty = AffiliateInput {
+        client_affiliate_id: some("E"),
+        affiliate_name: some("E"),
+        city: some(""),
+        country: some(""),
+        start_date: some(""),
+        ..AffiliateInput::default()
+    };
+    let us_date = AffiliateInput {
+        client_affiliate_id: some("U"),
+        affiliate_name: some("é “quoted” \\N, \t{}"),
+        country: some("us"),
+        start_date: some("02/29/2024"),
+        ..AffiliateInput::default()
+    };
+    let unknown = AffiliateInput { country: some("QQ"), affiliate_name: some("Q"), ..empty.clone() };
+    let request = BatchCreateAffiliatesRequest { affiliates: vec![empty, unknown, us_date] };
+    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    let codes: Vec<_> = results.iter().map(compliance_api::v1::AffiliateResult::code).collect();
+    assert_eq!(codes, [ResultCode::Saved, ResultCode::InvalidCountry, ResultCode::Saved]);
+    let get = |id: Option<i64>| GetAffiliateRequest { id: id.unwrap() };
+    let read = clients.affiliates.get_affiliate(get(results[0].affiliate_id)).await.unwrap().into_inner();
+    assert_eq!((read.city, read.country, read.start_date), (None, None, None));
+    let read = clients.affiliates.get_affiliate(get(results[2].affiliate_id)).await.unwrap().into_inner();
+    assert_eq!(read.distributor_name, some("é “quoted” \\N, \t{}"));
+    assert_eq!((read.country, read.start_date), (Some(840), some("2024-02-29")));
+}
