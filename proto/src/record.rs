@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_order_of_fields_in_a_message_has_no_meaning() {
         let lines = |code: String| {
-            let mut lines: Vec<_> = code.lines().map(|line| line.to_owned()).collect();
+            let mut lines: Vec<_> = code.lines().map(str::to_owned).collect();
             lines.sort_unstable();
             lines
         };
