@@ -79,7 +79,7 @@ impl Programs {
         let mut connection = self.threads.block_on(self.connect());
         wait_until("the reads wait for the lock", || {
             let blocked = sqlx::query_scalar(
-                "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%from affiliates%'",
+                "select count(*) from pg_locks where not granted and relation = 'affiliates'::regclass",
             );
             self.threads.block_on(blocked.fetch_one(&mut connection)).is_ok_and(|blocked: i64| blocked == count)
         });
