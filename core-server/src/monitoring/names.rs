@@ -148,9 +148,9 @@ impl CompanyNames {
     pub(super) fn resolve_record<R: Record>(&self, violations: &mut Violations, prefix: &str, record: &R) -> NameIds {
         let mut ids = NameIds::default();
         for field in R::FIELDS {
-            if let StoredAs::Name(vocabulary) = field.column.form {
+            if let (StoredAs::Name(vocabulary), Some(name)) = (field.column.form, field.text(record)) {
                 let path = format!("{prefix}{}", field.name);
-                ids.set(field.column.name, self.resolve(violations, &path, vocabulary, field.text(record)));
+                ids.set(field.column.name, self.resolve(violations, &path, vocabulary, Some(name)));
             }
         }
         ids
