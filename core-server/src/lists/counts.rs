@@ -5,9 +5,6 @@ use super::{
     statement::{COMPANY, FIRST_DAY, LAST_DAY, OFFSET, Statement, and, within},
 };
 
-/// Coarse buckets whose fine ones are looked at to tell how far a scan reaches.
-const FINE_BUCKETS: u32 = 2;
-
 /// Reads the counts of a statement's list.
 pub(super) struct Counts<'s, Q: 'static> {
     pub(super) statement: &'s Statement<'s, Q>,
@@ -111,21 +108,19 @@ impl<Q> Counts<'_, Q> {
     }
 
     /// How many records a scan reads until it has met so many matches. Within a bucket matches are taken to be
-    /// spread evenly, and so are its days between the first and the last. The first coarse buckets that can match are
-    /// looked at by their fine ones.
+    /// spread evenly, and so are its days between the first and the last. The first coarse bucket with a match is looked at by
+    /// its fine ones.
     pub(super) fn reach(&self, parts: &[Part], needed: &str) -> String {
         let direction = if self.statement.descending { "desc" } else { "asc" };
         let coarse = self.matching(parts, "c", Part::coarse, |_| String::new());
         let fine = self.matching(parts, "f", Part::fine, |number| {
-            format!(
-                "and f.bucket between
-                    (select min(bucket) << 5 from touched where part = {number} and position <= {FINE_BUCKETS})
-                    and (select (max(bucket) << 5) + 31 from touched where part = {number} and position <= {FINE_BUCKETS})"
-            )
+            let first =
+                |edge: &str| format!("(select (bucket << 5) {edge} from touched where part = {number} and first)");
+            format!("and f.bucket between {} and {}", first(""), first("+ 31"))
         });
         format!(
             "with touched as materialized (
-                select *, row_number() over (order by part, bucket {direction}) as position from ({coarse}) b
+                select *, row_number() over (order by part, bucket {direction}) = 1 as first from ({coarse}) b
                 where matching > 0
             )
             select coalesce(sum(
@@ -135,7 +130,7 @@ impl<Q> Counts<'_, Q> {
                     sum(matching) over (order by part, start {direction}) - matching as before
                 from (
                     select part, bucket as start, n, matching from ({fine}) f
-                    union all select part, bucket << 5, n, matching from touched where position > {FINE_BUCKETS}
+                    union all select part, bucket << 5, n, matching from touched where not first
                 ) b
             ) b where before < needed and before + matching > 0"
         )

@@ -127,14 +127,14 @@ impl<Q> Statement<'_, Q> {
             "0".to_owned()
         };
         format!(
-            "select *, {WALK} + scan - skipped + {edges} as walk from (
+            "with read as materialized (
                 select seen, total, least({LIMIT}, greatest(total - {OFFSET}, 0)) as page,
                     case when total = seen then {OFFSET} + {LIMIT} else ({reach}) end::double precision as scan,
                     case when total = seen or {OFFSET} = 0 then {OFFSET} else ({skipped}) end as skipped,
                     -- A page far from the beginning needs everything sorted.
                     readable * case when {OFFSET} + {LIMIT} > readable / 8 then 6 else 1 end as matches
                 from counted
-            ) c",
+            ) select *, {WALK} + scan - skipped + {edges} as walk from read",
             reach = counts.reach(parts, &format!("{OFFSET} + {LIMIT}")),
             skipped = counts.reach(parts, OFFSET),
         )
