@@ -235,7 +235,7 @@ async fn hold(pool: &PgPool) {
             select u.company_id, p.dimension, p.bucket, u.incident_status_id, u.disabled, count(*) as n,
                 min(utc_day(u.discovery_date)) as first, max(utc_day(u.discovery_date)) as last
             from compliance_urls u
-            cross join lateral compliance_url_places(u.id, u.discovery_date, u.last_review_date, u.last_seen) p
+            cross join lateral compliance_url_buckets(u.id, u.discovery_date, u.last_review_date, u.last_seen) p
             group by 1, 2, 3, 4, 5
         )
         select count(*) from real r
@@ -247,7 +247,7 @@ async fn hold(pool: &PgPool) {
         with real as (
             select u.company_id, p.dimension, p.bucket, u.case_status_id, count(*) as n,
                 min(utc_day(u.created_date)) as first, max(utc_day(u.created_date)) as last
-            from compliance_cases u cross join lateral compliance_case_places(u.id, u.created_date) p
+            from compliance_cases u cross join lateral compliance_case_buckets(u.id, u.created_date) p
             group by 1, 2, 3, 4
         )
         select count(*) from real r
