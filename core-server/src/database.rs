@@ -52,8 +52,9 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
         .max_connections(connections)
         .min_connections(1)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        // A ping is a round trip for every statement; reads are sent again on a dead connection instead.
-        .test_before_acquire(false)
+        // `Connections` keeps what it acquires for many statements, so the ping costs one round trip for all of them.
+        // Without it, the retry of a read could acquire another dead connection.
+        .test_before_acquire(true)
         .idle_timeout(Duration::from_mins(10))
         .max_lifetime(Duration::from_hours(1))
         .connect_lazy_with(session(options));

@@ -12,7 +12,11 @@ use futures::future::{LocalBoxFuture, join_all};
 
 use test_support::{GrpcClients, Proxy, TestCore, fresh_database, tests};
 
-tests![every_operation_is_one_round_trip, batched_reads_are_fewer_round_trips_than_reads];
+tests![
+    every_operation_is_one_round_trip,
+    batched_reads_are_fewer_round_trips_than_reads,
+    a_read_is_sent_again_when_its_connection_was_cut,
+];
 
 /// Something new at each call.
 fn next() -> i64 {
@@ -128,4 +132,17 @@ async fn batched_reads_are_fewer_round_trips_than_reads() {
     // A few went out before the others had to wait, each on a connection that prepares the statement first.
     let round_trips = proxy.round_trips() - before;
     assert!((2..40).contains(&round_trips), "{round_trips}");
+}
+
+async fn a_read_is_sent_again_when_its_connection_was_cut() {
+    let (proxy, service) = service().await;
+    let mut clients = service.company(7);
+    for _ in 0..5 {
+        let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap().into_inner();
+        assert_eq!(read.distributor_name(), "Made 1");
+        let before = proxy.connections();
+        proxy.cut();
+        clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap();
+        assert!(proxy.connections() > before, "the connection was not cut");
+    }
 }
