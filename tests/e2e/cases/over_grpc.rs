@@ -3,7 +3,7 @@
 //! This is the test's own idea of what belongs together. It knows nothing of the gateway.
 
 use compliance_api::{
-    record::Record as _,
+    record::{Access, Record as _},
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
         BatchUpdateAffiliatesRequest, CaseSort, CreateAffiliateRequest, GetAffiliateRequest, GetComplianceCaseRequest,
@@ -103,6 +103,9 @@ fn input(object: &Value) -> AffiliateInput {
         let Some(field) = AffiliateInput::field(name) else { continue };
         match value {
             Value::String(text) => assert!(field.set_written(&mut input, Some(text.clone())), "{name}: {text}"),
+            Value::Number(number) if !matches!(field.access, Access::Text { .. }) => {
+                assert!(field.set_written(&mut input, Some(number.to_string())), "{name}: {number}");
+            }
             Value::Null => {}
             _ => panic!("{name}: gRPC cannot express {value}"),
         }
