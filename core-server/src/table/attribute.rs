@@ -67,7 +67,6 @@ impl<T: 'static> Attribute<T> {
     }
 
     /// Bytes.
-    #[allow(dead_code, reason = "for types that are still to come")]
     pub(crate) fn bytes(name: &'static str, value: impl Fn(&T) -> Option<&[u8]> + Send + Sync + 'static) -> Self {
         Self::new(name, "bytea", move |record, encoder| encoder.value(value(record)))
     }
@@ -78,7 +77,6 @@ impl<T: 'static> Attribute<T> {
     }
 
     /// A list of values of another composite type.
-    #[allow(dead_code, reason = "for types that are still to come")]
     pub(crate) fn composites<U: 'static>(
         name: &'static str,
         composite: &'static Composite<U>,

@@ -77,7 +77,6 @@ impl Encoder<'_> {
     }
 
     /// An array of a composite type with its length before it.
-    #[allow(dead_code, reason = "for types that are still to come")]
     pub(super) fn array<U: 'static>(
         &mut self,
         composite: &'static Composite<U>,
