@@ -71,7 +71,7 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
     }
 }
 
-/// What every session of ours is set to.
+/// The session parameters of every connection.
 fn session(options: PgConnectOptions) -> PgConnectOptions {
     options
         .application_name("affiliate-compliance")
