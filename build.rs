@@ -24,7 +24,7 @@ fn main() -> anyhow::Result<()> {
     compiler.include_imports(true).include_source_info(true).open_files(files)?;
     let pool = compiler.descriptor_pool();
 
-    // The pool keeps the options that are extensions of ours; reflection shows the rules to whoever asks.
+    // The pool keeps the options that are extensions of ours; reflection shows the rules.
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;

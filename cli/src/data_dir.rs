@@ -38,7 +38,7 @@ impl DataDirArgs {
                 );
                 Ok(chosen)
             }
-            // Whatever else is wrong is told by whoever uses the folder.
+            // Other errors are reported by the code that uses the folder.
             _ => Ok(here),
         }
     }

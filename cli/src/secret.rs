@@ -68,7 +68,7 @@ fn read(path: &Path) -> anyhow::Result<Option<Secret>> {
     Ok(Some(secret))
 }
 
-/// Makes the file, whole or not at all; tells whether it was this process that did.
+/// Makes the file, whole or not at all. Reports whether this process created it.
 fn create(data_dir: &Path, path: &Path) -> anyhow::Result<bool> {
     create_folder(data_dir).with_context(|| format!("cannot make the data folder {}", data_dir.display()))?;
     let new = data_dir.join(format!("{FILE}.new-{}", random_hex::<8>()?));

@@ -17,7 +17,7 @@ use crate::error::is_disconnected;
 /// The schema's history.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
-/// How long a request waits for a connection: well below its deadline, so that a full pool is told as such.
+/// How long a request waits for a connection: well below its deadline, so that a full pool is reported as such.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the first connection may take at start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);

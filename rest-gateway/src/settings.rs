@@ -22,7 +22,7 @@ pub struct Settings {
     pub header_timeout: Duration,
     /// How long a connection may stay without a request.
     pub idle_timeout: Duration,
-    /// How long requests that were accepted may take once the service is told to stop.
+    /// How long requests that were accepted may take at shutdown.
     pub shutdown_grace: Duration,
     /// Connections that are open at once; more wait to be accepted.
     pub max_connections: usize,

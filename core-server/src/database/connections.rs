@@ -26,7 +26,7 @@ use crate::{
 
 /// How long a connection is lent again and again before the pool may look after it.
 const LIFETIME: Duration = Duration::from_mins(5);
-/// Connections of the pool that are left to whoever else uses it.
+/// Connections of the pool that are left to other users of the pool.
 const RESERVE: usize = 2;
 
 /// The connections of a pool. Clones share them.

@@ -323,7 +323,7 @@ async fn new_urls_are_numbered_as_they_were_sent() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let observations = (0..100).map(|number| observation(&format!("https://example.com/{number}"))).collect();
-    let told = company.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner();
-    let ids: Vec<i64> = told.results.iter().map(|result| result.url_id.unwrap()).collect();
+    let observed = company.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner();
+    let ids: Vec<i64> = observed.results.iter().map(|result| result.url_id.unwrap()).collect();
     assert!(ids.is_sorted(), "{ids:?}");
 }

@@ -112,7 +112,7 @@ impl Database {
         Ok(self.cluster.endpoint().url(name))
     }
 
-    /// Drops another database, whoever is connected to it.
+    /// Drops another database, even if clients are connected to it.
     pub async fn drop_other(&self, name: &str) -> anyhow::Result<()> {
         drop_database(&self.cluster, name).await
     }

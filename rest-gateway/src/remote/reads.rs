@@ -27,7 +27,7 @@ const SLACK: Duration = Duration::from_millis(500);
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
-/// Makes reads in batches, whoever the callers are. Each read keeps its own token, request ID and result.
+/// Makes reads of all callers in batches. Each read keeps its own token, request ID and result.
 pub(super) struct CoalescedReads(Batcher<Batches>);
 
 impl CoalescedReads {

@@ -116,20 +116,20 @@ impl Company {
             if !dice.once_in(3) {
                 continue;
             }
-            let mut told = Vec::new();
+            let mut expected_rows = Vec::new();
             for kind in 0..=dice.below(3) {
                 // Of one URL no two have the same type and name.
                 let kind = (kind > 0).then_some(kind);
                 let (name, date) = (dice.unless(2, |dice| 1 + dice.below(21)), random_moment(dice));
                 insert_infraction(pool, self.number, url.id, kind, name, date).await;
-                told.push(format!(
+                expected_rows.push(format!(
                     r#"{{"infraction_type":{},"infraction_name":{},"created_date":"{}"}}"#,
                     names::json(INFRACTION_TYPE, kind),
                     names::json(INFRACTION_NAME, name),
                     moment(date)
                 ));
             }
-            let infractions = format!(r#""infractions":[{}]"#, told.join(","));
+            let infractions = format!(r#""infractions":[{}]"#, expected_rows.join(","));
             url.json = url.json.replace(r#""infractions":[]"#, &infractions);
         }
     }
@@ -140,7 +140,7 @@ impl Company {
             if dice.once_in(3) {
                 continue;
             }
-            let mut told = Vec::new();
+            let mut expected_rows = Vec::new();
             for number in 0..dice.below(4) {
                 let (kind, reference) = (2 + dice.below(3), format!("ref {number}"));
                 let infraction = dice.unless(2, |dice| 1 + dice.below(8));
@@ -156,13 +156,14 @@ impl Company {
                 .fetch_one(pool)
                 .await
                 .unwrap();
-                told.push(format!(
+                expected_rows.push(format!(
                     r#"{{"incident_id":{id},"incident_type":"{}","infraction_type":{},"infraction_name":null}}"#,
                     INCIDENT_TYPE[kind - 1],
                     names::json(INFRACTION_TYPE, infraction)
                 ));
             }
-            case.json = case.json.replace(r#""incidents":[]"#, &format!(r#""incidents":[{}]"#, told.join(",")));
+            case.json =
+                case.json.replace(r#""incidents":[]"#, &format!(r#""incidents":[{}]"#, expected_rows.join(",")));
         }
     }
 }

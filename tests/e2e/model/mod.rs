@@ -19,7 +19,7 @@ tests![random_queries];
 const QUERIES: usize = 10_800;
 const AT_ONCE: usize = 16;
 
-/// Any seed will do; the one of a failure is told with it.
+/// Any seed will do; a failure prints its seed.
 fn seed() -> u64 {
     let given = std::env::var("COMPLIANCE_MODEL_SEED").ok();
     given.map_or(20_240_229, |seed| seed.parse().unwrap())

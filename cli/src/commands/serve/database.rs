@@ -11,7 +11,7 @@ use super::ServeArgs;
 
 /// The name of the database in a cluster of our own.
 const NAME: &str = "compliance";
-/// Connections beside the service's: of `compliance` commands and of whoever looks after the database.
+/// Connections beside the service's: of `compliance` commands and of administrators.
 const OTHER_CONNECTIONS: u32 = 50;
 
 /// Where the database is.

@@ -1,4 +1,4 @@
-//! What a person who tries the service out is told when it is ready.
+//! The greeting of `--demo`: addresses, a token and commands to try.
 
 use std::{
     borrow::Cow,
