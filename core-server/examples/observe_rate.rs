@@ -9,7 +9,7 @@ use std::{
 
 use clap::Parser;
 use compliance_api::{
-    json::records::moment_of_text,
+    json::records::timestamp_of_text,
     token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
     v1::{InfractionInput, ObserveUrlsRequest, UrlObservation, monitoring_service_client::MonitoringServiceClient},
 };
@@ -92,7 +92,7 @@ async fn main() {
 fn observation(nth: usize, round: usize) -> UrlObservation {
     // The URLs of a crawl are in no order.
     let scattered = (nth as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut seen = moment_of_text("2024-01-01 00:00:00").unwrap();
+    let mut seen = timestamp_of_text("2024-01-01 00:00:00").unwrap();
     seen.seconds += (nth % 1000) as i64 * 86_400 + round as i64 * 3600;
     UrlObservation {
         url: Some(format!("https://host{}.example.com/path/{scattered:016x}?campaign={nth}", nth % 5000)),

@@ -62,7 +62,7 @@ fn record_form(field: &FieldDescriptor) -> &'static str {
             "skip_serializing_if = \"Vec::is_empty\", deserialize_with = \"crate::json::records::list\""
         }
         (Kind::Message(message), _) if message.full_name() == "google.protobuf.Timestamp" => {
-            "skip_serializing_if = \"Option::is_none\", with = \"crate::json::records::moment\""
+            "skip_serializing_if = \"Option::is_none\", with = \"crate::json::records::timestamp\""
         }
         (Kind::Enum(kind), _) if kind.name() == "IncidentType" => "with = \"crate::json::records::incident_type\"",
         (Kind::Bool, _) => {

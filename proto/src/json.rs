@@ -20,11 +20,11 @@ pub(crate) fn datetime<S: Serializer>(value: &Option<Timestamp>, serializer: S) 
     }
 }
 
-/// The documented text of a moment: `YYYY-MM-DD HH:MM:SS`, UTC. `None` for a moment outside the years 0 to 9999.
+/// The documented text of a timestamp: `YYYY-MM-DD HH:MM:SS`, UTC. `None` for a timestamp outside the years 0 to 9999.
 pub fn datetime_text(value: &Timestamp) -> Option<String> {
-    let moment = OffsetDateTime::from_unix_timestamp(value.seconds).ok()?;
+    let timestamp = OffsetDateTime::from_unix_timestamp(value.seconds).ok()?;
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    moment.format(&format).ok().filter(|text| text.len() == 19)
+    timestamp.format(&format).ok().filter(|text| text.len() == 19)
 }
 
 /// `yes` or `no`.

@@ -53,7 +53,9 @@ pub(super) fn conclude(
         } else {
             format!("{rows} rows: {created} created, {updated} updated")
         };
-        let report = report.map(|report| format!("; what is bad is told in {}", report.display())).unwrap_or_default();
+        let report = report
+            .map(|report| format!("; the report {} lists the invalid rows", report.display()))
+            .unwrap_or_default();
         format!("{what}, {skipped} skipped, {bad} bad, in {seconds:.1} s ({rows_per_second} rows/s){report}")
     };
     writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")?;

@@ -7,7 +7,7 @@ use prost_types::Timestamp;
 
 /// The timestamp of a text, `YYYY-MM-DD HH:MM:SS`.
 pub(crate) fn at(text: &str) -> Timestamp {
-    compliance_api::json::records::moment_of_text(text).unwrap()
+    compliance_api::json::records::timestamp_of_text(text).unwrap()
 }
 
 /// The text of a timestamp.

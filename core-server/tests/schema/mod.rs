@@ -2,7 +2,7 @@
 //! is refused at start.
 
 use compliance_api::{
-    json::records::moment_of_text,
+    json::records::timestamp_of_text,
     record::{Access, Record, StoredAs},
     v1::{
         Affiliate, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
@@ -23,7 +23,7 @@ tests![
 ];
 
 fn at(text: &str) -> Timestamp {
-    moment_of_text(text).unwrap()
+    timestamp_of_text(text).unwrap()
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "nearly every field is optional")]

@@ -1,6 +1,6 @@
 //! The form of records in files: one JSON object a line, fields named as in `proto/`.
 //!
-//! An absent field and null are the same: not given. Moments are `"YYYY-MM-DD HH:MM:SS"`, UTC; an RFC 3339 text
+//! An absent field and null are the same: not given. Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC; an RFC 3339 text
 //! (`"2026-01-31T12:00:00+02:00"`) is understood as well, its fraction cut off. IDs are numbers, flags `true` or
 //! `false` (`"yes"` and `"no"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
 //! error that names the known ones.
@@ -33,8 +33,8 @@ pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }))
 }
 
-/// Moments as texts.
-pub(crate) mod moment {
+/// Timestamps as texts.
+pub(crate) mod timestamp {
     use serde::Serializer;
 
     use super::{Deserialize as _, Deserializer, Timestamp};
@@ -52,20 +52,21 @@ pub(crate) mod moment {
 }
 
 fn parse<E: serde::de::Error>(text: &str) -> Result<Timestamp, E> {
-    moment_of_text(text).ok_or_else(|| E::custom(format!("{text:?} is no moment: expected YYYY-MM-DD HH:MM:SS, UTC")))
+    timestamp_of_text(text)
+        .ok_or_else(|| E::custom(format!("{text:?} is not a timestamp: expected YYYY-MM-DD HH:MM:SS, UTC")))
 }
 
-/// The moment of a text, `YYYY-MM-DD HH:MM:SS` (UTC) or RFC 3339, in whole seconds; `None` when it is neither.
-pub fn moment_of_text(text: &str) -> Option<Timestamp> {
+/// The timestamp of a text, `YYYY-MM-DD HH:MM:SS` (UTC) or RFC 3339, in whole seconds; `None` when it is neither.
+pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
     use time::{
         OffsetDateTime, PrimitiveDateTime, format_description::well_known::Rfc3339, macros::format_description,
     };
     let form = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    let moment = match PrimitiveDateTime::parse(text, &form) {
-        Ok(moment) if text.len() == 19 => moment.assume_utc(),
+    let timestamp = match PrimitiveDateTime::parse(text, &form) {
+        Ok(timestamp) if text.len() == 19 => timestamp.assume_utc(),
         _ => OffsetDateTime::parse(text, &Rfc3339).ok()?,
     };
-    Some(Timestamp { seconds: moment.unix_timestamp(), nanos: 0 })
+    Some(Timestamp { seconds: timestamp.unix_timestamp(), nanos: 0 })
 }
 
 /// Types of incidents as texts.
@@ -90,7 +91,7 @@ pub(crate) mod incident_type {
 
 #[cfg(test)]
 mod tests {
-    use super::moment_of_text;
+    use super::timestamp_of_text;
     use crate::v1::{IncidentType, OpenCaseRequest, UrlObservation};
 
     #[test]
@@ -119,17 +120,17 @@ mod tests {
     fn what_is_wrong_is_told() {
         let error = |text| serde_json::from_str::<UrlObservation>(text).unwrap_err().to_string();
         assert!(error(r#"{"uri":"x"}"#).starts_with("unknown field `uri`, expected one of `url`, "));
-        assert!(error(r#"{"last_seen":"yesterday"}"#).contains("is no moment"));
+        assert!(error(r#"{"last_seen":"yesterday"}"#).contains("is not a timestamp"));
         assert!(error(r#"{"disabled":1}"#).contains("expected true, false"));
         let incident = |text| serde_json::from_str::<OpenCaseRequest>(text).unwrap_err().to_string();
         assert!(incident(r#"{"incidents":[{"incident_type":"ad"}]}"#).contains("is no incident type"));
     }
 
     #[test]
-    fn moments_are_real() {
-        assert_eq!(moment_of_text("1970-01-01 00:01:00").unwrap().seconds, 60);
+    fn timestamps_are_real() {
+        assert_eq!(timestamp_of_text("1970-01-01 00:01:00").unwrap().seconds, 60);
         for wrong in ["", "2026-02-30 00:00:00", "2026-01-01", "2026-01-01 24:00:00", "2026-01-01 1:00:00"] {
-            assert_eq!(moment_of_text(wrong), None, "{wrong}");
+            assert_eq!(timestamp_of_text(wrong), None, "{wrong}");
         }
     }
 }

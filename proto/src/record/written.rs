@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Access, Field};
-use crate::json::{datetime_text, records::moment_of_text};
+use crate::json::{datetime_text, records::timestamp_of_text};
 
 impl<R> Field<R> {
     /// Whether the record has a value; an empty text is one, an empty list is not.
@@ -48,7 +48,7 @@ impl<R> Field<R> {
                 Some("no" | "false") => set(record, Some(false)),
                 Some(_) => return false,
             },
-            Access::Timestamp { set, .. } => match text.map(|text| moment_of_text(&text).ok_or(())).transpose() {
+            Access::Timestamp { set, .. } => match text.map(|text| timestamp_of_text(&text).ok_or(())).transpose() {
                 Ok(instant) => set(record, instant),
                 Err(()) => return false,
             },
