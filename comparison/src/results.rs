@@ -74,6 +74,7 @@ pub(crate) struct Machine {
     pub(crate) processor: String,
     pub(crate) postgres: String,
     /// Date and time, UTC.
+    // The results of earlier versions call it so.
     #[serde(alias = "moment")]
     pub(crate) time: String,
 }
