@@ -72,7 +72,13 @@ impl<T: 'static> Attribute<T> {
     }
 
     /// A list of texts.
-    pub(crate) fn texts(name: &'static str, value: impl Fn(&T) -> Option<&[String]> + Send + Sync + 'static) -> Self {
+    pub(crate) fn texts<S: 'static>(
+        name: &'static str,
+        value: impl Fn(&T) -> Option<&[S]> + Send + Sync + 'static,
+    ) -> Self
+    where
+        for<'q> &'q [S]: Encode<'q, Postgres>,
+    {
         Self::new(name, "text[]", move |record, encoder| encoder.value(value(record)))
     }
 
@@ -87,9 +93,12 @@ impl<T: 'static> Attribute<T> {
         })
     }
 
-    /// A field of a record, of the type of its column. An empty text is null. A name of a vocabulary has an ID that
-    /// the record does not know: it is to be given as a [`scalar`](Self::scalar).
-    pub(crate) fn field<R: 'static>(field: &'static Field<R>, record: fn(&T) -> &R) -> Option<Self> {
+    /// A field of a record, of the type of its column. An empty text or list is null. A name of a vocabulary has an ID
+    /// that the record does not know: it is to be given as a [`scalar`](Self::scalar).
+    pub(crate) fn field<R: 'static>(
+        field: &'static Field<R>,
+        record: impl Fn(&T) -> &R + Send + Sync + 'static,
+    ) -> Option<Self> {
         let name = field.column.name;
         Some(match (field.access, field.column.form) {
             (Access::Text { get, .. }, StoredAs::Plain) => {
@@ -113,7 +122,9 @@ impl<T: 'static> Attribute<T> {
             (Access::Timestamp { get, .. }, _) => Self::scalar(name, move |value| {
                 get(record(value)).and_then(|instant| OffsetDateTime::from_unix_timestamp(instant.seconds).ok())
             }),
-            (Access::Texts { get, .. }, _) => Self::texts(name, move |value| Some(get(record(value)))),
+            (Access::Texts { get, .. }, _) => {
+                Self::texts(name, move |value| Some(get(record(value))).filter(|texts| !texts.is_empty()))
+            }
             _ => return None,
         })
     }

@@ -1,7 +1,7 @@
 //! Batches: many values sent as one array of a composite type. Each value is encoded in the order that the database's
 //! catalogue gives the attributes of the type, by name.
 
-use std::sync::Arc;
+use std::{borrow::Borrow, sync::Arc};
 
 use sqlx::{
     Encode, Postgres, Type,
@@ -24,34 +24,35 @@ impl<T: 'static> Composite<T> {
         Self { name, attributes: attributes.into_iter().collect() }
     }
 
-    /// Values to be bound as one array of the type.
-    pub(crate) fn batch<'r>(&'static self, layouts: &Arc<Layouts>, values: &'r [&'r T]) -> Batch<'r, T> {
+    /// Values, or references to them, to be bound as one array of the type.
+    pub(crate) fn batch<'r, V: Borrow<T>>(&'static self, layouts: &Arc<Layouts>, values: &'r [V]) -> Batch<'r, T, V> {
         Batch { composite: self, layouts: Arc::clone(layouts), values }
     }
 }
 
 /// Values to be bound as one array of a composite type.
-pub(crate) struct Batch<'r, T: 'static> {
+pub(crate) struct Batch<'r, T: 'static, V> {
     composite: &'static Composite<T>,
     layouts: Arc<Layouts>,
-    values: &'r [&'r T],
+    values: &'r [V],
 }
 
-impl<T> Type<Postgres> for Batch<'_, T> {
+impl<T, V> Type<Postgres> for Batch<'_, T, V> {
     /// The type is known by its OID alone, which [`Encode::produces`] has.
     fn type_info() -> PgTypeInfo {
         PgTypeInfo::with_oid(Oid(0))
     }
 }
 
-impl<T> Encode<'_, Postgres> for Batch<'_, T> {
+impl<T, V: Borrow<T>> Encode<'_, Postgres> for Batch<'_, T, V> {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
-        Encoder { buffer, layouts: &self.layouts }.write_array(self.composite, self.values.iter().copied())?;
+        Encoder { buffer, layouts: &self.layouts }
+            .write_array(self.composite, self.values.iter().map(Borrow::borrow))?;
         Ok(IsNull::No)
     }
 
     fn produces(&self) -> Option<PgTypeInfo> {
-        self.layouts.of(self.composite.name).map(|layout| PgTypeInfo::with_oid(layout.array_oid))
+        self.layouts.0.get(self.composite.name).map(|layout| PgTypeInfo::with_oid(layout.array_oid))
     }
 }
 
@@ -91,7 +92,8 @@ impl Encoder<'_> {
         values: impl ExactSizeIterator<Item = &'v T>,
     ) -> Result<(), BoxDynError> {
         let layouts = self.layouts;
-        let layout = layouts.of(composite.name).ok_or_else(|| format!("the type {} is not known", composite.name))?;
+        let layout =
+            layouts.0.get(composite.name).ok_or_else(|| format!("the type {} is not known", composite.name))?;
         let dimensions = i32::from(values.len() > 0);
         self.number(dimensions);
         self.number(0); // No element is null.

@@ -1,31 +1,25 @@
 //! What this version of the service expects of the database's tables and input types, and how it differs.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::HashMap};
 
 use compliance_api::record::Record;
-use sqlx::PgPool;
+use sqlx::{PgPool, postgres::types::Oid};
 
-use super::{Composite, Layouts};
+use super::{
+    Composite, Layouts,
+    layout::{LaidOut, Layout},
+};
 
 /// The tables and input types that the service expects.
 #[derive(Debug, Default)]
-pub(crate) struct Expected {
-    columns: Vec<ExpectedColumn>,
-    pub(super) types: Vec<ExpectedType>,
-}
+pub(crate) struct Expected(Vec<Relation>);
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct ExpectedColumn {
-    table: &'static str,
-    column: &'static str,
-    sql_type: &'static str,
-}
-
-/// A composite type: each attribute with its type.
+/// A table or a composite type: its columns or attributes, each with its type.
 #[derive(Debug)]
-pub(super) struct ExpectedType {
-    pub(super) name: &'static str,
-    pub(super) attributes: Vec<(&'static str, Cow<'static, str>)>,
+struct Relation {
+    kind: &'static str,
+    name: &'static str,
+    attributes: Vec<(&'static str, Cow<'static, str>)>,
 }
 
 /// The database does not have the tables and input types that this version of the service works with.
@@ -35,90 +29,87 @@ pub enum SchemaError {
     #[error("cannot read the database's catalogue: {0}")]
     Catalogue(#[from] sqlx::Error),
     /// A table or type differs; each difference is named.
-    #[error("the database's schema is not the one that this version works with: {}", join(.0))]
-    Differs(Vec<Difference>),
+    #[error("the database's schema is not the one that this version works with: {}", .0.join("; "))]
+    Differs(Vec<String>),
 }
 
-/// One difference between the schema that is expected and the one that the database has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Difference {
-    /// A column is missing or has another type.
-    Column { table: &'static str, column: &'static str, expected: &'static str, found: Option<String> },
-    /// A composite type is missing.
-    NoType(&'static str),
-    /// An attribute of a composite type is missing or has another type.
-    Attribute { type_name: &'static str, attribute: &'static str, expected: String, found: Option<String> },
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (owner, part, expected, found) = match self {
-            Self::NoType(name) => return write!(f, "the type {name} is missing"),
-            Self::Column { table, column, expected, found } => (table, column, *expected, found),
-            Self::Attribute { type_name, attribute, expected, found } => {
-                (type_name, attribute, expected.as_str(), found)
-            }
-        };
-        match found {
-            Some(found) => write!(f, "{owner}.{part} is {found}, expected {expected}"),
-            None => write!(f, "{owner}.{part} is missing, expected {expected}"),
-        }
-    }
-}
-
-fn join(differences: &[Difference]) -> String {
-    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
-const COLUMNS: &str = "
-    select w.table_name, w.column_name, format_type(a.atttypid, a.atttypmod) as column_type
-    from unnest($1::text[], $2::text[]) as w (table_name, column_name)
-    join pg_attribute a on a.attrelid = to_regclass(w.table_name) and a.attname = w.column_name
-        and a.attnum > 0 and not a.attisdropped";
+/// The columns of tables and the attributes of types, in the order that the database has them.
+const ATTRIBUTES: &str = "
+    select w.name as relation, t.oid as type_oid, t.typarray as array_oid, a.attname::text as attribute,
+        a.atttypid as attribute_oid, format_type(a.atttypid, a.atttypmod) as sql_type
+    from unnest($1::text[]) as w (name)
+    join pg_class c on c.oid = to_regclass(w.name)
+    join pg_type t on t.oid = c.reltype
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    order by w.name, a.attnum";
 
 #[derive(sqlx::FromRow)]
-struct ColumnRow {
-    table_name: String,
-    column_name: String,
-    column_type: String,
+struct AttributeRow {
+    relation: String,
+    type_oid: Oid,
+    array_oid: Oid,
+    attribute: String,
+    attribute_oid: Oid,
+    sql_type: String,
 }
 
 impl Expected {
     /// The columns of a record's fields.
     pub(crate) fn record<R: Record>(mut self) -> Self {
-        let stored = R::FIELDS.iter().map(|field| field.column).filter(|column| !column.table.is_empty());
-        self.columns.extend(stored.map(|column| ExpectedColumn {
-            table: column.table,
-            column: column.name,
-            sql_type: column.sql_type,
-        }));
+        for column in R::FIELDS.iter().map(|field| field.column).filter(|column| !column.table.is_empty()) {
+            self.attribute("table", column.table, column.name, column.sql_type.into());
+        }
         self
     }
 
     /// A composite type.
     pub(crate) fn composite<T>(mut self, composite: &Composite<T>) -> Self {
-        let attributes = composite.attributes.iter();
-        let attributes = attributes.map(|attribute| (attribute.name, attribute.sql_type.clone())).collect();
-        self.types.push(ExpectedType { name: composite.name, attributes });
+        for attribute in &composite.attributes {
+            self.attribute("type", composite.name, attribute.name, attribute.sql_type.clone());
+        }
         self
+    }
+
+    fn attribute(
+        &mut self,
+        kind: &'static str,
+        name: &'static str,
+        attribute: &'static str,
+        sql_type: Cow<'static, str>,
+    ) {
+        let index = self.0.iter().position(|relation| relation.name == name).unwrap_or_else(|| {
+            self.0.push(Relation { kind, name, attributes: Vec::new() });
+            self.0.len() - 1
+        });
+        let (attributes, attribute) = (&mut self.0[index].attributes, (attribute, sql_type));
+        if !attributes.contains(&attribute) {
+            attributes.push(attribute);
+        }
     }
 
     /// Reads the layouts of the types. Fails if a table or type is not as expected.
     pub(super) async fn check(&self, pool: &PgPool) -> Result<Layouts, SchemaError> {
-        let (layouts, mut differences) = Layouts::read(pool, &self.types).await?;
-        let mut columns = self.columns.clone();
-        columns.sort_unstable();
-        columns.dedup();
-        let (tables, names): (Vec<&str>, Vec<&str>) =
-            columns.iter().map(|column| (column.table, column.column)).unzip();
-        let rows: Vec<ColumnRow> = sqlx::query_as(COLUMNS).bind(tables).bind(names).fetch_all(pool).await?;
-        for ExpectedColumn { table, column, sql_type } in columns {
-            let row = rows.iter().find(|row| row.table_name == table && row.column_name == column);
-            let found = row.map(|row| row.column_type.clone());
-            if found.as_deref() != Some(sql_type) {
-                differences.push(Difference::Column { table, column, expected: sql_type, found });
+        let names: Vec<&str> = self.0.iter().map(|relation| relation.name).collect();
+        let rows: Vec<AttributeRow> = sqlx::query_as(ATTRIBUTES).bind(names).fetch_all(pool).await?;
+        let (mut layouts, mut differences) = (HashMap::new(), Vec::new());
+        for Relation { kind, name, attributes } in &self.0 {
+            let found: Vec<&AttributeRow> = rows.iter().filter(|row| row.relation == *name).collect();
+            let Some(first) = found.first() else {
+                differences.push(format!("the {kind} {name} is missing"));
+                continue;
+            };
+            for (attribute, expected) in attributes {
+                let sql_type = found.iter().find(|row| row.attribute == *attribute).map(|row| row.sql_type.as_str());
+                if sql_type != Some(expected) {
+                    let sql_type = sql_type.unwrap_or("missing");
+                    differences.push(format!("{name}.{attribute} is {sql_type}, expected {expected}"));
+                }
             }
+            let known = |row: &AttributeRow| attributes.iter().position(|(attribute, _)| *attribute == row.attribute);
+            let attributes = found.iter().map(|row| LaidOut { type_oid: row.attribute_oid, known: known(row) });
+            let attributes = attributes.collect();
+            layouts.insert(*name, Layout { oid: first.type_oid, array_oid: first.array_oid, attributes });
         }
-        if differences.is_empty() { Ok(layouts) } else { Err(SchemaError::Differs(differences)) }
+        if differences.is_empty() { Ok(Layouts(layouts)) } else { Err(SchemaError::Differs(differences)) }
     }
 }
