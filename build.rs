@@ -9,6 +9,8 @@ mod checks;
 mod clients;
 #[path = "proto/build/json.rs"]
 mod json;
+#[path = "proto/build/options.rs"]
+mod options;
 #[path = "proto/build/records.rs"]
 mod records;
 

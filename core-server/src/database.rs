@@ -2,7 +2,7 @@
 
 mod connections;
 
-pub(crate) use connections::Connections;
+pub(crate) use connections::{Connections, MAX_TRIES};
 
 use std::{collections::HashSet, str::FromStr as _, time::Duration};
 

@@ -3,17 +3,17 @@
 //! Every operation is one statement for a whole request (for one chunk of a stream). Items are checked and their names
 //! resolved first; an invalid item is rejected alone.
 
-mod affiliate_ref;
 mod cases;
+mod changes;
 mod context;
 mod export;
 mod incidents;
 mod infractions;
+mod items;
 mod names;
 mod observations;
-mod rejection;
 mod service;
-mod values;
+mod url_ref;
 mod vocabularies;
 
 pub(crate) use service::Monitoring;

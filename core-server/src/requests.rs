@@ -5,26 +5,24 @@ use std::time::Duration;
 use compliance_api::{
     deadline::grpc_timeout,
     error::Error,
-    rules::{Check, Violations, check},
+    rules::{Check, check},
 };
-use tonic::Request;
+use tonic::{Request, Status};
 
-/// IDs in one call, at most.
-const MOST_IDS: usize = 1000;
+use crate::access::Caller;
+
+/// The caller's company and the message of a request. Refuses a message that breaks a rule.
+pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> {
+    let company_id = Caller::of(&request)?.company_id;
+    let message = request.into_inner();
+    valid(&message)?;
+    Ok((company_id, message))
+}
 
 /// Refuses a request that does not hold what it must.
 pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
     let violations = check(request);
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
-}
-
-/// The IDs of a batch read, unless they are too many.
-pub(crate) fn check_ids(ids: Vec<i64>) -> Result<Vec<i64>, Error> {
-    if ids.len() > MOST_IDS {
-        let message = format!("The ids field must not have more than {MOST_IDS} items.");
-        return Err(Error::invalid(Violations::one("ids", message)));
-    }
-    Ok(ids)
 }
 
 /// How long the caller waits for the whole response, if the request says so.

@@ -7,6 +7,8 @@ use prost_reflect::{
     Cardinality, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage as _, Value,
 };
 
+use super::options::{self, flag};
+
 /// Requests without rules: what this one holds is checked by the operations that it names.
 const UNCHECKED: &[&str] = &["BatchReadRequest"];
 
@@ -64,115 +66,62 @@ fn write_field(
     has_mask: bool,
     code: &mut String,
 ) -> anyhow::Result<()> {
-    let rules = Rules::of(pool, field)?;
-    let (name, table) = (field.name(), rules.table(field));
+    let rules = options::of_field(pool, field, "rules")?;
+    let (name, table) = (field.name(), table(field, &rules)?);
+    let value = if field.supports_presence() { format!("self.{name}") } else { format!("Some(self.{name})") };
     let list = field.cardinality() == Cardinality::Repeated;
-    match field.kind() {
-        Kind::String if list => writeln!(code, "checker.texts({table}, &self.{name});")?,
-        Kind::String if field.supports_presence() => {
-            writeln!(code, "checker.text({table}, self.{name}.as_deref());")?;
-        }
-        Kind::String => writeln!(code, "checker.text({table}, Some(self.{name}.as_str()));")?,
-        Kind::Int64 if list => {}
-        Kind::Int64 if field.supports_presence() => writeln!(code, "checker.number({table}, self.{name});")?,
-        Kind::Int64 => writeln!(code, "checker.number({table}, Some(self.{name}));")?,
-        Kind::Enum(kind) if field.supports_presence() => writeln!(
-            code,
-            "checker.choice({table}, self.{name}.is_some(), self.{name}.is_none_or({}::is_valid));",
-            kind.name()
-        )?,
+    let check = match field.kind() {
+        Kind::String if list => format!("texts({table}, &self.{name})"),
+        Kind::String if field.supports_presence() => format!("text({table}, self.{name}.as_deref())"),
+        Kind::String => format!("text({table}, Some(self.{name}.as_str()))"),
+        Kind::Int64 if list => format!("items({table}, self.{name}.len())"),
+        Kind::Int64 => format!("number({table}, {value})"),
         Kind::Enum(kind) if !list => {
-            writeln!(code, "checker.choice({table}, self.{name} != 0, {}::is_valid(self.{name}));", kind.name())?;
+            let kind = kind.name();
+            format!("choice({table}, {value}.is_some_and(|it| it != 0), {value}.is_none_or({kind}::is_valid))")
         }
         Kind::Message(inner) if inner.full_name() == "google.protobuf.Timestamp" => {
-            writeln!(code, "checker.time({table}, self.{name}.as_ref());")?;
+            format!("time({table}, self.{name}.as_ref())")
         }
-        Kind::Message(inner) if inner.package_name() != "compliance.v1" => {}
-        Kind::Message(_) if list => writeln!(code, "checker.list({table}, &self.{name});")?,
-        Kind::Message(_) if has_mask => {
-            writeln!(code, "checker.masked(self.update_mask.as_ref(), self.{name}.as_ref());")?;
+        Kind::Message(inner) if inner.package_name() != "compliance.v1" => return Ok(()),
+        Kind::Message(_) if flag(&rules, "items_alone") => format!("items({table}, self.{name}.len())"),
+        Kind::Message(_) if list => format!("list({table}, &self.{name})"),
+        Kind::Message(_) if has_mask => format!("masked(self.update_mask.as_ref(), self.{name}.as_ref())"),
+        Kind::Message(_) if flag(&rules, "flatten") => {
+            format!("flat({}, self.{name}.as_ref())", flag(&rules, "required"))
         }
-        Kind::Message(_) if rules.flatten => {
-            writeln!(code, "checker.flat({}, self.{name}.as_ref());", rules.required)?;
-        }
-        Kind::Message(_) => writeln!(code, "checker.nested({table}, self.{name}.as_ref());")?,
-        Kind::Bool if rules.required => {
-            writeln!(code, "checker.choice({table}, self.{name}.is_some(), true);")?;
-        }
-        Kind::Bool => {}
+        Kind::Message(_) => format!("nested({table}, self.{name}.as_ref())"),
+        Kind::Bool if flag(&rules, "required") => format!("choice({table}, {value}.is_some(), true)"),
+        Kind::Bool => return Ok(()),
         other => bail!("no check is known for the kind {other:?} of the field {name}"),
-    }
+    };
+    writeln!(code, "checker.{check};")?;
     Ok(())
 }
 
-/// The rules of one field, as its options give them.
-struct Rules {
-    required: bool,
-    flatten: bool,
-    message: Option<DynamicMessage>,
-}
-
-impl Rules {
-    fn of(pool: &DescriptorPool, field: &FieldDescriptor) -> anyhow::Result<Self> {
-        let option = pool.get_extension_by_name("compliance.v1.rules").context("rules is declared")?;
-        let options = field.options();
-        if !options.has_extension(&option) {
-            return Ok(Self { required: false, flatten: false, message: None });
+/// The rules of a field as a constant of the generated code.
+fn table(field: &FieldDescriptor, rules: &DynamicMessage) -> anyhow::Result<String> {
+    let mut table = format!("&crate::rules::FieldRules {{ name: {:?}, number: {}", field.name(), field.number());
+    for rule in rules.descriptor().fields() {
+        if ["flatten", "items_alone"].contains(&rule.name()) {
+            // They decide which check is generated.
+            continue;
         }
-        let Value::Message(message) = options.get_extension(&option).into_owned() else {
-            bail!("the rules of {} are no message", field.full_name());
-        };
-        let on = |name: &str| message.get_field_by_name(name).is_some_and(|value| value.as_bool() == Some(true));
-        Ok(Self { required: on("required"), flatten: on("flatten"), message: Some(message) })
-    }
-
-    /// The rules as a constant of the generated code.
-    fn table(&self, field: &FieldDescriptor) -> String {
-        let mut table = format!("&crate::rules::FieldRules {{ name: {:?}, number: {},", field.name(), field.number());
-        for (rule, value) in self.message.iter().flat_map(DynamicMessage::fields) {
-            let value = match (value, rule.kind()) {
-                (Value::Bool(value), _) => value.to_string(),
-                (Value::U32(value), _) => format!("Some({value})"),
-                (Value::I64(value), _) => format!("Some({value})"),
-                (Value::EnumNumber(number), Kind::Enum(kind)) => {
-                    let value = kind.get_value(*number).map(|value| value.name().to_owned()).unwrap_or_default();
-                    format!("crate::rules::Format::{}", camel(value.trim_start_matches("FORMAT_")))
-                }
-                (Value::Message(codes), _) => {
-                    let code = |name: &str| result_code(codes, name);
-                    let (create, update) = (code("on_create"), code("on_update"));
-                    format!("Some(crate::rules::ItemCodes {{ on_create: {create}, on_update: {update} }})")
-                }
-                (Value::List(values), _) => {
-                    let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-                    format!("&{values:?}")
-                }
-                (value, kind) => panic!("no rule is known of the kind {kind:?}: {value:?}"),
-            };
-            if rule.name() != "flatten" {
-                table.extend([" ", rule.name(), ": ", value.as_str(), ","]);
+        let value = match rules.get_field(&rule).as_ref() {
+            Value::Bool(value) => value.to_string(),
+            Value::EnumNumber(_) => format!("Format::{}", options::variant(rules, rule.name())?),
+            Value::List(values) => format!("&{:?}", values.iter().filter_map(Value::as_str).collect::<Vec<_>>()),
+            _ if !rules.has_field(&rule) => "None".to_owned(),
+            Value::U32(value) => format!("Some({value})"),
+            Value::I64(value) => format!("Some({value})"),
+            Value::Message(codes) => {
+                let code = |name| codes.get_field_by_name(name).and_then(|value| value.as_enum_number());
+                let (create, update) = (code("on_create").unwrap_or_default(), code("on_update").unwrap_or_default());
+                format!("Some(ItemCodes {{ on_create: {create}, on_update: {update} }})")
             }
-        }
-        table.push_str(" ..crate::rules::FieldRules::NONE }");
-        debug_assert!(self.message.as_ref().is_none_or(|message| message.descriptor().name() == "Rules"));
-        table
+            value => bail!("no constant is known for {} = {value:?}", rule.name()),
+        };
+        write!(table, ", {}: {value}", rule.name())?;
     }
-}
-
-fn result_code(codes: &DynamicMessage, name: &str) -> String {
-    let number = codes.get_field_by_name(name).and_then(|value| value.as_enum_number()).unwrap_or_default();
-    let kind = codes.descriptor().get_field_by_name(name).map(|field| field.kind());
-    let Some(Kind::Enum(kind)) = kind else { panic!("{name} is not a result code") };
-    let value = kind.get_value(number).map(|value| value.name().to_owned()).unwrap_or_default();
-    format!("ResultCode::{}", camel(value.trim_start_matches("RESULT_CODE_")))
-}
-
-fn camel(value: &str) -> String {
-    let mut name = String::new();
-    for word in value.split('_') {
-        let (first, rest) = word.split_at(1);
-        name.push_str(first);
-        name.push_str(&rest.to_lowercase());
-    }
-    name
+    Ok(table + " }")
 }

@@ -3,26 +3,20 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail, ensure};
-use prost_reflect::{
-    Cardinality, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage as _, Value,
-};
+use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
+
+use super::options::{self, flag, text};
 
 /// Field numbers from here on have no bit in a set of fields.
 const MASK_BITS: u32 = 63;
 
 /// Writes an implementation of `Record` for every message with the option `table`.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
-    let option = pool.get_extension_by_name("compliance.v1.table").context("table is declared")?;
     let mut code = String::new();
     for message in pool.all_messages().filter(|message| message.package_name() == "compliance.v1") {
-        let options = message.options();
-        let table = options.get_extension(&option);
-        match table.as_str() {
-            Some(table) if !table.is_empty() => {
-                let table = table.to_owned();
-                write_record(pool, &message, &table, &mut code).with_context(|| message.full_name().to_owned())?;
-            }
-            _ => {}
+        let table = options::value(pool, &message.options(), "table")?;
+        if let Some(table) = table.as_str().filter(|table| !table.is_empty()) {
+            write_record(pool, &message, table, &mut code).with_context(|| message.full_name().to_owned())?;
         }
     }
     Ok(code)
@@ -50,31 +44,27 @@ fn write_record(
 }
 
 fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code: &mut String) -> anyhow::Result<()> {
-    let column = Column::of(pool, field)?;
-    let Some((access, obvious_type)) = access(field) else { return Ok(()) };
-    if column.none {
-        return Ok(());
-    }
+    let column = options::of_field(pool, field, "column")?;
+    let Some((access, obvious_type)) = access(field).filter(|_| !flag(&column, "none")) else { return Ok(()) };
     let (name, number) = (field.name(), field.number());
     ensure!(number < MASK_BITS, "the field numbers of a record are below {MASK_BITS}: a set of them is one bigint");
-    let (form, sql_type) = match (column.form.as_str(), column.vocabulary.as_str()) {
-        ("" | "STORED_FORM_UNSPECIFIED", "") => ("Plain".to_owned(), obvious_type),
-        ("STORED_FORM_DATE", "") => ("Date".to_owned(), "date"),
-        ("STORED_FORM_COUNTRY_CODE", "") => ("CountryCode".to_owned(), "smallint"),
-        ("STORED_FORM_COUNTRY_NUMBER", "") => ("CountryNumber".to_owned(), "smallint"),
-        ("STORED_FORM_COUNTRY_NAME", "") => ("CountryName".to_owned(), "smallint"),
-        ("" | "STORED_FORM_UNSPECIFIED", vocabulary) => {
-            (format!("Name(crate::catalogue::Vocabulary::{vocabulary})"), "integer")
-        }
+    let (form, sql_type) = match (options::variant(&column, "form")?.as_str(), text(&column, "vocabulary").as_str()) {
+        ("Unspecified", "") => ("Plain".to_owned(), obvious_type),
+        ("Unspecified", vocabulary) => (format!("Name(crate::catalogue::Vocabulary::{vocabulary})"), "integer"),
+        ("Date", "") => ("Date".to_owned(), "date"),
+        (country, "") => (country.to_owned(), "smallint"),
         (form, vocabulary) => bail!("both the form {form} and the vocabulary {vocabulary} are given"),
     };
-    let table = match (column.computed, column.table.as_str()) {
-        (true, _) => "",
-        (false, "") => table,
-        (false, other) => other,
+    let table = match text(&column, "table") {
+        _ if flag(&column, "computed") => String::new(),
+        other if other.is_empty() => table.to_owned(),
+        other => other,
     };
-    let default_name = if column.vocabulary.is_empty() { name.to_owned() } else { format!("{name}_id") };
-    let column_name = if column.name.is_empty() { default_name } else { column.name };
+    let column_name = match text(&column, "name") {
+        named if !named.is_empty() => named,
+        _ if form.starts_with("Name") => format!("{name}_id"),
+        _ => name.to_owned(),
+    };
     writeln!(
         code,
         "crate::record::Field {{ name: {name:?}, number: {number}, column: crate::record::Column {{ \
@@ -112,52 +102,4 @@ fn access(field: &FieldDescriptor) -> Option<(String, &'static str)> {
         }
         _ => return None,
     })
-}
-
-/// The option `column` of one field.
-#[derive(Default)]
-struct Column {
-    name: String,
-    table: String,
-    form: String,
-    vocabulary: String,
-    computed: bool,
-    none: bool,
-}
-
-impl Column {
-    fn of(pool: &DescriptorPool, field: &FieldDescriptor) -> anyhow::Result<Self> {
-        let option = pool.get_extension_by_name("compliance.v1.column").context("column is declared")?;
-        let options = field.options();
-        if !options.has_extension(&option) {
-            return Ok(Self::default());
-        }
-        let Value::Message(message) = options.get_extension(&option).into_owned() else {
-            bail!("the column of {} is not a message", field.full_name());
-        };
-        Ok(Self {
-            name: text(&message, "name"),
-            table: text(&message, "table"),
-            form: enum_name(&message, "form"),
-            vocabulary: text(&message, "vocabulary"),
-            computed: flag(&message, "computed"),
-            none: flag(&message, "none"),
-        })
-    }
-}
-
-fn text(message: &DynamicMessage, name: &str) -> String {
-    message.get_field_by_name(name).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
-fn flag(message: &DynamicMessage, name: &str) -> bool {
-    message.get_field_by_name(name).and_then(|value| value.as_bool()).unwrap_or_default()
-}
-
-fn enum_name(message: &DynamicMessage, name: &str) -> String {
-    let Some(field) = message.descriptor().get_field_by_name(name) else { return String::new() };
-    let (Kind::Enum(kind), Some(number)) = (field.kind(), message.get_field(&field).as_enum_number()) else {
-        return String::new();
-    };
-    kind.get_value(number).map(|value| value.name().to_owned()).unwrap_or_default()
 }

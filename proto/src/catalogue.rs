@@ -5,43 +5,18 @@
 pub const FIRST_OWN_ID: i32 = 1000;
 
 /// A vocabulary: the names that one field can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i16)]
-pub enum Vocabulary {
-    /// Status of a case.
-    CaseStatus = 1,
-    /// Sub-status of a case.
-    CaseSubStatus = 2,
-    /// Where the notice of a case stands.
-    NoticeStatus = 3,
-    /// Risk level of a case.
-    RiskLevel = 4,
-    /// Incident status of a URL.
-    UrlIncidentStatus = 5,
-    /// Where the transcription of a URL's video stands.
-    TranscriptionStatus = 6,
-    /// Type of an infraction.
-    InfractionType = 7,
-    /// Name of an infraction; each belongs to a type.
-    InfractionName = 8,
-}
+pub use crate::v1::VocabularyKind as Vocabulary;
 
 impl Vocabulary {
-    /// Every vocabulary.
-    pub const ALL: [Self; 8] = [
-        Self::CaseStatus,
-        Self::CaseSubStatus,
-        Self::NoticeStatus,
-        Self::RiskLevel,
-        Self::UrlIncidentStatus,
-        Self::TranscriptionStatus,
-        Self::InfractionType,
-        Self::InfractionName,
-    ];
+    /// Every vocabulary, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (1..).map_while(|number| Self::try_from(number).ok())
+    }
 
     /// The names that every company starts with; the first has the ID 1.
     pub const fn defaults(self) -> &'static [&'static str] {
         match self {
+            Self::Unspecified => &[],
             Self::CaseStatus => {
                 &["New", "Open", "In Progress", "Blocked", "Resolved", "Closed", "Rejected", "Invalid", "Duplicate"]
             }
@@ -102,6 +77,7 @@ impl Vocabulary {
                 "unauthorised placement",
                 "cross-recruiting",
             ],
+            Self::IncidentType => &["url", "form", "display ad", "paid search ad"],
         }
     }
 

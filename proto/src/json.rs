@@ -9,7 +9,7 @@ use prost_types::Timestamp;
 use serde::Serializer;
 use time::{OffsetDateTime, macros::format_description};
 
-use crate::v1::IncidentType;
+use crate::catalogue::Vocabulary;
 
 /// `YYYY-MM-DD HH:MM:SS`, UTC; null when absent.
 #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
@@ -43,22 +43,5 @@ pub(crate) fn yes_no_or_null<S: Serializer>(value: &Option<bool>, serializer: S)
 
 /// `url`, `form`, `display ad` or `paid search ad`.
 pub(crate) fn incident_type<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(incident_type_text(IncidentType::try_from(*value).unwrap_or_default()))
-}
-
-/// The documented text of an incident type.
-pub fn incident_type_text(value: IncidentType) -> &'static str {
-    match value {
-        IncidentType::Unspecified => "",
-        IncidentType::Url => "url",
-        IncidentType::Form => "form",
-        IncidentType::DisplayAd => "display ad",
-        IncidentType::PaidSearchAd => "paid search ad",
-    }
-}
-
-/// The incident type of a documented text.
-pub fn incident_type_of_text(text: &str) -> Option<IncidentType> {
-    use IncidentType::{DisplayAd, Form, PaidSearchAd, Url};
-    [Url, Form, DisplayAd, PaidSearchAd].into_iter().find(|kind| incident_type_text(*kind) == text)
+    serializer.serialize_str(Vocabulary::IncidentType.default_name(*value).unwrap_or_default())
 }

@@ -8,6 +8,9 @@ pub mod country;
 pub mod deadline;
 pub mod error;
 pub mod json;
+#[cfg(test)]
+#[path = "../build/options.rs"]
+mod options;
 pub mod record;
 #[cfg(test)]
 #[path = "../build/records.rs"]

@@ -12,7 +12,7 @@ pub use violations::{Violation, Violations, label};
 
 use prost_types::{FieldMask, Timestamp};
 
-use crate::v1::ResultCode;
+use crate::v1::{Format, ItemCodes};
 
 /// A message that knows what it must hold.
 pub trait Check {
@@ -38,18 +38,6 @@ pub fn item_failure(item: &impl Check) -> Option<ItemFailure> {
     checker.item_failure
 }
 
-/// Written forms that a text can be held to: `compliance.v1.Format`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "described in rules.proto")]
-pub enum Format {
-    Unspecified,
-    Email,
-    Url,
-    Date,
-    StartDate,
-    Country,
-}
-
 /// A field and its rules: `compliance.v1.Rules`, as constants.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "described in rules.proto")]
@@ -65,31 +53,7 @@ pub struct FieldRules {
     pub at_most: Option<i64>,
     pub entry: bool,
     pub item_codes: Option<ItemCodes>,
-}
-
-/// The result codes of an item of a list that violates a rule: `compliance.v1.ItemCodes`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "described in rules.proto")]
-pub struct ItemCodes {
-    pub on_create: ResultCode,
-    pub on_update: ResultCode,
-}
-
-impl FieldRules {
-    /// No rule.
-    pub const NONE: Self = Self {
-        name: "",
-        number: 0,
-        required: false,
-        max_chars: None,
-        exact_chars: None,
-        format: Format::Unspecified,
-        one_of: &[],
-        at_least: None,
-        at_most: None,
-        entry: false,
-        item_codes: None,
-    };
+    pub max_items: Option<usize>,
 }
 
 /// Collects the violations of a request.
@@ -151,11 +115,19 @@ impl Checker {
         }
     }
 
+    /// A list, by its number of elements.
+    pub fn items(&mut self, field: &FieldRules, items: usize) {
+        if let Some(most) = field.max_items.filter(|most| items > *most && !self.is_skipped(field)) {
+            self.violated(field, Rule::MaxItems(most));
+        }
+    }
+
     /// A list of texts: each is checked against the rules of the field.
     pub fn texts(&mut self, field: &FieldRules, values: &[String]) {
         if self.is_skipped(field) {
             return;
         }
+        self.items(field, values.len());
         // An element has no name that a mask could hold.
         let mask = self.mask.take();
         for (index, value) in values.iter().enumerate() {
@@ -223,6 +195,7 @@ impl Checker {
         if values.is_empty() && field.required && !self.is_skipped(field) {
             return self.violated(field, Rule::Required);
         }
+        self.items(field, values.len());
         let (outer, item) = (std::mem::take(&mut self.prefix), self.item);
         for (index, value) in values.iter().enumerate() {
             self.prefix.clear();
@@ -352,8 +325,8 @@ mod tests {
         assert_eq!(messages(&request), [("country".to_owned(), "The selected country is invalid.".to_owned())]);
         let failure = super::item_failure(request.affiliate.as_ref().unwrap()).unwrap();
         assert_eq!((failure.field, failure.message.as_str()), ("country", "QQ is no ISO 3166-1 alpha-2 country code."));
-        assert_eq!(failure.codes.on_create, v1::ResultCode::InvalidCountry);
-        assert_eq!(failure.codes.on_update, v1::ResultCode::UpdateFailed);
+        assert_eq!(failure.codes.on_create(), v1::ResultCode::InvalidCountry);
+        assert_eq!(failure.codes.on_update(), v1::ResultCode::UpdateFailed);
         assert_eq!(super::item_failure(&v1::AffiliateInput::default()), None);
     }
 

@@ -63,7 +63,7 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
 async fn prepare(database: &Database) -> anyhow::Result<()> {
     let affiliates = format!("create or replace view peer.affiliates as {SELECT}");
     database.run(&format!("{}; {affiliates}", include_str!("postgrest.sql"))).await?;
-    for vocabulary in Vocabulary::ALL {
+    for vocabulary in Vocabulary::all() {
         for (at, name) in vocabulary.defaults().iter().enumerate() {
             sqlx::query("insert into peer.names values ($1, $2, $3) on conflict do nothing")
                 .bind(vocabulary as i16)

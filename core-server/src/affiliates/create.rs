@@ -9,14 +9,7 @@ use compliance_api::{
 };
 
 use super::input::{INPUT, Input};
-use crate::{
-    database::Connections,
-    error::{from_database, is_contention},
-    table,
-};
-
-/// How often a batch that collides with another one is tried.
-const TRIES: u32 = 5;
+use crate::{database::Connections, error::is_contention, table};
 
 /// Inserts affiliates in the order in which they come, with IDs in the order of their keys. Returns the IDs of all
 /// keys, and those that were inserted.
@@ -59,7 +52,7 @@ pub(super) async fn create(
         let client_affiliate_id = affiliate.client_affiliate_id.clone();
         let input = Input::new(indexes.len() as i64 + 1, affiliate, FieldSet::ALL);
         let (code, msg) = match &input.failure {
-            Some(failure) => (failure.codes.on_create, failure.message.clone()),
+            Some(failure) => (failure.codes.on_create(), failure.message.clone()),
             None => (ResultCode::Duplicate, NAME_EXISTS.to_owned()),
         };
         if input.failure.is_none() {
@@ -90,17 +83,9 @@ async fn insert(pool: &Connections, company_id: i64, inputs: &[Input]) -> Result
     // By bytes, as the name's collation has it.
     let mut order: Vec<_> = inputs.iter().collect();
     order.sort_unstable_by_key(|input| (input.fields.affiliate_name(), input.key));
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let created = pool.inputs().send(|layouts| {
-            let query = sqlx::query_as(*CREATE).bind(company_id).bind(INPUT.batch(&layouts, &order));
-            query.fetch_one(pool)
-        });
-        match created.await {
-            Ok(created) => return Ok(created),
-            Err(error) if tries < TRIES && is_contention(&error) => tracing::debug!("a batch is tried again: {error}"),
-            Err(error) => return Err(from_database(&error)),
-        }
-    }
+    let create = |layouts| {
+        let query = sqlx::query_as(*CREATE).bind(company_id).bind(INPUT.batch(&layouts, &order));
+        query.fetch_one(pool)
+    };
+    pool.write(is_contention, create).await
 }

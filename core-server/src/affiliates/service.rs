@@ -22,7 +22,7 @@ use super::{create, read, update};
 use crate::{
     access::Caller,
     reads::Reads,
-    requests::{check_ids, timeout_of, valid},
+    requests::{accept, timeout_of},
 };
 
 /// The service.
@@ -52,19 +52,17 @@ impl AffiliateService for Affiliates {
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let id = request.into_inner().id;
-        let found = self.single.get(company_id, id).await?;
-        Ok(Response::new(found.ok_or_else(|| Error::affiliate_not_found(id))?))
+        let (company_id, request) = accept(request)?;
+        let found = self.single.get(company_id, request.id).await?;
+        Ok(Response::new(found.ok_or_else(|| Error::affiliate_not_found(request.id))?))
     }
 
     async fn batch_get_affiliates(
         &self,
         request: Request<BatchGetAffiliatesRequest>,
     ) -> Result<Response<BatchGetAffiliatesResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let BatchGetAffiliatesRequest { ids } = request.into_inner();
-        let affiliates = read::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
+        let (company_id, request) = accept(request)?;
+        let affiliates = read::by_ids(&self.pool, company_id, &request.ids).await?;
         Ok(Response::new(BatchGetAffiliatesResponse { affiliates }))
     }
 
@@ -72,9 +70,7 @@ impl AffiliateService for Affiliates {
         &self,
         request: Request<CreateAffiliateRequest>,
     ) -> Result<Response<CreateAffiliateResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         let affiliate = vec![request.affiliate.unwrap_or_default()];
         let result = create::create(&self.pool, company_id, affiliate).await?.pop().unwrap_or_default();
         let client_affiliate_id = result.client_affiliate_id.unwrap_or_default();
@@ -88,9 +84,7 @@ impl AffiliateService for Affiliates {
         &self,
         request: Request<BatchCreateAffiliatesRequest>,
     ) -> Result<Response<BatchCreateAffiliatesResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         let results = create::create(&self.pool, company_id, request.affiliates).await?;
         Ok(Response::new(BatchCreateAffiliatesResponse { results }))
     }
@@ -99,9 +93,7 @@ impl AffiliateService for Affiliates {
         &self,
         request: Request<UpdateAffiliateRequest>,
     ) -> Result<Response<UpdateAffiliateResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         let update: AffiliateUpdate = request.update.unwrap_or_default();
         let affiliate_id = update.id.unwrap_or_default();
         let outcome = update::update(&self.pool, company_id, None, vec![update]).await?;
@@ -120,9 +112,7 @@ impl AffiliateService for Affiliates {
         &self,
         request: Request<BatchUpdateAffiliatesRequest>,
     ) -> Result<Response<BatchUpdateAffiliatesResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         let anchor = request.anchor_id;
         match update::update(&self.pool, company_id, anchor, request.affiliates).await? {
             Some(results) => Ok(Response::new(BatchUpdateAffiliatesResponse { results })),

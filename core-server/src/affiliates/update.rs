@@ -10,17 +10,14 @@ use compliance_api::{
     record::{Field, FieldSet, Record as _},
     v1::{AffiliateInput, AffiliateResult, AffiliateUpdate, ResultCode},
 };
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{Connection as _, Executor, Postgres};
 
 use super::input::{INPUT, Input};
 use crate::{
     database::Connections,
-    error::{from_database, is_contention},
+    error::is_contention,
     table::{self, Layouts},
 };
-
-/// How often a batch that got in another's way is tried.
-const TRIES: u32 = 5;
 
 /// Locks the affiliates in the order of their IDs, so that two batches that cross do not wait for each other, and
 /// changes those whose new name is free. Returns an [`Outcome`] for each item.
@@ -107,24 +104,7 @@ async fn alone(
     changes: &[Input],
 ) -> Result<Vec<Outcome>, Error> {
     let all: Vec<usize> = (0..changes.len()).collect();
-    for tries in 1.. {
-        let result = pool.inputs().send(|layouts| {
-            let all = &all;
-            async move {
-                let mut connection = pool.lease().await?;
-                let result = run(&mut connection, &layouts, company_id, anchor, changes, all).await;
-                connection.done(&result);
-                result
-            }
-        });
-        match result.await {
-            Err(error) if tries < TRIES && is_contention(&error) => {
-                tracing::debug!("a batch is tried again: {error}");
-            }
-            result => return result.map_err(|error| from_database(&error)),
-        }
-    }
-    Err(Error::internal())
+    pool.write(is_contention, |layouts| run(pool, layouts, company_id, anchor, changes, &all)).await
 }
 
 /// The batch as waves of changes in one transaction.
@@ -135,16 +115,7 @@ async fn together(
     changes: &[Input],
     waves: &[Vec<usize>],
 ) -> Result<Vec<Outcome>, Error> {
-    for tries in 1.. {
-        let result = pool.inputs().send(|layouts| transaction(pool, layouts, company_id, anchor, changes, waves));
-        match result.await {
-            Err(error) if tries < TRIES && is_contention(&error) => {
-                tracing::debug!("a batch is tried again: {error}");
-            }
-            result => return result.map_err(|error| from_database(&error)),
-        }
-    }
-    Err(Error::internal())
+    pool.write(is_contention, |layouts| transaction(pool, layouts, company_id, anchor, changes, waves)).await
 }
 
 async fn transaction(
@@ -163,7 +134,7 @@ async fn transaction(
     for wave in waves {
         let mut rest = wave.clone();
         while !rest.is_empty() {
-            let reported = run(&mut transaction, &layouts, company_id, anchor, changes, &rest).await?;
+            let reported = run(&mut *transaction, Arc::clone(&layouts), company_id, anchor, changes, &rest).await?;
             for (index, outcome) in rest.iter().zip(&reported) {
                 outcomes[*index] = *outcome;
             }
@@ -216,8 +187,8 @@ fn waves(changes: &[Input]) -> Vec<Vec<usize>> {
 }
 
 async fn run(
-    connection: &mut PgConnection,
-    layouts: &Arc<Layouts>,
+    executor: impl Executor<'_, Database = Postgres>,
+    layouts: Arc<Layouts>,
     company_id: i64,
     anchor: Option<i64>,
     changes: &[Input],
@@ -226,7 +197,7 @@ async fn run(
     let wave: Vec<&Input> = wave.iter().map(|index| &changes[*index]).collect();
     let ids: Vec<i64> = wave.iter().map(|change| change.key).collect();
     let query = sqlx::query_as(*UPDATE);
-    query.bind(company_id).bind(anchor).bind(ids).bind(INPUT.batch(layouts, &wave)).fetch_all(connection).await
+    query.bind(company_id).bind(anchor).bind(ids).bind(INPUT.batch(&layouts, &wave)).fetch_all(executor).await
 }
 
 fn results(changes: &[Input], outcomes: Vec<Outcome>) -> Option<Vec<AffiliateResult>> {
@@ -237,7 +208,7 @@ fn results(changes: &[Input], outcomes: Vec<Outcome>) -> Option<Vec<AffiliateRes
         let (code, msg) = if !outcome.found {
             (ResultCode::NotFound, affiliate_not_found_text(&change.key.to_string()))
         } else if let Some(failure) = &change.failure {
-            (failure.codes.on_update, failure.message.clone())
+            (failure.codes.on_update(), failure.message.clone())
         } else if outcome.holder.is_some() {
             (ResultCode::UpdateFailed, "The affiliate name has already been taken.".to_owned())
         } else {

@@ -11,12 +11,7 @@ use compliance_api::{
 use tonic::{Request, Response, Status};
 
 use super::list;
-use crate::{
-    access::Caller,
-    lists::PageQuery,
-    reads::Reads,
-    requests::{check_ids, valid},
-};
+use crate::{lists::PageQuery, reads::Reads, requests::accept};
 
 /// The service.
 pub(crate) struct ComplianceCases {
@@ -36,9 +31,7 @@ impl ComplianceCaseService for ComplianceCases {
         &self,
         request: Request<ListComplianceCasesRequest>,
     ) -> Result<Response<ListComplianceCasesResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let page = list::page(&self.pool, company_id, &request, query).await?;
         let (records, meta) = (page.records, Some(query.meta(page.total)));
@@ -49,19 +42,17 @@ impl ComplianceCaseService for ComplianceCases {
         &self,
         request: Request<GetComplianceCaseRequest>,
     ) -> Result<Response<ComplianceCase>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let id = request.into_inner().case_id;
-        let found = self.single.get(company_id, id).await?;
-        Ok(Response::new(found.ok_or_else(|| Error::case_not_found(id))?))
+        let (company_id, request) = accept(request)?;
+        let found = self.single.get(company_id, request.case_id).await?;
+        Ok(Response::new(found.ok_or_else(|| Error::case_not_found(request.case_id))?))
     }
 
     async fn batch_get_compliance_cases(
         &self,
         request: Request<BatchGetComplianceCasesRequest>,
     ) -> Result<Response<BatchGetComplianceCasesResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let BatchGetComplianceCasesRequest { ids } = request.into_inner();
-        let cases = list::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
+        let (company_id, request) = accept(request)?;
+        let cases = list::by_ids(&self.pool, company_id, &request.ids).await?;
         Ok(Response::new(BatchGetComplianceCasesResponse { cases }))
     }
 }

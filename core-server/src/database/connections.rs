@@ -10,7 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::{TryStreamExt as _, future::BoxFuture, stream::BoxStream};
+use compliance_api::error::Error;
+use futures::{
+    StreamExt as _, TryStreamExt as _,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
 use sqlx::{
     Describe, Either, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr,
     pool::PoolConnection,
@@ -20,10 +25,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ACQUIRE_TIMEOUT;
 use crate::{
-    error::is_disconnected,
-    table::{Expected, Inputs, SchemaError},
+    error::{from_database, is_disconnected},
+    table::{Expected, Inputs, Layouts, SchemaError},
 };
 
+/// How often a write is tried that conflicts with another one.
+pub(crate) const MAX_TRIES: u32 = 5;
 /// How long a connection is lent again and again before the pool may look after it.
 const LIFETIME: Duration = Duration::from_mins(5);
 /// Connections of the pool that are left to other users of the pool.
@@ -68,9 +75,23 @@ impl Connections {
         Ok(Self(Arc::new(Inner { pool, permits, idle: Mutex::new(Vec::new()), inputs })))
     }
 
-    /// The input types of the database.
-    pub(crate) fn inputs(&self) -> &Inputs {
-        &self.0.inputs
+    /// Runs a write that may send batches, and runs it again, a bounded number of times, after an error that
+    /// `can_retry` lets pass.
+    pub(crate) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
+        &self,
+        can_retry: fn(&sqlx::Error) -> bool,
+        run: impl Fn(Arc<Layouts>) -> F,
+    ) -> Result<T, Error> {
+        let mut tries = 1;
+        loop {
+            match self.0.inputs.send(&run).await {
+                Err(error) if tries < MAX_TRIES && can_retry(&error) => {
+                    tracing::debug!("a write is retried: {error}");
+                    tries += 1;
+                }
+                result => return result.map_err(|error| from_database(&error)),
+            }
+        }
     }
 
     /// Connections that there may be.
@@ -143,6 +164,19 @@ impl DerefMut for Lease {
     }
 }
 
+/// Runs a statement on a connection of its own, and says how it ended.
+macro_rules! run_on_lease {
+    ($connections:expr, |$lease:ident| $run:expr) => {{
+        let connections = $connections.clone();
+        Box::pin(async move {
+            let mut $lease = connections.lease().await?;
+            let result = $run.await;
+            $lease.done(&result);
+            result
+        })
+    }};
+}
+
 impl<'p> Executor<'p> for &'_ Connections {
     type Database = Postgres;
 
@@ -150,43 +184,16 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        let connections = self.clone();
-        Box::pin(async_stream::stream! {
-            let mut lease = match connections.lease().await {
-                Ok(lease) => lease,
-                Err(error) => {
-                    yield Err(error);
-                    return;
-                }
-            };
-            let mut rows = (*lease).fetch_many(query);
-            let end = loop {
-                match rows.try_next().await {
-                    Ok(Some(row)) => yield Ok(row),
-                    Ok(None) => break Ok(()),
-                    Err(error) => break Err(error),
-                }
-            };
-            drop(rows);
-            lease.done(&end);
-            drop(lease);
-            if let Err(error) = end {
-                yield Err(error);
-            }
-        })
+        // A statement has few rows, and its caller takes all of them.
+        let rows = run_on_lease!(self, |lease| (*lease).fetch_many(query).try_collect::<Vec<_>>());
+        Box::pin(stream::once(rows).map_ok(|rows| stream::iter(rows).map(Ok)).try_flatten())
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        let connections = self.clone();
-        Box::pin(async move {
-            let mut lease = connections.lease().await?;
-            let row = (*lease).fetch_optional(query).await;
-            lease.done(&row);
-            row
-        })
+        run_on_lease!(self, |lease| (*lease).fetch_optional(query))
     }
 
     fn prepare_with<'e>(
@@ -197,25 +204,13 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         'p: 'e,
     {
-        let connections = self.clone();
-        Box::pin(async move {
-            let mut lease = connections.lease().await?;
-            let statement = (*lease).prepare_with(sql, parameters).await;
-            lease.done(&statement);
-            statement
-        })
+        run_on_lease!(self, |lease| (*lease).prepare_with(sql, parameters))
     }
 
     fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
     where
         'p: 'e,
     {
-        let connections = self.clone();
-        Box::pin(async move {
-            let mut lease = connections.lease().await?;
-            let description = (*lease).describe(sql).await;
-            lease.done(&description);
-            description
-        })
+        run_on_lease!(self, |lease| (*lease).describe(sql))
     }
 }

@@ -16,9 +16,6 @@ pub(super) use self::{
 };
 use crate::table::Expected;
 
-/// Cases in one message.
-pub(super) const MAX_CASES: usize = 10_000;
-
 // The statements contain these IDs as numbers.
 
 /// The case status Open.

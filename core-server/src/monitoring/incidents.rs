@@ -6,26 +6,19 @@ mod detach;
 use std::sync::LazyLock;
 
 use compliance_api::{
-    rules::Violations,
-    v1::{IncidentInput, IncidentResult, IncidentType, ResultCode},
+    rules::{Rule, Violations},
+    v1::{IncidentInput, IncidentType},
 };
 
 pub(super) use self::{attach::attach, detach::detach};
 use super::{
     names::{CompanyNames, InfractionIds, NameRef},
-    rejection::{Rejection, violate},
-    values::{URL_AMBIGUOUS, non_empty},
+    url_ref::read_url,
 };
-use crate::{
-    table::{Attribute, Composite, Expected},
-    urls::identity,
-};
-
-/// Incidents in one message, or of one case when it is opened.
-pub(super) const MAX_INCIDENTS: usize = 1000;
+use crate::table::{Attribute, Composite, Expected};
 
 /// What identifies an incident within its case: its type and its content.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     incident_type: i16,
     url_id: Option<i64>,
@@ -69,11 +62,6 @@ impl Content {
         .into_iter()
     }
 
-    /// Whether the content is a URL.
-    fn is_url(&self) -> bool {
-        self.incident_type == IncidentType::Url as i16
-    }
-
     /// The field that refers to the URL.
     pub(super) fn url_field(&self) -> &'static str {
         if self.url_id.is_some() { "url_id" } else { "url" }
@@ -88,14 +76,12 @@ impl Content {
         url: Option<String>,
         reference: Option<String>,
     ) -> Self {
-        let (url, reference) = (non_empty(url), non_empty(reference));
+        let (url, reference) = (url.filter(|url| !url.is_empty()), reference.filter(|text| !text.is_empty()));
         let unexpected = |violations: &mut Violations, field: &str| {
             let message = |label: &str| format!("The {label} field does not go with this type of incident.");
-            violate(violations, format!("{prefix}{field}"), message);
+            violations.report(format!("{prefix}{field}"), message);
         };
-        let required = |violations: &mut Violations, field: &str| {
-            violate(violations, format!("{prefix}{field}"), |label| format!("The {label} field is required."));
-        };
+        let mut url_hash = None;
         match incident_type {
             // The rules have reported a missing type.
             IncidentType::Unspecified => {}
@@ -103,13 +89,7 @@ impl Content {
                 if reference.is_some() {
                     unexpected(violations, "reference");
                 }
-                match (url_id, &url) {
-                    (None, None) => required(violations, "url"),
-                    (Some(_), Some(_)) => {
-                        violate(violations, format!("{prefix}url_id"), |_| URL_AMBIGUOUS.to_owned());
-                    }
-                    _ => {}
-                }
+                url_hash = read_url(violations, prefix, url_id, url.as_deref());
             }
             _ => {
                 if url.is_some() {
@@ -119,11 +99,10 @@ impl Content {
                     unexpected(violations, "url_id");
                 }
                 if reference.is_none() {
-                    required(violations, "reference");
+                    violations.add(format!("{prefix}reference"), Rule::Required);
                 }
             }
         }
-        let url_hash = url.as_deref().and_then(identity).map(|(hash, _)| hash);
         Self { incident_type: incident_type as i16, url_id, url_hash, reference }
     }
 }
@@ -148,13 +127,4 @@ impl Incident {
 /// The names of an incident.
 pub(super) fn names_of(incident: &IncidentInput) -> NameRef<'_> {
     NameRef::Infraction(incident.infraction_type.as_deref(), incident.infraction_name.as_deref())
-}
-
-fn done(incident_id: Option<i64>, changed: bool, msg: &str) -> IncidentResult {
-    IncidentResult { code: ResultCode::Saved.into(), incident_id, changed, violations: Vec::new(), msg: msg.to_owned() }
-}
-
-fn rejected(rejection: Rejection) -> IncidentResult {
-    let Rejection { code, violations, msg } = rejection;
-    IncidentResult { code: code.into(), incident_id: None, changed: false, violations, msg }
 }

@@ -9,12 +9,15 @@ use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
     record::{Record, StoredAs},
-    rules::{Violations, label},
-    v1::{InfractionInput, VocabularyKind},
+    rules::Violations,
+    v1::InfractionInput,
+};
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, ready},
 };
 use quick_cache::sync::Cache;
 
-use super::rejection::violate;
 use crate::{
     database::{self, Connections},
     error::from_database,
@@ -168,7 +171,7 @@ impl CompanyNames {
         let path = format!("{prefix}infraction_type");
         let Some(kind) = kind.filter(|kind| !kind.is_empty()) else {
             if name.is_some() {
-                violate(violations, path, |label| format!("The {label} field is required with a name."));
+                violations.report(path, |label| format!("The {label} field is required with a name."));
             }
             return InfractionIds::default();
         };
@@ -191,8 +194,7 @@ impl CompanyNames {
         let known: Vec<&str> = defaults.chain(own.map(|entry| entry.name.as_str())).collect();
         let more = if known.len() > MAX_LISTED { ", …" } else { "" };
         let known = known[..known.len().min(MAX_LISTED)].join(", ");
-        let message = format!("The selected {} is invalid; known: {known}{more}.", label(path));
-        violations.push(path.to_owned(), message, 0, 0);
+        violations.report(path, |label| format!("The selected {label} is invalid; known: {known}{more}."));
     }
 }
 
@@ -208,26 +210,14 @@ impl NameCache {
         Self { pool: pool.clone(), companies: Cache::new(MAX_CACHED_COMPANIES), defaults: Arc::default() }
     }
 
-    /// The cached names of a company, if they contain all of `names`.
-    pub(super) fn cached<'a>(
-        &self,
+    /// The names of a company: the cached ones, if they contain all of `names`, otherwise read now.
+    pub(super) fn of<'s, 'a>(
+        &'s self,
         company_id: i64,
         mut names: impl Iterator<Item = NameRef<'a>>,
-    ) -> Option<Arc<CompanyNames>> {
+    ) -> BoxFuture<'s, Result<Arc<CompanyNames>, Error>> {
         let cached = self.companies.get(&company_id).unwrap_or_else(|| Arc::clone(&self.defaults));
-        names.all(|name| cached.contains(name)).then_some(cached)
-    }
-
-    /// The names of a company: the cached ones, if [`cached`](Self::cached) found them, otherwise read now.
-    pub(super) async fn or_read(
-        &self,
-        company_id: i64,
-        cached: Option<Arc<CompanyNames>>,
-    ) -> Result<Arc<CompanyNames>, Error> {
-        match cached {
-            Some(names) => Ok(names),
-            None => self.read(company_id).await,
-        }
+        if names.all(|name| cached.contains(name)) { ready(Ok(cached)).boxed() } else { self.read(company_id).boxed() }
     }
 
     /// The names of a company, read now.
@@ -246,24 +236,9 @@ impl NameCache {
     }
 }
 
-/// The vocabulary of a kind that names can be added to.
-pub(super) fn vocabulary(kind: VocabularyKind) -> Option<Vocabulary> {
-    Vocabulary::ALL.into_iter().find(|vocabulary| *vocabulary as i32 == kind as i32)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kinds_and_vocabularies_have_the_same_numbers() {
-        for vocabulary in Vocabulary::ALL {
-            let kind = VocabularyKind::try_from(vocabulary as i32).unwrap();
-            let name = kind.as_str_name().trim_start_matches("VOCABULARY_KIND_").replace('_', "").to_lowercase();
-            assert_eq!(name, format!("{vocabulary:?}").to_lowercase());
-        }
-        assert_eq!(vocabulary(VocabularyKind::IncidentType), None);
-    }
 
     #[test]
     fn a_name_belongs_to_its_type() {

@@ -6,27 +6,20 @@ mod stream;
 
 use std::collections::HashMap;
 
-use compliance_api::{
-    error::Error,
-    rules::Violations,
-    v1::{ObservationResult, ResultCode, UrlObservation},
-};
+use compliance_api::{error::Error, rules::Violations, v1::UrlObservation};
 
-use self::row::Row;
+use self::{row::Row, store::Saved};
 pub(super) use self::{
     store::Store,
     stream::{Acknowledgements, Streams},
 };
 use super::{
-    affiliate_ref::{AFFILIATE_NOT_FOUND, AffiliateRef},
+    changes::AFFILIATE_NOT_FOUND,
     context::Context,
+    items::{Items, Outcome},
     names::{self, CompanyNames, NameRef},
-    rejection::Rejection,
 };
 use crate::table::Expected;
-
-/// Observations in one message.
-pub(super) const MAX_OBSERVATIONS: usize = 10_000;
 
 /// Adds what the statements expect of the database.
 pub(super) fn expect(expected: Expected) -> Expected {
@@ -35,9 +28,8 @@ pub(super) fn expect(expected: Expected) -> Expected {
 
 /// Observations that are ready to be saved.
 pub(super) struct Chunk {
-    /// One result an item. Those of items that are saved are set then.
-    results: Vec<ObservationResult>,
-    /// Rows in rounds that are saved one after the other; no two of a round are of the same URL.
+    items: Items<()>,
+    /// The rows of valid items, in rounds that are saved one after the other; no two of a round are of the same URL.
     rounds: Vec<Vec<Row>>,
 }
 
@@ -48,25 +40,18 @@ impl Chunk {
         company_id: i64,
         observations: Vec<UrlObservation>,
     ) -> Result<Self, Error> {
-        let cached = context.names.cached(company_id, observations.iter().flat_map(names_of));
-        let names = context.names.or_read(company_id, cached).await?;
+        let names = context.names.of(company_id, observations.iter().flat_map(names_of)).await?;
         Ok(Self::merge(&names, observations))
     }
 
     fn merge(names: &CompanyNames, observations: Vec<UrlObservation>) -> Self {
-        let mut results = Vec::with_capacity(observations.len());
+        let items = Items::check(observations, |violations, item| Row::new(names, violations, item));
+        let (rows, items) = items.split();
         let mut rounds: Vec<Vec<Row>> = Vec::new();
         // The round and the index of the newest row of each URL.
         let mut newest: HashMap<[u8; 32], (usize, usize)> = HashMap::new();
-        for (item, observation) in observations.into_iter().enumerate() {
-            let row = match Row::new(names, item, observation) {
-                Ok(row) => row,
-                Err(rejection) => {
-                    results.push(rejected(rejection));
-                    continue;
-                }
-            };
-            results.push(ObservationResult::default());
+        for (item, mut row) in rows.into_iter().enumerate() {
+            row.items.push(item);
             let round = match newest.get(&row.hash) {
                 Some((round, index)) if rounds[*round][*index].can_merge(&row) => {
                     rounds[*round][*index].merge(row);
@@ -81,25 +66,22 @@ impl Chunk {
             newest.insert(row.hash, (round, rounds[round].len()));
             rounds[round].push(row);
         }
-        Self { results, rounds }
+        Self { items, rounds }
     }
 
-    /// Saves the valid items. Returns one result an item, in the order sent.
-    pub(super) async fn save(self, store: &Store, company_id: i64) -> Result<Vec<ObservationResult>, Error> {
-        let Self { mut results, rounds } = self;
-        for mut rows in rounds {
+    /// Saves the valid items. Returns one outcome an item, in the order sent.
+    pub(super) async fn save(self, store: &Store, company_id: i64) -> Result<Vec<Outcome>, Error> {
+        let mut outcomes = vec![Outcome::default(); self.items.valid.len()];
+        for mut rows in self.rounds {
             // Every statement locks URLs in this order, so that two that cross do not deadlock.
             rows.sort_unstable_by_key(|row| row.hash);
-            for (row, result) in store.save(company_id, rows).await? {
+            for (row, saved) in store.save(company_id, rows).await? {
                 for (index, item) in row.items.iter().enumerate() {
-                    results[*item] = match result {
-                        Some((id, created)) => saved(id, created && index == 0),
-                        None => rejected(affiliate_not_found(&row)),
-                    };
+                    outcomes[*item] = outcome(&row, &saved, index == 0);
                 }
             }
         }
-        Ok(results)
+        self.items.outcomes(outcomes, |(), outcome| Ok(outcome))
     }
 }
 
@@ -107,25 +89,15 @@ fn names_of(observation: &UrlObservation) -> impl Iterator<Item = NameRef<'_>> {
     names::of_record(observation).chain(observation.infractions.iter().map(names::of_infraction))
 }
 
-fn saved(id: i64, created: bool) -> ObservationResult {
-    let msg = if created { "URL added." } else { "URL updated." };
-    ObservationResult {
-        code: ResultCode::Saved.into(),
-        url_id: Some(id),
-        created,
-        violations: Vec::new(),
-        msg: msg.to_owned(),
+fn outcome(row: &Row, saved: &Saved, is_first: bool) -> Outcome {
+    match saved.url_id {
+        Some(id) if saved.created && is_first => Outcome::saved(id, true, "URL added."),
+        Some(id) => Outcome::saved(id, false, "URL updated."),
+        None => {
+            let field = row.observation.affiliate_field().unwrap_or("affiliate_id");
+            Outcome::not_found(Violations::one(field, AFFILIATE_NOT_FOUND))
+        }
     }
-}
-
-fn rejected(rejection: Rejection) -> ObservationResult {
-    let Rejection { code, violations, msg } = rejection;
-    ObservationResult { code: code.into(), url_id: None, created: false, violations, msg }
-}
-
-fn affiliate_not_found(row: &Row) -> Rejection {
-    let field = row.affiliate.as_ref().map_or("affiliate_id", AffiliateRef::field);
-    Rejection::not_found(Violations::one(field, AFFILIATE_NOT_FOUND))
 }
 
 #[cfg(test)]
@@ -156,6 +128,7 @@ mod tests {
         let items: Vec<Vec<&[usize]>> =
             chunk.rounds.iter().map(|round| round.iter().map(|row| row.items.as_slice()).collect()).collect();
         assert_eq!(items, [vec![&[0, 2][..], &[1]], vec![&[3, 4]], vec![&[5]]]);
-        assert_eq!(chunk.results[6].violations[0].field, "url");
+        let outcomes = chunk.items.outcomes([(); 6], |(), ()| Ok(Outcome::default())).unwrap();
+        assert_eq!(outcomes[6].violations.iter().next().unwrap().path, "url");
     }
 }

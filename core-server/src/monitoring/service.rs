@@ -14,19 +14,18 @@ use compliance_api::v1::{
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    cases::{self, MAX_CASES},
+    cases,
     context::Context,
-    export,
-    incidents::{self, MAX_INCIDENTS},
-    infractions::{self, Action, MAX_INFRACTIONS},
-    observations::{self, Chunk, MAX_OBSERVATIONS, Store, Streams},
-    rejection::check_count,
-    vocabularies::{self, MAX_ENTRIES},
+    export, incidents,
+    infractions::{self, Action},
+    items::messages,
+    observations::{self, Chunk, Store, Streams},
+    vocabularies,
 };
 use crate::{
     access::Caller,
     database::Connections,
-    requests::{timeout_of, valid},
+    requests::{accept, timeout_of},
 };
 
 /// The service.
@@ -61,11 +60,9 @@ impl MonitoringService for Monitoring {
         &self,
         request: Request<ObserveUrlsRequest>,
     ) -> Result<Response<ObserveUrlsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let observations = request.into_inner().observations;
-        check_count(MAX_OBSERVATIONS, "observations", observations.len())?;
-        let chunk = Chunk::prepare(&self.context, company_id, observations).await?;
-        Ok(Response::new(ObserveUrlsResponse { results: chunk.save(&self.store, company_id).await? }))
+        let (company_id, request) = accept(request)?;
+        let chunk = Chunk::prepare(&self.context, company_id, request.observations).await?;
+        Ok(Response::new(ObserveUrlsResponse { results: messages(chunk.save(&self.store, company_id).await?) }))
     }
 
     async fn stream_url_observations(
@@ -80,9 +77,8 @@ impl MonitoringService for Monitoring {
         &self,
         request: Request<ExportUrlsRequest>,
     ) -> Result<Response<Self::ExportUrlsStream>, Status> {
-        let (company_id, timeout) = (Caller::of(&request)?.company_id, self.export_timeout(&request));
-        let request = request.into_inner();
-        valid(&request)?;
+        let timeout = self.export_timeout(&request);
+        let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
         Ok(Response::new(export::all(self.context.pool.clone(), company_id, after, timeout)))
     }
@@ -91,22 +87,18 @@ impl MonitoringService for Monitoring {
         &self,
         request: Request<RecordInfractionsRequest>,
     ) -> Result<Response<RecordInfractionsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let items = request.into_inner().infractions;
-        check_count(MAX_INFRACTIONS, "infractions", items.len())?;
-        let results = infractions::apply(&self.context, company_id, Action::Record, items).await?;
-        Ok(Response::new(RecordInfractionsResponse { results }))
+        let (company_id, request) = accept(request)?;
+        let results = infractions::apply(&self.context, company_id, Action::Record, request.infractions).await?;
+        Ok(Response::new(RecordInfractionsResponse { results: messages(results) }))
     }
 
     async fn withdraw_infractions(
         &self,
         request: Request<WithdrawInfractionsRequest>,
     ) -> Result<Response<WithdrawInfractionsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let items = request.into_inner().infractions;
-        check_count(MAX_INFRACTIONS, "infractions", items.len())?;
-        let results = infractions::apply(&self.context, company_id, Action::Withdraw, items).await?;
-        Ok(Response::new(WithdrawInfractionsResponse { results }))
+        let (company_id, request) = accept(request)?;
+        let results = infractions::apply(&self.context, company_id, Action::Withdraw, request.infractions).await?;
+        Ok(Response::new(WithdrawInfractionsResponse { results: messages(results) }))
     }
 
     async fn open_case(&self, request: Request<OpenCaseRequest>) -> Result<Response<OpenCaseResponse>, Status> {
@@ -119,49 +111,38 @@ impl MonitoringService for Monitoring {
         &self,
         request: Request<BatchOpenCasesRequest>,
     ) -> Result<Response<BatchOpenCasesResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let requests = request.into_inner().cases;
-        check_count(MAX_CASES, "cases", requests.len())?;
-        let results = cases::open(&self.context, company_id, requests).await?;
-        Ok(Response::new(BatchOpenCasesResponse { results }))
+        let (company_id, request) = accept(request)?;
+        let results = cases::open(&self.context, company_id, request.cases).await?;
+        Ok(Response::new(BatchOpenCasesResponse { results: messages(results) }))
     }
 
     async fn export_cases(
         &self,
         request: Request<ExportCasesRequest>,
     ) -> Result<Response<Self::ExportCasesStream>, Status> {
-        let (company_id, timeout) = (Caller::of(&request)?.company_id, self.export_timeout(&request));
-        let request = request.into_inner();
-        valid(&request)?;
+        let timeout = self.export_timeout(&request);
+        let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
         Ok(Response::new(export::all(self.context.pool.clone(), company_id, after, timeout)))
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         Ok(Response::new(cases::update(&self.context, company_id, request).await?))
     }
 
     async fn resolve_case(&self, request: Request<ResolveCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         Ok(Response::new(cases::resolve(&self.context, company_id, request).await?))
     }
 
     async fn close_case(&self, request: Request<CloseCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         Ok(Response::new(cases::close(&self.context, company_id, request).await?))
     }
 
     async fn reopen_case(&self, request: Request<ReopenCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         Ok(Response::new(cases::reopen(&self.context, company_id, request).await?))
     }
 
@@ -169,22 +150,18 @@ impl MonitoringService for Monitoring {
         &self,
         request: Request<AttachIncidentsRequest>,
     ) -> Result<Response<AttachIncidentsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        check_count(MAX_INCIDENTS, "incidents", request.incidents.len())?;
+        let (company_id, request) = accept(request)?;
         let results = incidents::attach(&self.context, company_id, request).await?;
-        Ok(Response::new(AttachIncidentsResponse { results }))
+        Ok(Response::new(AttachIncidentsResponse { results: messages(results) }))
     }
 
     async fn detach_incidents(
         &self,
         request: Request<DetachIncidentsRequest>,
     ) -> Result<Response<DetachIncidentsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        check_count(MAX_INCIDENTS, "incidents", request.incidents.len())?;
+        let (company_id, request) = accept(request)?;
         let results = incidents::detach(&self.context, company_id, request).await?;
-        Ok(Response::new(DetachIncidentsResponse { results }))
+        Ok(Response::new(DetachIncidentsResponse { results: messages(results) }))
     }
 
     async fn list_vocabularies(
@@ -200,10 +177,8 @@ impl MonitoringService for Monitoring {
         &self,
         request: Request<AddVocabularyEntriesRequest>,
     ) -> Result<Response<AddVocabularyEntriesResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let entries = request.into_inner().entries;
-        check_count(MAX_ENTRIES, "entries", entries.len())?;
-        let results = vocabularies::add(&self.context, company_id, entries).await?;
-        Ok(Response::new(AddVocabularyEntriesResponse { results }))
+        let (company_id, request) = accept(request)?;
+        let results = vocabularies::add(&self.context, company_id, request.entries).await?;
+        Ok(Response::new(AddVocabularyEntriesResponse { results: messages(results) }))
     }
 }

@@ -4,16 +4,12 @@ mod add;
 
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
-    json::incident_type_text,
-    v1::{IncidentType, VocabularyEntry, VocabularyKind, VocabularyNames},
+    v1::{VocabularyEntry, VocabularyNames},
 };
 
 pub(super) use self::add::add;
 use super::names::CompanyNames;
 use crate::table::Expected;
-
-/// Names in one request.
-pub(super) const MAX_ENTRIES: usize = 1000;
 
 /// Adds what the statements expect of the database.
 pub(super) fn expect(expected: Expected) -> Expected {
@@ -22,11 +18,7 @@ pub(super) fn expect(expected: Expected) -> Expected {
 
 /// Every vocabulary, with the names that the company can use.
 pub(super) fn list(names: &CompanyNames) -> Vec<VocabularyNames> {
-    let mut vocabularies: Vec<VocabularyNames> = Vocabulary::ALL.into_iter().map(|kind| entries(names, kind)).collect();
-    let types = [IncidentType::Url, IncidentType::Form, IncidentType::DisplayAd, IncidentType::PaidSearchAd];
-    let entries = types.map(|kind| entry(kind as i32, incident_type_text(kind), None, false)).into();
-    vocabularies.push(VocabularyNames { vocabulary: VocabularyKind::IncidentType.into(), entries });
-    vocabularies
+    Vocabulary::all().map(|kind| entries(names, kind)).collect()
 }
 
 fn entries(names: &CompanyNames, kind: Vocabulary) -> VocabularyNames {

@@ -12,12 +12,7 @@ use compliance_api::{
 use tonic::{Request, Response, Status};
 
 use super::{add, list};
-use crate::{
-    access::Caller,
-    lists::PageQuery,
-    reads::Reads,
-    requests::{check_ids, valid},
-};
+use crate::{lists::PageQuery, reads::Reads, requests::accept};
 
 /// The service.
 pub(crate) struct ComplianceUrls {
@@ -37,9 +32,7 @@ impl ComplianceUrlService for ComplianceUrls {
         &self,
         request: Request<ListComplianceUrlsRequest>,
     ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let page = list::page(&self.pool, company_id, &request, query).await?;
         let (records, meta) = (page.records, Some(query.meta(page.total)));
@@ -50,19 +43,17 @@ impl ComplianceUrlService for ComplianceUrls {
         &self,
         request: Request<GetComplianceUrlRequest>,
     ) -> Result<Response<ComplianceUrl>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let id = request.into_inner().id;
-        let found = self.single.get(company_id, id).await?;
-        Ok(Response::new(found.ok_or_else(|| Error::url_not_found(id))?))
+        let (company_id, request) = accept(request)?;
+        let found = self.single.get(company_id, request.id).await?;
+        Ok(Response::new(found.ok_or_else(|| Error::url_not_found(request.id))?))
     }
 
     async fn batch_get_compliance_urls(
         &self,
         request: Request<BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let BatchGetComplianceUrlsRequest { ids } = request.into_inner();
-        let urls = list::by_ids(&self.pool, company_id, &check_ids(ids)?).await?;
+        let (company_id, request) = accept(request)?;
+        let urls = list::by_ids(&self.pool, company_id, &request.ids).await?;
         Ok(Response::new(BatchGetComplianceUrlsResponse { urls }))
     }
 
@@ -70,9 +61,7 @@ impl ComplianceUrlService for ComplianceUrls {
         &self,
         request: Request<AddComplianceUrlsRequest>,
     ) -> Result<Response<AddComplianceUrlsResponse>, Status> {
-        let company_id = Caller::of(&request)?.company_id;
-        let request = request.into_inner();
-        valid(&request)?;
+        let (company_id, request) = accept(request)?;
         let results = add::add(&self.pool, company_id, request.urls).await?;
         Ok(Response::new(AddComplianceUrlsResponse { results }))
     }

@@ -74,7 +74,7 @@ pub(crate) mod incident_type {
     use serde::{Serializer, de::Error as _};
 
     use super::{Deserialize as _, Deserializer};
-    use crate::json::incident_type_of_text;
+    use crate::catalogue::Vocabulary;
 
     pub(crate) fn serialize<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
         crate::json::incident_type(value, serializer)
@@ -82,8 +82,7 @@ pub(crate) mod incident_type {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
         let Some(text) = Option::<std::borrow::Cow<'_, str>>::deserialize(deserializer)? else { return Ok(0) };
-        let known = incident_type_of_text(&text).map(i32::from);
-        known.ok_or_else(|| {
+        Vocabulary::IncidentType.default_id(&text).ok_or_else(|| {
             D::Error::custom(format!("{text:?} is no incident type: expected url, form, display ad or paid search ad"))
         })
     }

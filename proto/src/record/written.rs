@@ -17,6 +17,11 @@ impl<R> Field<R> {
         }
     }
 
+    /// Whether the record has no value, or an empty text.
+    pub fn is_empty(&self, record: &R) -> bool {
+        !self.is_given(record) || self.text(record) == Some("")
+    }
+
     /// The value as a text: numbers in decimal, flags as `yes` or `no`, timestamps as `YYYY-MM-DD HH:MM:SS`, lists as
     /// JSON. `None` if it is absent.
     pub fn written<'r>(&self, record: &'r R) -> Option<Cow<'r, str>> {
@@ -58,6 +63,12 @@ impl<R> Field<R> {
             },
         }
         true
+    }
+
+    /// Removes the value.
+    pub fn clear(&self, record: &mut R) {
+        // Every field can be without a value.
+        let _ = self.set_written(record, None);
     }
 
     /// The violation of a value that is not of the field's kind: what it must be.

@@ -5,7 +5,7 @@ use prost_types::Timestamp;
 use time::{Date, Month};
 use url::Url;
 
-use super::Format;
+use crate::v1::Format;
 
 /// Whether a text is of a written form.
 pub(super) fn matches(format: Format, text: &str) -> bool {

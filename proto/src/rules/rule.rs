@@ -1,6 +1,6 @@
 //! The rules that a value can violate, and the text of each violation.
 
-use super::{Format, ItemCodes};
+use crate::v1::{Format, ItemCodes};
 
 /// The rule that a value violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Rule {
     ExactChars(usize),
     /// A text has at most so many characters.
     MaxChars(usize),
+    /// A list has at most so many elements.
+    MaxItems(usize),
     /// The value is one of a set.
     OneOf,
     /// A text has a written form.
@@ -42,6 +44,7 @@ impl Rule {
             Self::NoNul => format!("The {label} field must not contain the character U+0000."),
             Self::ExactChars(exact) => format!("The {label} field must be {exact} characters."),
             Self::MaxChars(most) => format!("The {label} field must not be greater than {most} characters."),
+            Self::MaxItems(most) => format!("The {label} field must not have more than {most} items."),
             Self::OneOf | Self::Format(Format::Country) => format!("The selected {label} is invalid."),
             Self::Format(Format::Unspecified) | Self::Other => format!("The {label} field is invalid."),
             Self::Format(Format::Email) => format!("The {label} field must be a valid email address."),

@@ -28,7 +28,7 @@ impl Violations {
     /// One violation of a field outside lists.
     pub fn one(path: impl Into<String>, message: impl Into<String>) -> Self {
         let mut violations = Self::new();
-        violations.push(path.into(), message.into(), 0, 0);
+        violations.report(path, |_| message.into());
         violations
     }
 
@@ -36,6 +36,19 @@ impl Violations {
     /// outside lists).
     pub fn push(&mut self, path: String, message: String, item: u32, number: u32) {
         self.0.push(Violation { path, rule: Rule::Other, message, order: (item, number) });
+    }
+
+    /// Adds a violation of a rule by a field outside lists.
+    pub fn add(&mut self, path: impl Into<String>, rule: Rule) {
+        self.violated(path.into(), rule, 0, 0);
+    }
+
+    /// Adds a violation of a rule that has a text of its own, by a field outside lists. `message` takes the label of the
+    /// path.
+    pub fn report(&mut self, path: impl Into<String>, message: impl FnOnce(&str) -> String) {
+        let path = path.into();
+        let message = message(&label(&path));
+        self.push(path, message, 0, 0);
     }
 
     /// Adds a violation of a rule by the field `number` of the list's `item` (from 1; 0 outside lists).

@@ -12,7 +12,7 @@ use super::{
     change::Change,
     update::{Condition, apply},
 };
-use crate::monitoring::{context::Context, names::NameRef, rejection::violate};
+use crate::monitoring::{context::Context, names::NameRef};
 
 /// Resolves a case.
 pub(in crate::monitoring) async fn resolve(
@@ -20,7 +20,8 @@ pub(in crate::monitoring) async fn resolve(
     company_id: i64,
     request: ResolveCaseRequest,
 ) -> Result<UpdateCaseResponse, Error> {
-    let change = Change::status(RESOLVED).resolved_date(request.resolved_date);
+    let mut change = Change::status(RESOLVED);
+    change.case.record.resolved_date = request.resolved_date;
     let condition = Condition { not: Some(vec![RESOLVED]), ..Condition::default() };
     apply(context, company_id, request.case_id, change, condition).await
 }
@@ -33,7 +34,8 @@ pub(in crate::monitoring) async fn close(
 ) -> Result<UpdateCaseResponse, Error> {
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
     let status = name.and_then(|name| Vocabulary::CaseStatus.default_id(name));
-    let change = Change::status(status.unwrap_or(*CLOSED.start())).closed_date(request.closed_date);
+    let mut change = Change::status(status.unwrap_or(*CLOSED.start()));
+    change.case.record.closed_date = request.closed_date;
     let not = status.map_or_else(|| CLOSED.collect(), |status| vec![status]);
     let condition = Condition { not: Some(not), ..Condition::default() };
     apply(context, company_id, request.case_id, change, condition).await
@@ -47,13 +49,12 @@ pub(in crate::monitoring) async fn reopen(
 ) -> Result<UpdateCaseResponse, Error> {
     let ended = RESOLVED..=*CLOSED.end();
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
-    let cached =
-        context.names.cached(company_id, name.map(|name| NameRef::Name(Vocabulary::CaseStatus, name)).into_iter());
-    let names = context.names.or_read(company_id, cached).await?;
+    let used = name.map(|name| NameRef::Name(Vocabulary::CaseStatus, name)).into_iter();
+    let names = context.names.of(company_id, used).await?;
     let mut violations = Violations::new();
     let status = names.resolve(&mut violations, "case_status", Vocabulary::CaseStatus, name);
     if status.is_some_and(|status| ended.contains(&status)) {
-        violate(&mut violations, "case_status", |label| format!("The selected {label} does not reopen a case."));
+        violations.report("case_status", |label| format!("The selected {label} does not reopen a case."));
     }
     if !violations.is_empty() {
         return Err(Error::invalid(violations));

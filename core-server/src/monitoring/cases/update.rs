@@ -7,7 +7,7 @@ use compliance_api::{
 };
 
 use super::change::{self, Change};
-use crate::monitoring::{affiliate_ref::AFFILIATE_NOT_FOUND, context::Context, names};
+use crate::monitoring::{changes::AFFILIATE_NOT_FOUND, context::Context, names};
 
 /// The statuses that a case must have, and must not have, for a change to happen. By default any.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +30,7 @@ pub(in crate::monitoring) async fn update(
     request: UpdateCaseRequest,
 ) -> Result<UpdateCaseResponse, Error> {
     let case = request.case.unwrap_or_default();
-    let cached = context.names.cached(company_id, names::of_record(&case));
-    let names = context.names.or_read(company_id, cached).await?;
+    let names = context.names.of(company_id, names::of_record(&case)).await?;
     let mut violations = Violations::new();
     let change = Change::new(&names, &mut violations, "", case, request.update_mask.as_ref());
     if !violations.is_empty() {
@@ -48,28 +47,20 @@ pub(super) async fn apply(
     change: Change,
     condition: Condition,
 ) -> Result<UpdateCaseResponse, Error> {
-    let changes = [&change];
     let Condition { only, not } = condition;
-    let updated = context
-        .write(|layouts| {
-            let batch = change::INPUT.batch(&layouts, &changes);
-            sqlx::query_file_as!(
-                Updated,
-                "src/monitoring/cases/update.sql",
-                company_id,
-                case_id,
-                batch as _,
-                only.as_deref(),
-                not.as_deref()
-            )
+    let (only, not) = (only.as_deref(), not.as_deref());
+    let changes = [&change];
+    let updated = context.write(|layouts| {
+        let batch = change::INPUT.batch(&layouts, &changes);
+        sqlx::query_file_as!(Updated, "src/monitoring/cases/update.sql", company_id, case_id, batch as _, only, not)
             .fetch_one(&context.pool)
-        })
-        .await?;
+    });
+    let updated = updated.await?;
     if !updated.case_found {
         return Err(Error::case_not_found(case_id));
     }
-    if let Some(affiliate) = change.affiliate.filter(|_| !updated.affiliate_found) {
-        return Err(Error::new(Reason::ReferenceNotFound, AFFILIATE_NOT_FOUND).with("field", affiliate.field()));
+    if let Some(field) = change.case.affiliate_field().filter(|_| !updated.affiliate_found) {
+        return Err(Error::new(Reason::ReferenceNotFound, AFFILIATE_NOT_FOUND).with("field", field));
     }
     Ok(UpdateCaseResponse { case_id, changed: updated.changed })
 }

@@ -1,8 +1,8 @@
 -- Locks the case $2, then the URLs in the order of their hashes, and attaches the incidents that are not attached yet.
 -- One that is attached takes the infraction that is given. The case is changed only if an incident was.
 --
--- Returns a row of the position 0 if the case exists; a row without a position for each incident that changed; and a
--- row for each item, with its URL and the incident that was attached before.
+-- Returns a row for the case, if it exists, and then a row for each item: its incident, whether that changed, and whether
+-- the URL was found. The incident is missing if another writer has just attached it: the next run finds it.
 with held as materialized (
     select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
 ), input as materialized (
@@ -48,22 +48,24 @@ with held as materialized (
     from (select distinct date_trunc('second', now()) as now from attached) a
     where c.company_id = $1 and c.id = $2
 )
-select 0::bigint as position, h.id as incident_id, 0::smallint as "incident_type!", null::bigint as url_id,
-    null::text as reference
-from held h
-union all
-select null, a.id, a.incident_type, a.url_id, a.reference from attached a
-union all
-select i.ordinality, e.id, i.incident_type, i.url_id, i.reference
-from input i
-left join lateral (
-    (select n.id from incidents n
-        where i.incident_type = 1 and n.company_id = $1 and n.case_id = $2 and n.incident_type = 1
-            and n.url_id = i.url_id and n.reference is null
-        limit 1)
+select r.incident_id, r.changed as "changed!", r.url_found as "url_found!"
+from (
+    select 0::bigint as position, null::bigint as incident_id, false as changed, false as url_found from held
     union all
-    (select n.id from incidents n
-        where i.incident_type <> 1 and n.company_id = $1 and n.case_id = $2 and n.incident_type = i.incident_type
-            and n.url_id is null and n.reference = i.reference
-        limit 1)
-) e on true
+    select i.ordinality, coalesce(a.id, e.id), a.id is not null, i.incident_type <> 1 or i.url_id is not null
+    from input i
+    left join attached a on a.incident_type = i.incident_type and coalesce(a.url_id, 0) = coalesce(i.url_id, 0)
+        and coalesce(a.reference, '') = coalesce(i.reference, '')
+    left join lateral (
+        (select n.id from incidents n
+            where i.incident_type = 1 and n.company_id = $1 and n.case_id = $2 and n.incident_type = 1
+                and n.url_id = i.url_id and n.reference is null
+            limit 1)
+        union all
+        (select n.id from incidents n
+            where i.incident_type <> 1 and n.company_id = $1 and n.case_id = $2 and n.incident_type = i.incident_type
+                and n.url_id is null and n.reference = i.reference
+            limit 1)
+    ) e on true
+) r
+order by r.position

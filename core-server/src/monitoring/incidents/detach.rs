@@ -1,21 +1,18 @@
 //! Detaching incidents from a case.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::LazyLock,
-};
+use std::{collections::HashSet, sync::LazyLock};
 
 use compliance_api::{
     error::Error,
-    rules::check,
-    v1::{DetachIncidentsRequest, IncidentKey, IncidentResult, IncidentType},
+    rules::{Rule, Violations},
+    v1::{DetachIncidentsRequest, IncidentKey, IncidentType},
 };
 
-use super::{Content, done, rejected};
+use super::Content;
 use crate::{
     monitoring::{
         context::Context,
-        rejection::{Rejection, violate},
+        items::{Items, Outcome},
     },
     table::{Attribute, Composite},
 };
@@ -33,70 +30,50 @@ pub(super) static INPUT: LazyLock<Composite<Key>> = LazyLock::new(|| {
     Composite::new("incident_key_input", Content::attributes(|key: &Key| &key.content).chain(id))
 });
 
-/// A row of the statement. Position 0: the case exists; others: an item whose incident was found.
-struct Row {
-    position: i64,
-    incident_id: i64,
+/// What became of an item.
+struct Detached {
+    incident_id: Option<i64>,
     detached: bool,
 }
 
-/// Detaches incidents. Returns one result an item, in the order sent.
+/// Detaches incidents. Returns one outcome an item, in the order sent.
 pub(in crate::monitoring) async fn detach(
     context: &Context,
     company_id: i64,
     request: DetachIncidentsRequest,
-) -> Result<Vec<IncidentResult>, Error> {
-    let mut valid = Vec::new();
-    let items: Vec<Result<usize, Rejection>> = request
-        .incidents
-        .into_iter()
-        .map(|key| {
-            valid.push(Key::new(key)?);
-            Ok(valid.len() - 1)
-        })
-        .collect();
-    let keys: Vec<&Key> = valid.iter().collect();
-    let rows = context
-        .write(|layouts| {
-            let batch = INPUT.batch(&layouts, &keys);
-            sqlx::query_file_as!(Row, "src/monitoring/incidents/detach.sql", company_id, request.case_id, batch as _)
-                .fetch_all(&context.pool)
-        })
-        .await?;
-    let found: HashMap<i64, Row> = rows.into_iter().map(|row| (row.position, row)).collect();
-    if !found.contains_key(&0) {
-        return Err(Error::case_not_found(request.case_id));
-    }
-    let mut reported = HashSet::new();
-    let results = items.into_iter().map(|item| match item {
-        Ok(index) => match found.get(&(index as i64 + 1)) {
-            // Of two items for the same incident the first reports the change.
-            Some(row) if row.detached && reported.insert(row.incident_id) => {
-                done(Some(row.incident_id), true, "Incident detached.")
-            }
-            _ => done(None, false, "The incident was not attached."),
-        },
-        Err(rejection) => rejected(rejection),
+) -> Result<Vec<Outcome>, Error> {
+    let DetachIncidentsRequest { case_id, incidents } = request;
+    let items = Items::check(incidents, Key::new);
+    let rows = context.write(|layouts| {
+        let batch = INPUT.batch(&layouts, &items.valid);
+        sqlx::query_file_as!(Detached, "src/monitoring/incidents/detach.sql", company_id, case_id, batch as _)
+            .fetch_all(&context.pool)
     });
-    Ok(results.collect())
+    let mut rows = rows.await?.into_iter();
+    // The first row stands for the case.
+    rows.next().ok_or_else(|| Error::case_not_found(case_id))?;
+    let mut reported = HashSet::new();
+    items.outcomes(rows, |_, row| {
+        // Of two items for the same incident the first reports the change.
+        Ok(match row.incident_id.filter(|id| row.detached && reported.insert(*id)) {
+            Some(id) => Outcome::saved(id, true, "Incident detached."),
+            None => Outcome::saved(None, false, "The incident was not attached."),
+        })
+    })
 }
 
 impl Key {
-    fn new(key: IncidentKey) -> Result<Self, Rejection> {
-        let mut violations = check(&key);
+    /// Reads a key, whose rules have been checked.
+    fn new(violations: &mut Violations, key: IncidentKey) -> Self {
         let incident_type = key.incident_type();
         if key.incident_id.is_none() && incident_type == IncidentType::Unspecified {
-            violate(&mut violations, "incident_id", |label| format!("The {label} field is required."));
+            violations.add("incident_id", Rule::Required);
         }
         let content = match key.incident_id {
             // The ID is enough.
-            Some(_) => Content { incident_type: 0, url_id: None, url_hash: None, reference: None },
-            None => Content::new(&mut violations, "", incident_type, key.url_id, key.url, key.reference),
+            Some(_) => Content::default(),
+            None => Content::new(violations, "", incident_type, key.url_id, key.url, key.reference),
         };
-        if violations.is_empty() {
-            Ok(Self { incident_id: key.incident_id, content })
-        } else {
-            Err(Rejection::invalid(violations))
-        }
+        Self { incident_id: key.incident_id, content }
     }
 }

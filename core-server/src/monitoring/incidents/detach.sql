@@ -1,7 +1,8 @@
 -- Locks the case $2, then the URLs in the order of their hashes, and removes the incidents that are found. The case is
 -- changed only if an incident was removed.
 --
--- Returns a row of the position 0 if the case exists, and a row for each item whose incident was found.
+-- Returns a row for the case, if it exists, and then a row for each item: its incident, if it was found, and whether that
+-- was removed.
 with held as materialized (
     select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
 ), found as materialized (
@@ -13,7 +14,7 @@ with held as materialized (
         union all
         (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
     ) u on true
-    cross join lateral (
+    left join lateral (
         (select n.id, n.url_id from incidents n
             where n.company_id = $1 and n.case_id = $2 and n.id = i.incident_id
             limit 1)
@@ -27,7 +28,7 @@ with held as materialized (
             where i.incident_id is null and i.incident_type <> 1 and n.company_id = $1 and n.case_id = $2
                 and n.incident_type = i.incident_type and n.url_id is null and n.reference = i.reference
             limit 1)
-    ) n
+    ) n on true
     left join lateral (
         select u.url_hash from compliance_urls u where u.company_id = $1 and u.id = n.url_id limit 1
     ) h on true
@@ -49,6 +50,10 @@ with held as materialized (
     from (select distinct date_trunc('second', now()) as now from detached) d
     where c.company_id = $1 and c.id = $2
 )
-select 0::bigint as "position!", h.id as "incident_id!", true as "detached!" from held h
-union all
-select f.ordinality, f.id, f.id in (select d.id from detached d) from found f
+select r.incident_id, r.detached as "detached!"
+from (
+    select 0::bigint as position, null::bigint as incident_id, false as detached from held
+    union all
+    select f.ordinality, f.id, (f.id in (select d.id from detached d)) is true from found f
+) r
+order by r.position

@@ -16,10 +16,11 @@ with input as materialized (
     on conflict on constraint infractions_name_key do nothing
     returning url_id, infraction_type_id, infraction_name_id
 )
-select i.ordinality as "position!", i.found_url_id as "url_id?",
+select i.found_url_id as "url_id?",
     (
         (i.found_url_id, i.infraction_type_id, coalesce(i.infraction_name_id, 0)) in (
             select r.url_id, r.infraction_type_id, coalesce(r.infraction_name_id, 0) from recorded r
         )
     ) is true as "changed!"
 from input i
+order by i.ordinality

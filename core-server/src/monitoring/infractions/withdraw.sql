@@ -28,10 +28,11 @@ with input as materialized (
     where n.company_id = $1 and n.url_id = locked.url_id and n.id = locked.id
     returning n.url_id, n.infraction_type_id, n.infraction_name_id
 )
-select i.ordinality as "position!", i.found_url_id as "url_id?",
+select i.found_url_id as "url_id?",
     (
         (i.found_url_id, i.infraction_type_id, coalesce(i.infraction_name_id, 0)) in (
             select w.url_id, w.infraction_type_id, coalesce(w.infraction_name_id, 0) from withdrawn w
         )
     ) is true as "changed!"
 from input i
+order by i.ordinality

@@ -17,10 +17,11 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::{Chunk, MAX_OBSERVATIONS, Store};
+use super::{Chunk, Store};
 use crate::{
     access::Caller,
-    monitoring::{context::Context, rejection::check_count},
+    monitoring::{context::Context, items::messages},
+    requests::valid,
 };
 
 /// Concurrent streams; more are refused as overload.
@@ -91,7 +92,7 @@ async fn prepare(context: &Context, caller: &Caller, request: ObserveUrlsRequest
     if caller.claims.exp <= now {
         return Err(TokenError::Expired.into());
     }
-    check_count(MAX_OBSERVATIONS, "observations", request.observations.len())?;
+    valid(&request)?;
     Chunk::prepare(context, caller.company_id, request.observations).await
 }
 
@@ -113,7 +114,7 @@ async fn save(
             None => return,
         };
         let last = result.is_err();
-        let message = result.map(|results| ObserveUrlsResponse { results });
+        let message = result.map(|results| ObserveUrlsResponse { results: messages(results) });
         match timeout(IDLE_TIMEOUT, acknowledgements.send(message)).await {
             Ok(Ok(())) if !last => {}
             Ok(_) => return,

@@ -41,16 +41,19 @@ with input as materialized (
     on conflict (company_id, vocabulary, parent_id, name) where name is not null do nothing
     returning id, name, parent_id
 )
-select i.ordinality as "position!", coalesce(a.id, v.id) as id, a.id is not null as "created!", i.fits as "fits!",
-    true as "type_found!"
-from input i
-left join added a on a.vocabulary = i.vocabulary and a.name = i.name
-left join vocabulary_entries v
-    on v.company_id = $1 and v.vocabulary = i.vocabulary and v.parent_id is null and v.name = i.name
-where i.vocabulary <> $3
-union all
-select i.ordinality, coalesce(a.id, v.id), a.id is not null, i.fits, i.type_id is not null
-from infraction_name i
-left join added_infraction_name a on a.parent_id = i.type_id and a.name = i.name
-left join vocabulary_entries v
-    on v.company_id = $1 and v.vocabulary = $3 and v.parent_id = i.type_id and v.name = i.name
+select r.id, r.created as "created!", r.fits as "fits!", r.type_found as "type_found!"
+from (
+    select i.ordinality as position, coalesce(a.id, v.id) as id, a.id is not null as created, i.fits, true as type_found
+    from input i
+    left join added a on a.vocabulary = i.vocabulary and a.name = i.name
+    left join vocabulary_entries v
+        on v.company_id = $1 and v.vocabulary = i.vocabulary and v.parent_id is null and v.name = i.name
+    where i.vocabulary <> $3
+    union all
+    select i.ordinality, coalesce(a.id, v.id), a.id is not null, i.fits, i.type_id is not null
+    from infraction_name i
+    left join added_infraction_name a on a.parent_id = i.type_id and a.name = i.name
+    left join vocabulary_entries v
+        on v.company_id = $1 and v.vocabulary = $3 and v.parent_id = i.type_id and v.name = i.name
+) r
+order by r.position

@@ -1,0 +1,104 @@
+//! What an item writes of a record: fields by name, with the IDs of names and the columns that become null.
+
+use compliance_api::{
+    record::{FieldSet, Record, StoredAs},
+    rules::Violations,
+};
+
+use super::names::{CompanyNames, NameIds};
+use crate::table::Attribute;
+
+/// The message for an affiliate that the company does not have.
+pub(super) const AFFILIATE_NOT_FOUND: &str = "No affiliate of the company has this identifier.";
+
+/// The fields that refer to the affiliate. Both write the same column.
+const AFFILIATE: [&str; 2] = ["client_affiliate_id", AFFILIATE_COLUMN];
+const AFFILIATE_COLUMN: &str = "affiliate_id";
+
+/// What is to be written of a record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changes<R: Record> {
+    pub(super) record: R,
+    /// The fields that are written: those that are given and those that become null.
+    pub(super) written: FieldSet<R>,
+    /// The IDs of the names in the record.
+    pub(super) name_ids: NameIds,
+    /// The columns that become null.
+    pub(super) cleared: Vec<&'static str>,
+}
+
+impl<R: Record> Changes<R> {
+    /// Reads the fields of a record, whose rules have been checked and of which `written` are written. The paths of the
+    /// fields begin with `prefix`.
+    pub(super) fn new(
+        names: &CompanyNames,
+        violations: &mut Violations,
+        prefix: &str,
+        record: R,
+        written: FieldSet<R>,
+    ) -> Self {
+        let name_ids = names.resolve_record(violations, prefix, &record);
+        if AFFILIATE.iter().all(|name| is_given(&record, name)) {
+            let message = "An affiliate is named by affiliate_id or by client_affiliate_id, not by both.";
+            violations.report(format!("{prefix}{AFFILIATE_COLUMN}"), |_| message.to_owned());
+        }
+        let mut changes = Self { record, written, name_ids, cleared: Vec::new() };
+        changes.set_cleared();
+        changes
+    }
+
+    /// Works out which columns become null: those of the fields that are written without a value.
+    fn set_cleared(&mut self) {
+        let affiliate = self.affiliate_field();
+        let cleared = self.written.iter().filter_map(|field| {
+            if is_affiliate(field.name) {
+                affiliate.is_none().then_some(AFFILIATE_COLUMN)
+            } else {
+                field.is_empty(&self.record).then_some(field.column.name)
+            }
+        });
+        self.cleared = cleared.collect();
+    }
+
+    /// Takes over the fields that later changes of the same record write.
+    pub(super) fn merge(&mut self, later: &Self) {
+        for field in later.written.iter() {
+            // What is written can be read.
+            let _ = field.set_written(&mut self.record, field.written(&later.record).map(Into::into));
+            if let StoredAs::Name(_) = field.column.form {
+                self.name_ids.set(field.column.name, later.name_ids.get(field.column.name));
+            }
+            self.written.insert(field);
+        }
+        self.set_cleared();
+    }
+
+    /// The field that refers to the affiliate, if one does.
+    pub(super) fn affiliate_field(&self) -> Option<&'static str> {
+        AFFILIATE.into_iter().find(|name| is_given(&self.record, name))
+    }
+
+    /// The attributes of an input type that includes the changes.
+    pub(super) fn attributes<T: 'static>(changes: fn(&T) -> &Self) -> impl Iterator<Item = Attribute<T>> {
+        let fields = R::FIELDS.iter().filter_map(move |field| match field.column.form {
+            StoredAs::Name(_) => {
+                let id = move |value: &T| changes(value).name_ids.get(field.column.name);
+                Some(Attribute::scalar(field.column.name, id))
+            }
+            _ => Attribute::field(field, move |value| &changes(value).record),
+        });
+        let cleared = Attribute::texts("cleared", move |value| {
+            Some(&changes(value).cleared[..]).filter(|cleared| !cleared.is_empty())
+        });
+        fields.chain([cleared])
+    }
+}
+
+/// Whether a field refers to the affiliate.
+pub(super) fn is_affiliate(field: &str) -> bool {
+    AFFILIATE.contains(&field)
+}
+
+fn is_given<R: Record>(record: &R, name: &str) -> bool {
+    R::field(name).is_some_and(|field| !field.is_empty(record))
+}

@@ -1,0 +1,40 @@
+//! The options of messages and fields that `rules.proto` and `storage.proto` declare.
+
+use anyhow::{Context as _, bail};
+use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, Kind, ReflectMessage as _, Value};
+
+/// The value of an option; the default of its type if it is not given.
+pub(crate) fn value(pool: &DescriptorPool, options: &DynamicMessage, name: &str) -> anyhow::Result<Value> {
+    let option = pool.get_extension_by_name(&format!("compliance.v1.{name}"));
+    let option = option.with_context(|| format!("the option {name} is declared"))?;
+    Ok(options.get_extension(&option).into_owned())
+}
+
+/// The message that an option of a field holds; an empty one if the option is not given.
+pub(crate) fn of_field(pool: &DescriptorPool, field: &FieldDescriptor, name: &str) -> anyhow::Result<DynamicMessage> {
+    match value(pool, &field.options(), name)? {
+        Value::Message(message) => Ok(message),
+        _ => bail!("the option {name} of {} is not a message", field.full_name()),
+    }
+}
+
+/// A text of an option; empty if it is not given.
+pub(crate) fn text(option: &DynamicMessage, name: &str) -> String {
+    option.get_field_by_name(name).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// A flag of an option.
+pub(crate) fn flag(option: &DynamicMessage, name: &str) -> bool {
+    option.get_field_by_name(name).and_then(|value| value.as_bool()).unwrap_or_default()
+}
+
+/// The Rust name of an enum's value in an option: of `STORED_FORM_COUNTRY_CODE`, `CountryCode`.
+pub(crate) fn variant(option: &DynamicMessage, name: &str) -> anyhow::Result<String> {
+    let field = option.descriptor().get_field_by_name(name).with_context(|| format!("{name} is declared"))?;
+    let Kind::Enum(kind) = field.kind() else { bail!("{name} is not an enum") };
+    let number = option.get_field(&field).as_enum_number().unwrap_or_default();
+    let value = kind.get_value(number).with_context(|| format!("{name} has no value {number}"))?;
+    let words = value.name().split('_').map(|word| word[..1].to_owned() + &word[1..].to_lowercase());
+    let variant = words.collect::<String>();
+    Ok(variant.strip_prefix(kind.name()).unwrap_or(&variant).to_owned())
+}
