@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::Args;
 use core_server::database::{self, migrate};
-use embedded_postgres::{Access, Cluster, ClusterOptions, Settings};
+use embedded_postgres::{Access, Cluster, ClusterOptions, ServerSettings};
 use runtime::Hidden;
 use sqlx::{
     PgPool,
@@ -55,7 +55,7 @@ impl DatabaseServer {
             return Ok(server);
         }
         let max_connections = connections.saturating_add(OTHER_CONNECTIONS).max(100);
-        let settings = Settings { max_connections, ..Settings::default() };
+        let settings = ServerSettings { max_connections, ..ServerSettings::default() };
         let options = ClusterOptions { settings, ..ClusterOptions::new(data_dir) };
         let cluster = Cluster::start(options).await.context("the service's own database cannot be started")?;
         let description = cluster.data_dir().display().to_string();

@@ -14,7 +14,7 @@ use compliance_api::{
     v1::{InfractionInput, ObserveUrlsRequest, UrlObservation, monitoring_service_client::MonitoringServiceClient},
 };
 use core_server::{Core, CoreSettings, database};
-use embedded_postgres::{Cluster, ClusterOptions, Settings};
+use embedded_postgres::{Cluster, ClusterOptions, ServerSettings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -38,10 +38,10 @@ struct Args {
 #[tokio::main]
 async fn main() {
     let args = Args::parse();
-    let cluster = Cluster::start(ClusterOptions { settings: Settings::default(), ..ClusterOptions::temporary() });
+    let cluster = Cluster::start(ClusterOptions { settings: ServerSettings::default(), ..ClusterOptions::temporary() });
     let cluster = cluster.await.unwrap();
     cluster.create_database("rate").await.unwrap();
-    let pool = database::connect(cluster.connect_options("rate"), args.database_connections).await.unwrap();
+    let pool = database::connect(cluster.endpoint().connect_options("rate"), args.database_connections).await.unwrap();
     database::migrate(&pool).await.unwrap();
     let secret = Secret::new(vec![7; 32]).unwrap();
     let source = KeySource { secret: Some(secret.clone()), ..KeySource::default() };

@@ -2,31 +2,26 @@
 
 use std::{
     fs::{self, File},
-    io,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use nix::{fcntl::Flock, sys::signal::Signal};
-use sqlx::postgres::PgConnectOptions;
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use crate::{
-    context::Context,
+    context::{Context, START_TIMEOUT, STOP_TIMEOUT},
     endpoint::Endpoint,
     error::Error,
     install::Installation,
     launch::launch,
     layout::Layout,
-    options::{ClusterOptions, Timeouts},
-    orphan,
-    server::{ServerSlot, ServerState},
-    supervise::{self, Shared},
+    options::ClusterOptions,
+    orphan, process,
+    server::{Server, ServerStatus},
+    supervise::supervise,
 };
 
 /// A running cluster that this process owns: it holds the lock of the data folder and stops the server.
@@ -35,12 +30,13 @@ use crate::{
 /// stopped at once and its folder removed.
 #[derive(Debug)]
 pub struct Cluster {
-    shared: Arc<Shared>,
-    watcher: Option<JoinHandle<()>>,
+    context: Arc<Context>,
+    status: Arc<ServerStatus>,
+    /// The task that runs the server until the sender is dropped.
+    supervisor: Option<(oneshot::Sender<()>, JoinHandle<Server>)>,
     /// Held until the server has been asked to stop.
-    _lock: Option<Flock<File>>,
+    _lock: Flock<File>,
     remove_on_stop: bool,
-    stopped: bool,
 }
 
 impl Cluster {
@@ -50,33 +46,21 @@ impl Cluster {
     /// outlived its service is taken over, or restarted if its settings differ. Fails with [`Error::InUse`] if another
     /// process runs the cluster. If the future is dropped, the server is asked to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
-        let (supervise, remove_on_stop) = (options.supervise, options.remove_on_stop);
-        let prepare = move || {
-            let prepared = Context::prepare(&options);
-            // A folder in use belongs to another process, even a temporary one.
-            if remove_on_stop && prepared.as_ref().is_err_and(|error| !matches!(error, Error::InUse { .. })) {
-                let _ = fs::remove_dir_all(&options.data_dir);
-            }
-            prepared
-        };
-        let (context, lock) = match tokio::task::spawn_blocking(prepare).await {
-            Ok(prepared) => prepared?,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is shutting down.
-                Err(_) => return Err(Error::Stopping),
-            },
-        };
-        let shared = Arc::new(Shared {
-            context,
-            server: ServerSlot::default(),
-            stop: watch::Sender::new(false),
-            restarts: AtomicU64::new(0),
-        });
+        let prepared = Context::prepare(&options).await;
+        // A folder in use belongs to another process, even a temporary one.
+        if options.remove_on_stop && prepared.as_ref().is_err_and(|error| !matches!(error, Error::InUse { .. })) {
+            let _ = fs::remove_dir_all(&options.data_dir);
+        }
+        let (context, lock) = prepared?;
+        let (context, status) = (Arc::new(context), Arc::default());
+        let mut server = Server::new(&status);
         // From here on, dropping the cluster stops the server.
-        let mut cluster = Self { shared, watcher: None, _lock: Some(lock), remove_on_stop, stopped: false };
-        launch(&cluster.shared.context, &cluster.shared.server).await?;
-        cluster.watcher = Some(tokio::spawn(supervise::watch(Arc::clone(&cluster.shared), supervise)));
+        let mut cluster =
+            Self { context, status, supervisor: None, _lock: lock, remove_on_stop: options.remove_on_stop };
+        launch(&cluster.context, &mut server).await?;
+        let (stop, stopped) = oneshot::channel();
+        let supervisor = supervise(server, Arc::clone(&cluster.context), options.supervise, stopped);
+        cluster.supervisor = Some((stop, tokio::spawn(supervisor)));
         Ok(cluster)
     }
 
@@ -84,25 +68,20 @@ impl Cluster {
     /// Waits up to a minute for one that is starting.
     pub async fn connect_running(data_dir: impl AsRef<Path>) -> Result<Option<Endpoint>, Error> {
         let data_dir = data_dir.as_ref();
-        let layout = match Layout::of(data_dir) {
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other?,
-        };
-        orphan::find_running(&layout, Timeouts::default().start).await
+        if data_dir.exists() { orphan::find_running(&Layout::of(data_dir)?).await } else { Ok(None) }
     }
 
     /// Connects to the running cluster of the data folder, or starts it if it does not run.
     ///
-    /// Waits up to `options.timeouts.start` for a cluster that another process is creating, starting or stopping.
+    /// Waits up to a minute for a cluster that another process is creating, starting or stopping.
     pub async fn connect_or_start(options: ClusterOptions) -> Result<Access, Error> {
-        let deadline = Instant::now() + options.timeouts.start;
+        let deadline = Instant::now() + START_TIMEOUT;
+        let attempt = ClusterOptions { lock_timeout: Duration::ZERO, ..options };
         loop {
-            if let Some(endpoint) = Self::connect_running(&options.data_dir).await? {
+            if let Some(endpoint) = Self::connect_running(&attempt.data_dir).await? {
                 return Ok(Access::Running(endpoint));
             }
-            let mut attempt = options.clone();
-            attempt.timeouts.lock = Duration::ZERO;
-            match Self::start(attempt).await {
+            match Self::start(attempt.clone()).await {
                 Err(Error::InUse { .. }) if Instant::now() < deadline => {
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -113,12 +92,7 @@ impl Cluster {
 
     /// The address of the cluster.
     pub fn endpoint(&self) -> &Endpoint {
-        &self.shared.context.endpoint
-    }
-
-    /// How to connect to `database` as the service. See [`Endpoint::connect_options`].
-    pub fn connect_options(&self, database: &str) -> PgConnectOptions {
-        self.endpoint().connect_options(database)
+        &self.context.endpoint
     }
 
     /// Creates the database `name` unless it exists. See [`Endpoint::create_database`].
@@ -128,82 +102,63 @@ impl Cluster {
 
     /// The absolute path of the data folder.
     pub fn data_dir(&self) -> &Path {
-        &self.shared.context.layout.data_dir
+        &self.context.layout.data_dir
     }
 
     /// The server programs in use.
     pub fn installation(&self) -> &Installation {
-        &self.shared.context.installation
+        &self.context.installation
     }
 
     /// The server's process ID while it runs.
     pub fn server_pid(&self) -> Option<i32> {
-        self.shared.server.pid()
+        self.status.pid()
     }
 
     /// How often the server has been restarted.
     pub fn restarts(&self) -> u64 {
-        self.shared.restarts.load(Ordering::Relaxed)
+        self.status.restarts.load(Ordering::Relaxed)
     }
 
-    /// Stops the server and releases the data folder: a fast shutdown within `timeouts.stop`, then an immediate one, then
-    /// SIGKILL. Fails with [`Error::WontStop`] if the server still runs after that.
+    /// Stops the server and releases the data folder: a fast shutdown within a minute, then an immediate one, then SIGKILL.
+    /// Fails if the server still runs after that.
     pub async fn stop(mut self) -> Result<(), Error> {
-        self.shared.server.close();
-        self.shared.stop.send_replace(true);
-        if let Some(mut watcher) = self.watcher.take()
-            && tokio::time::timeout(Duration::from_secs(5), &mut watcher).await.is_err()
-        {
-            watcher.abort();
+        if let Some((stop, supervisor)) = self.supervisor.take() {
+            drop(stop);
+            // Data that is removed need not be flushed first.
+            let fast = if self.remove_on_stop { Duration::ZERO } else { STOP_TIMEOUT };
+            let mut server = supervisor.await.unwrap_or_else(|_| Server::new(&self.status));
+            server.end(&self.context, fast).await?;
         }
-        let context = &self.shared.context;
-        // Data that is removed need not be flushed first.
-        let timeout = if self.remove_on_stop { Duration::ZERO } else { context.timeouts.stop };
-        self.shared.server.end(context, timeout).await?;
-        self.stopped = true;
-        self.remove_folders();
-        tracing::info!(path = %self.shared.context.layout.cluster.display(), "the database has stopped");
+        tracing::info!(path = %self.context.layout.cluster.display(), "the database has stopped");
         Ok(())
-    }
-
-    /// Removes the socket's folder, and the data folder of a temporary cluster.
-    fn remove_folders(&self) {
-        let context = &self.shared.context;
-        let socket_dir = context.endpoint.socket_dir();
-        if socket_dir != context.layout.cluster {
-            // It is empty by now; if not, the next start cleans it up.
-            let _ = fs::remove_dir(socket_dir);
-        }
-        if self.remove_on_stop
-            && let Err(error) = fs::remove_dir_all(&context.layout.data_dir)
-        {
-            tracing::warn!(path = %context.layout.data_dir.display(), %error, "cannot remove the temporary database");
-        }
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if self.stopped {
-            return;
-        }
-        let server = &self.shared.server;
-        server.close();
-        self.shared.stop.send_replace(true);
-        if let Some(watcher) = &self.watcher {
-            watcher.abort();
-        }
-        if self.remove_on_stop {
-            server.signal(Signal::SIGQUIT);
+        if let Some(pid) = self.server_pid() {
+            let signal = if self.remove_on_stop { Signal::SIGQUIT } else { Signal::SIGINT };
+            if let Err(error) = process::signal(pid, signal) {
+                tracing::warn!(%error, "cannot signal the database");
+            }
             let deadline = Instant::now() + Duration::from_secs(5);
-            while server.state() == ServerState::Running && Instant::now() < deadline {
+            while self.remove_on_stop && process::alive(pid) && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(5));
             }
-            self.remove_folders();
-        } else {
-            server.signal(Signal::SIGINT);
+            // The supervisor does not signal it again.
+            self.status.set_pid(0);
         }
-        server.abandon();
+        let (layout, socket_dir) = (&self.context.layout, self.context.endpoint.socket_dir());
+        if socket_dir != layout.cluster {
+            // If the server still runs, the folder is not empty; the next start uses it again.
+            let _ = fs::remove_dir(socket_dir);
+        }
+        if self.remove_on_stop
+            && let Err(error) = fs::remove_dir_all(&layout.data_dir)
+        {
+            tracing::warn!(path = %layout.data_dir.display(), %error, "cannot remove the temporary database");
+        }
     }
 }
 

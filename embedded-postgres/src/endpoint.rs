@@ -1,14 +1,16 @@
 //! The address of a running cluster, and the few statements that this library sends to it.
 
 use std::{
-    fmt::Write,
     io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
+
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::Error;
 
@@ -33,15 +35,12 @@ pub struct Endpoint {
     port: u16,
 }
 
-/// The result of a probe.
-#[derive(Debug)]
-pub(crate) enum Probe {
-    /// The server answers queries.
-    Ready,
-    /// The server is starting, recovering or stopping. Holds its message.
-    NotReady(String),
-    /// The server did not respond, or reported an error. Holds the reason.
-    NoAnswer(String),
+/// Why the server does not answer queries.
+enum Unready {
+    /// It reports that it is starting, recovering or stopping.
+    Reported(String),
+    /// It does not respond, or reports another error.
+    Silent(String),
 }
 
 impl Endpoint {
@@ -81,8 +80,7 @@ impl Endpoint {
             let mut admin = self.admin().await?;
             let query = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)");
             let exists: bool = query.bind(name).fetch_one(&mut admin).await?;
-            admin.close().await?;
-            Ok(exists)
+            admin.close().await.map(|()| exists)
         });
         if exists.await? {
             return Ok(false);
@@ -107,23 +105,47 @@ impl Endpoint {
         self.execute(format!("remove the database {name}"), statement).await
     }
 
-    /// Probes the server; takes at most some seconds.
-    pub(crate) async fn probe(&self) -> Probe {
-        let asked = tokio::time::timeout(PROBE_TIMEOUT, async {
+    /// Waits until the server answers: up to `starting` while it reports that it is starting, recovering or stopping, and
+    /// up to `silent` while it does not respond. The error holds its last message.
+    pub(crate) async fn until_ready(&self, starting: Duration, silent: Duration) -> Result<(), String> {
+        let start = Instant::now();
+        let mut reported = start;
+        loop {
+            let Err(unready) = self.probe().await else { return Ok(()) };
+            let (limit, last) = match unready {
+                Unready::Reported(message) => (starting, message),
+                Unready::Silent(reason) => (silent, reason),
+            };
+            let waited = start.elapsed();
+            if waited >= limit {
+                return Err(format!("PostgreSQL did not answer within {} s ({last})", waited.as_secs()));
+            }
+            if reported.elapsed() >= Duration::from_secs(5) {
+                reported = Instant::now();
+                tracing::info!(seconds = waited.as_secs(), state = last, "waiting for the database");
+            }
+            // A normal start takes a tenth of a second, a recovery much longer.
+            sleep(Duration::from_millis(if waited < Duration::from_secs(1) { 10 } else { 100 })).await;
+        }
+    }
+
+    /// Sends a query; takes at most some seconds.
+    async fn probe(&self) -> Result<(), Unready> {
+        let query = async {
             let mut admin = self.admin().await?;
             sqlx::query_scalar::<_, i32>("SELECT 1").fetch_one(&mut admin).await?;
             admin.close().await
-        });
-        match asked.await {
-            Ok(Ok(())) => Probe::Ready,
+        };
+        match timeout(PROBE_TIMEOUT, query).await {
+            Ok(Ok(())) => Ok(()),
             Ok(Err(sqlx::Error::Database(error))) => match error.code().as_deref() {
-                Some("57P03") => Probe::NotReady(error.message().to_owned()),
+                Some("57P03") => Err(Unready::Reported(error.message().to_owned())),
                 // Busy: all connections are in use, even the superuser's.
-                Some("53300") => Probe::Ready,
-                _ => Probe::NoAnswer(error.message().to_owned()),
+                Some("53300") => Ok(()),
+                _ => Err(Unready::Silent(error.message().to_owned())),
             },
-            Ok(Err(error)) => Probe::NoAnswer(error.to_string()),
-            Err(_) => Probe::NoAnswer(format!("no response within {} s", PROBE_TIMEOUT.as_secs())),
+            Ok(Err(error)) => Err(Unready::Silent(error.to_string())),
+            Err(_) => Err(Unready::Silent(format!("no response within {} s", PROBE_TIMEOUT.as_secs()))),
         }
     }
 
@@ -160,15 +182,16 @@ impl Endpoint {
     }
 
     fn url_as(&self, role: &str, database: &str) -> String {
-        let host = escape(self.socket_dir.as_os_str().as_bytes());
-        format!("postgres://{role}@{host}:{}/{}", self.port, escape(database.as_bytes()))
+        let escaped = |bytes| percent_encode(bytes, NON_ALPHANUMERIC);
+        let (host, database) = (escaped(self.socket_dir.as_os_str().as_bytes()), escaped(database.as_bytes()));
+        format!("postgres://{role}@{host}:{}/{database}", self.port)
     }
 }
 
 async fn bounded<T>(action: String, work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Error> {
     let late = || sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no answer from the database"));
-    let done = tokio::time::timeout(STATEMENT_TIMEOUT, work).await.unwrap_or_else(|_| Err(late()));
-    done.map_err(Error::sql(action))
+    let done = timeout(STATEMENT_TIMEOUT, work).await.unwrap_or_else(|_| Err(late()));
+    done.map_err(|source| Error::Sql { action, source })
 }
 
 /// `duplicate_database`, or its index's `unique_violation` when two statements ran side by side.
@@ -181,26 +204,12 @@ fn is_duplicate(error: &sqlx::Error) -> bool {
 fn quote(name: &str) -> Result<String, Error> {
     // The server truncates longer names, so two of them could become the same.
     if name.is_empty() || name.len() > 63 || name.contains('\0') {
-        return Err(Error::BadName { name: name.to_owned() });
+        return Err(Error::Other(format!("{name:?} cannot name a database: 1 to 63 bytes, none of them NUL")));
     }
     Ok(format!("\"{}\"", name.replace('"', "\"\"")))
 }
 
-fn escape(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for &byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    text
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -5,8 +5,6 @@ use std::{
     fs::{self, DirBuilder},
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
-    path::Path,
-    process::Command,
     time::Duration,
 };
 
@@ -14,9 +12,8 @@ use crate::{
     endpoint::{ADMIN_ROLE, SERVICE_ROLE},
     error::Error,
     install::Installation,
-    layout::{CLUSTER, Layout, restrict_to_owner, sync_dir, write_atomically},
-    run::run,
-    settings::Durability,
+    layout::{CLUSTER, Layout, replace_file, restrict_to_owner, sync_dir},
+    run::{run, text},
     user::Account,
 };
 
@@ -26,80 +23,54 @@ const INITDB_TIMEOUT: Duration = Duration::from_mins(3);
 /// The major version of the existing cluster, or `None` if there is none. Fails with [`Error::NotACluster`] if the folder
 /// holds something else.
 pub(crate) fn existing_major(layout: &Layout) -> Result<Option<u32>, Error> {
-    let not_a_cluster = || Error::NotACluster { path: layout.cluster.clone() };
-    match fs::read_to_string(layout.cluster.join("PG_VERSION")) {
-        Ok(text) => {
-            if !layout.cluster.join("global/pg_control").exists() {
-                return Err(not_a_cluster());
-            }
-            text.trim().parse().map(Some).map_err(|_| not_a_cluster())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_dir(&layout.cluster) {
-            // An empty folder is replaced.
-            Ok(mut entries) => {
-                if entries.next().is_none() {
-                    Ok(None)
-                } else {
-                    Err(not_a_cluster())
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("read", &layout.cluster)(error)),
-        },
-        Err(error) => Err(Error::io("read the database's version in", &layout.cluster)(error)),
+    let cluster = &layout.cluster;
+    let mut entries = match fs::read_dir(cluster) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(Error::io("read", cluster))?,
+    };
+    if entries.next().is_none() {
+        // An empty folder is replaced.
+        return Ok(None);
     }
+    let version = fs::read_to_string(cluster.join("PG_VERSION")).ok().and_then(|text| text.trim().parse().ok());
+    let complete = version.filter(|_| cluster.join("global/pg_control").exists());
+    complete.map(Some).ok_or_else(|| Error::NotACluster { path: cluster.clone() })
 }
 
 /// Creates the cluster under a temporary name and renames it once it is complete, so that an incomplete cluster never has
 /// the final name.
-///
-/// Blocks the thread.
-pub(crate) fn create(
+pub(crate) async fn create(
     layout: &Layout,
     installation: &Installation,
     account: &Account,
-    durability: Durability,
+    durable: bool,
 ) -> Result<(), Error> {
     // A new name each time: an `initdb` whose parent was killed may still write to the previous one.
     let new = layout.data_dir.join(format!("{CLUSTER}.new-{:08x}", rand::random::<u32>()));
     DirBuilder::new().mode(0o700).create(&new).map_err(Error::io("create", &new))?;
-    let made = fill(&new, layout, installation, account, durability);
+    let made = async {
+        account.chown(&new)?;
+        let program = installation.program("initdb");
+        let mut command = account.command(&program);
+        command.arg("-D").arg(&new).args(["-U", ADMIN_ROLE, "-E", "UTF8", "--locale=C", "--data-checksums"]);
+        command.args(["--auth-local=peer", "--auth-host=reject", "--no-instructions"]);
+        if !durable {
+            command.arg("--no-sync");
+        }
+        let output = run(command, INITDB_TIMEOUT).await.map_err(account.cannot_run(&program))?;
+        if !output.status.success() {
+            let (path, printed) = (new.display(), text(&output));
+            return Err(Error::Other(format!("initdb could not create a database in {path}: {printed}")));
+        }
+        fs::rename(&new, &layout.cluster).map_err(Error::io("move the new database to", &layout.cluster))?;
+        if durable { sync_dir(&layout.data_dir) } else { Ok(()) }
+    };
+    let made = made.await;
     if made.is_err() {
         // If this fails too, the next start removes the folder.
         let _ = fs::remove_dir_all(&new);
     }
     made
-}
-
-fn fill(
-    new: &Path,
-    layout: &Layout,
-    installation: &Installation,
-    account: &Account,
-    durability: Durability,
-) -> Result<(), Error> {
-    account.chown(new)?;
-    let program = installation.program("initdb");
-    let mut command = Command::new(&program);
-    command.arg("-D").arg(new).args(["-U", ADMIN_ROLE, "-E", "UTF8", "--locale=C", "--data-checksums"]);
-    command.args(["--auth-local=peer", "--auth-host=reject", "--no-instructions"]);
-    if durability == Durability::NoneForTests {
-        command.arg("--no-sync");
-    }
-    clean_environment(&mut command);
-    account.apply(&mut command);
-    let end = run(command, INITDB_TIMEOUT).map_err(|source| match source.kind() {
-        io::ErrorKind::TimedOut => Error::Initdb { path: new.to_owned(), output: source.to_string() },
-        _ => Error::Spawn { program, user: account.other_name(), source },
-    })?;
-    if !end.success {
-        return Err(Error::Initdb { path: new.to_owned(), output: end.output.trim().to_owned() });
-    }
-    fs::rename(new, &layout.cluster).map_err(Error::io("move the new database to", &layout.cluster))?;
-    if durability == Durability::Full {
-        sync_dir(&layout.data_dir)?;
-    }
-    Ok(())
 }
 
 /// Removes incomplete clusters of interrupted starts. A failure is only logged: their names are not used again.
@@ -138,16 +109,9 @@ pub(crate) fn configure(layout: &Layout, account: &Account, caller: &str) -> Res
     for (name, text) in [("pg_hba.conf", hba), ("pg_ident.conf", &ident)] {
         let path = cluster.join(name);
         if fs::read_to_string(&path).ok().as_deref() != Some(text) {
-            write_atomically(&path, text, account)?;
+            // After a crash in between, the next start writes it again.
+            replace_file(&path, text, account)?;
         }
     }
     Ok(())
-}
-
-/// Clears the environment (`PGDATA`, `LC_ALL`, …), which would change what the server's programs do.
-pub(crate) fn clean_environment(command: &mut Command) {
-    const KEPT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
-    command.env_clear().env("LC_ALL", "C").envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-    // The current folder may be inaccessible to the database's user.
-    command.current_dir("/");
 }

@@ -13,9 +13,14 @@ use std::{
 
 use crate::{
     error::Error,
-    requirements::{BIN_DIR_VARIABLE, OLDEST_MAJOR},
-    run::run,
+    run::{run, text},
 };
+
+/// The oldest major version of `PostgreSQL` that is used.
+const OLDEST_MAJOR: u32 = 15;
+
+/// The environment variable that names the folder of the server programs. If it is set, no other folder is searched.
+const BIN_DIR_VARIABLE: &str = "COMPLIANCE_POSTGRES_BIN";
 
 /// `postgres --version` takes milliseconds; a program that takes longer is something else.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,34 +34,9 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Finds the programs in the folder that [`BIN_DIR_VARIABLE`] names, or else the first usable ones in `PATH`, in
-    /// `pg_config --bindir`, and in the folders of packages (newest version first).
-    ///
-    /// Blocks the thread for some milliseconds to run `postgres --version`. Fails with [`Error::NotInstalled`], which
-    /// names the packages to install, or [`Error::BadBinDir`].
-    pub fn find() -> Result<Self, Error> {
-        Self::find_where(|_| true)
-    }
-
-    /// Like [`Installation::find`], but only of a major version: a cluster runs under the version that created it.
-    pub fn find_major(major: u32) -> Result<Self, Error> {
-        Self::find_where(|found| found.major == major)
-    }
-
-    /// The programs in `bin_dir`. Fails with [`Error::BadBinDir`] if they are missing or too old.
-    pub fn at(bin_dir: impl Into<PathBuf>) -> Result<Self, Error> {
-        let path = bin_dir.into();
-        Self::examine(&path).map_err(|reason| Error::BadBinDir { path, reason })
-    }
-
     /// The folder of the programs.
     pub fn bin_dir(&self) -> &Path {
         &self.bin_dir
-    }
-
-    /// The major version, such as 17.
-    pub fn major(&self) -> u32 {
-        self.major
     }
 
     /// The full version, such as `17.2`.
@@ -69,14 +49,18 @@ impl Installation {
         self.bin_dir.join(name)
     }
 
-    fn find_where(wanted: impl Fn(&Self) -> bool) -> Result<Self, Error> {
-        if let Some(dir) = env::var_os(BIN_DIR_VARIABLE).filter(|dir| !dir.is_empty()) {
-            return Self::at(dir);
-        }
+    /// Finds the programs in the folder that `COMPLIANCE_POSTGRES_BIN` names, or else the first usable ones in `PATH`, in
+    /// `pg_config --bindir`, and in the folders of packages (newest version first). For an existing cluster, `major` is
+    /// the version that created it, and only that version is used. An error names the packages to install.
+    pub(crate) async fn find(major: Option<u32>) -> Result<Self, Error> {
+        let dirs = match env::var_os(BIN_DIR_VARIABLE).filter(|dir| !dir.is_empty()) {
+            Some(dir) => vec![dir.into()],
+            None => candidates().await,
+        };
         let mut looked = Vec::new();
-        for dir in candidates() {
-            match Self::examine(&dir) {
-                Ok(found) if wanted(&found) => return Ok(found),
+        for dir in dirs {
+            match Self::examine(&dir).await {
+                Ok(found) if major.is_none_or(|major| major == found.major) => return Ok(found),
                 Ok(found) => looked.push(format!("{} (version {})", dir.display(), found.version)),
                 Err(reason) => looked.push(format!("{} ({reason})", dir.display())),
             }
@@ -84,10 +68,27 @@ impl Installation {
         if looked.is_empty() {
             looked.push("PATH, pg_config, /usr/lib/postgresql, /usr/pgsql-*, Homebrew".to_owned());
         }
-        Err(Error::NotInstalled { looked: looked.join("; ") })
+        let (missing, wanted, migrate) = match major {
+            None => (format!("PostgreSQL server (version {OLDEST_MAJOR} or newer)"), "one".to_owned(), ""),
+            Some(major) => {
+                let wanted = format!("PostgreSQL {major}");
+                (
+                    format!("{wanted}, which created the database,"),
+                    wanted,
+                    "migrate the data with pg_upgrade or pg_dumpall, ",
+                )
+            }
+        };
+        Err(Error::Other(format!(
+            "there is no {missing} on this machine. Install {wanted} (Debian, Ubuntu: `apt-get install postgresql`; \
+             Fedora, RHEL: `dnf install postgresql-server`; Alpine: `apk add postgresql`; Arch: `pacman -S postgresql`; \
+             macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that holds `postgres` and \
+             `initdb`, {migrate}or give the address of a running server with --database-url. Looked in: {}",
+            looked.join("; ")
+        )))
     }
 
-    fn examine(bin_dir: &Path) -> Result<Self, String> {
+    async fn examine(bin_dir: &Path) -> Result<Self, String> {
         for program in ["postgres", "initdb"] {
             if !is_program(&bin_dir.join(program)) {
                 return Err(format!("no program `{program}` in it"));
@@ -95,10 +96,10 @@ impl Installation {
         }
         let mut command = Command::new(bin_dir.join("postgres"));
         command.arg("--version").current_dir("/");
-        let answer = run(command, VERSION_TIMEOUT).map_err(|error| format!("`postgres --version`: {error}"))?;
-        let (version, major) = parse_version(&answer.output)
-            .filter(|_| answer.success)
-            .ok_or_else(|| format!("`postgres --version` printed {:?}", answer.output.trim()))?;
+        let output = run(command, VERSION_TIMEOUT).await.map_err(|error| format!("`postgres --version`: {error}"))?;
+        let (version, major) = parse_version(&text(&output))
+            .filter(|_| output.status.success())
+            .ok_or_else(|| format!("`postgres --version` printed {:?}", text(&output)))?;
         if major < OLDEST_MAJOR {
             return Err(format!("version {version} is older than {OLDEST_MAJOR}"));
         }
@@ -114,7 +115,7 @@ fn parse_version(text: &str) -> Option<(String, u32)> {
 }
 
 /// The folders to search, each once, in order of preference.
-fn candidates() -> Vec<PathBuf> {
+async fn candidates() -> Vec<PathBuf> {
     let mut dirs = Vec::new();
     let mut scripts = Vec::new();
     for dir in env::split_paths(&env::var_os("PATH").unwrap_or_default()) {
@@ -131,15 +132,19 @@ fn candidates() -> Vec<PathBuf> {
     }
     let mut pg_config = Command::new("pg_config");
     pg_config.arg("--bindir").current_dir("/");
-    if let Ok(answer) = run(pg_config, VERSION_TIMEOUT)
-        && answer.success
+    if let Ok(output) = run(pg_config, VERSION_TIMEOUT).await
+        && output.status.success()
     {
-        dirs.push(PathBuf::from(answer.output.trim()));
+        dirs.push(PathBuf::from(text(&output)));
     }
-    dirs.extend(versioned("/usr/lib/postgresql", ""));
-    dirs.extend(versioned("/usr", "pgsql-"));
-    dirs.extend(versioned("/opt/homebrew/opt", "postgresql@"));
-    dirs.extend(versioned("/usr/local/opt", "postgresql@"));
+    for (parent, prefix) in [
+        ("/usr/lib/postgresql", ""),
+        ("/usr", "pgsql-"),
+        ("/opt/homebrew/opt", "postgresql@"),
+        ("/usr/local/opt", "postgresql@"),
+    ] {
+        dirs.extend(versioned(parent, prefix));
+    }
     dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
     dirs.extend(scripts);
 
@@ -154,18 +159,11 @@ fn candidates() -> Vec<PathBuf> {
 
 /// The folders `<parent>/<prefix><version>/bin`, highest version first.
 fn versioned(parent: &str, prefix: &str) -> Vec<PathBuf> {
-    let mut found: Vec<(u32, PathBuf)> = fs::read_dir(parent)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name();
-            let version = name.to_str()?.strip_prefix(prefix)?.parse().ok()?;
-            Some((version, entry.path().join("bin")))
-        })
-        .collect();
-    found.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
-    found.into_iter().map(|(_, dir)| dir).collect()
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let versions = entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok());
+    let mut versions: Vec<u32> = versions.collect();
+    versions.sort_unstable_by(|one, other| other.cmp(one));
+    versions.iter().map(|version| Path::new(parent).join(format!("{prefix}{version}/bin"))).collect()
 }
 
 fn is_program(path: &Path) -> bool {
@@ -178,7 +176,6 @@ fn is_script(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -190,23 +187,23 @@ mod tests {
         assert_eq!(parse_version("something else 4.2"), None);
     }
 
-    #[test]
-    fn the_programs_of_this_machine_are_found() {
-        let found = Installation::find().unwrap();
-        assert!(found.major() >= OLDEST_MAJOR);
+    #[tokio::test]
+    async fn the_programs_of_this_machine_are_found() {
+        let found = Installation::find(None).await.unwrap();
+        assert!(found.major >= OLDEST_MAJOR);
         assert!(is_program(&found.program("initdb")) && is_program(&found.program("postgres")));
-        assert_eq!(Installation::find_major(found.major()).unwrap().major(), found.major());
+        assert_eq!(Installation::find(Some(found.major)).await.unwrap().major, found.major);
     }
 
-    #[test]
-    fn a_folder_without_the_programs_is_refused_with_the_reason() {
-        let error = Installation::at("/nonexistent").unwrap_err().to_string();
-        assert!(error.contains("no program `postgres`"), "{error}");
+    #[tokio::test]
+    async fn a_folder_without_the_programs_is_refused_with_the_reason() {
+        let reason = Installation::examine(Path::new("/nonexistent")).await.unwrap_err();
+        assert!(reason.contains("no program `postgres`"), "{reason}");
     }
 
-    #[test]
-    fn a_missing_version_names_what_to_install() {
-        let error = Installation::find_major(9_999).unwrap_err().to_string();
+    #[tokio::test]
+    async fn a_missing_version_names_what_to_install() {
+        let error = Installation::find(Some(9_999)).await.unwrap_err().to_string();
         assert!(error.contains("apt-get install postgresql") && error.contains("brew install"), "{error}");
     }
 }

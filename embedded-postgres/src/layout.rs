@@ -9,16 +9,20 @@ use std::{
         fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     },
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use nix::{
     errno::Errno,
     fcntl::{Flock, FlockArg},
 };
+use tokio::time::{Instant, sleep};
 
-use crate::{endpoint::PORT, error::Error, user::Account};
+use crate::{
+    endpoint::PORT,
+    error::Error,
+    user::{Account, grantable},
+};
 
 /// The name of the cluster's folder inside the data folder.
 pub(crate) const CLUSTER: &str = "postgres";
@@ -55,12 +59,8 @@ impl Layout {
         let missing: Vec<&Path> = wanted.ancestors().take_while(|dir| !dir.exists()).collect();
         for dir in missing.iter().rev() {
             let mode = if *dir == wanted { 0o700 } else { 0o777 };
-            match DirBuilder::new().mode(mode).create(dir) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(Error::io("create", *dir)(error));
-                }
-                _ => {}
-            }
+            unless(io::ErrorKind::AlreadyExists, DirBuilder::new().mode(mode).create(dir))
+                .map_err(Error::io("create", *dir))?;
         }
         let layout = Self::of(&wanted)?;
         let account = Account::of(&layout.cluster)?;
@@ -76,9 +76,7 @@ impl Layout {
     }
 
     /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
-    ///
-    /// Blocks the thread.
-    pub(crate) fn acquire(&self, timeout: Duration) -> Result<Flock<File>, Error> {
+    pub(crate) async fn acquire(&self, timeout: Duration) -> Result<Flock<File>, Error> {
         let deadline = Instant::now() + timeout;
         let mut file = OpenOptions::new()
             .read(true)
@@ -98,7 +96,7 @@ impl Layout {
                         return Err(Error::InUse { path: self.data_dir.clone(), holder: text.trim().parse().ok() });
                     }
                     file = back;
-                    thread::sleep(Duration::from_millis(50));
+                    sleep(Duration::from_millis(50)).await;
                 }
                 Err((_, errno)) => return Err(Error::io("lock", &self.lock)(errno.into())),
             }
@@ -126,44 +124,37 @@ impl Layout {
         let fallback = PathBuf::from("/tmp");
         let base = fs::canonicalize(env::temp_dir())
             .ok()
-            .filter(|dir| fits(&dir.join(cluster_name)) && account.can_reach(dir))
+            .filter(|dir| fits(&dir.join(cluster_name)) && account.check_reachable(dir).is_ok())
             .unwrap_or(fallback);
         let dir = base.join(cluster_name);
-        match DirBuilder::new().mode(0o700).create(&dir) {
-            Ok(()) => account.chown(&dir)?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Anybody can write to the temporary folder, so the existing folder must be verified.
-                let meta = fs::symlink_metadata(&dir).map_err(Error::io("look at", &dir))?;
-                let ours = meta.uid() == account.uid || (account.switched && meta.uid() == 0);
-                if !meta.is_dir() || !ours || meta.mode() & 0o077 != 0 {
-                    let reason = io::Error::other("it belongs to another user or is accessible to others; remove it");
-                    return Err(Error::io("use for the database's socket", &dir)(reason));
-                }
-                account.chown(&dir)?;
-            }
-            Err(error) => return Err(Error::io("create", &dir)(error)),
+        unless(io::ErrorKind::AlreadyExists, DirBuilder::new().mode(0o700).create(&dir))
+            .map_err(Error::io("create", &dir))?;
+        // Anybody can write to the temporary folder, so an existing folder must be verified.
+        let meta = fs::symlink_metadata(&dir).map_err(Error::io("look at", &dir))?;
+        let ours = meta.uid() == account.uid || (account.switched && meta.uid() == 0);
+        if !meta.is_dir() || !ours || meta.mode() & 0o077 != 0 {
+            let reason = io::Error::other("it belongs to another user or is accessible to others; remove it");
+            return Err(Error::io("use for the database's socket", &dir)(reason));
         }
+        account.chown(&dir)?;
         Ok(dir)
     }
 }
 
 /// Checks whether `data_dir`, which need not exist yet, can hold a cluster. Fails with [`Error::NotPassable`] if the caller
-/// is root and the database's unprivileged user could not reach the folder, and with [`Error::WrongOwner`] if the cluster
-/// in it belongs to another user. Changes nothing.
+/// is root and the database's unprivileged user could not reach the folder, and also if the cluster in it belongs to
+/// another user. Changes nothing.
 pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     let data_dir = absolute(data_dir.as_ref())?;
     let account = Account::of(&data_dir.join(CLUSTER))?;
     let existing: PathBuf = data_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).to_owned();
     let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
+    // The start of the cluster grants passage through the data folder itself.
+    let granted = data_dir.is_dir() && fs::metadata(&existing).is_ok_and(|meta| grantable(&meta));
     match account.check_reachable(&existing) {
-        // The start of the cluster grants passage through the data folder itself.
-        Err(Error::NotPassable { dir, .. }) if dir == existing && data_dir.is_dir() && grantable(&dir) => Ok(()),
+        Err(Error::NotPassable { dir, .. }) if dir == existing && granted => Ok(()),
         other => other,
     }
-}
-
-fn grantable(dir: &Path) -> bool {
-    fs::metadata(dir).is_ok_and(|meta| meta.uid() == 0 && meta.mode() & 0o070 == 0)
 }
 
 /// The absolute path. Links are not resolved and the path need not exist.
@@ -182,21 +173,22 @@ fn fits(dir: &Path) -> bool {
     socket_file(dir).as_os_str().len() <= LONGEST_SOCKET_PATH && dir.as_os_str().as_bytes().iter().all(plain)
 }
 
-/// Writes a file that belongs to `account`, atomically. Does not follow a link at `path`.
-pub(crate) fn write_atomically(path: &Path, text: &str, account: &Account) -> Result<(), Error> {
-    let new = path.with_extension("new");
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &new)(error)),
-        _ => {}
-    }
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).map_err(Error::io("create", &new))?;
-    if account.switched {
-        std::os::unix::fs::fchown(&file, Some(account.uid), Some(account.gid))
-            .map_err(Error::io("change the owner of", &new))?;
-    }
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io("write", &new))?;
-    fs::rename(&new, path).map_err(Error::io("write", path))
+/// Replaces a file by one that belongs to `account`. Does not follow a link at `path`.
+pub(crate) fn replace_file(path: &Path, text: &str, account: &Account) -> Result<(), Error> {
+    remove_file(path)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(Error::io("write", path))?;
+    account.chown(path)
+}
+
+/// Removes a file if it exists.
+pub(crate) fn remove_file(path: &Path) -> Result<(), Error> {
+    unless(io::ErrorKind::NotFound, fs::remove_file(path)).map_err(Error::io("remove", path))
+}
+
+/// The result, but without errors of one kind.
+fn unless(accepted: io::ErrorKind, result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| if error.kind() == accepted { Ok(()) } else { Err(error) })
 }
 
 /// Flushes `dir`, so that a rename in it survives a crash of the machine.

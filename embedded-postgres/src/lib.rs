@@ -10,7 +10,7 @@
 //!
 //! let cluster = Cluster::start(ClusterOptions::new("/var/lib/compliance")).await?;
 //! cluster.create_database("compliance").await?;
-//! let _pool_options = cluster.connect_options("compliance");
+//! let _pool_options = cluster.endpoint().connect_options("compliance");
 //! cluster.stop().await?;
 //! # Ok(())
 //! # }
@@ -59,7 +59,6 @@ mod log_file;
 mod options;
 mod orphan;
 mod process;
-mod requirements;
 mod run;
 mod server;
 mod settings;
@@ -71,6 +70,5 @@ pub use endpoint::{ADMIN_ROLE, Endpoint, SERVICE_ROLE};
 pub use error::Error;
 pub use install::Installation;
 pub use layout::check_data_dir;
-pub use options::{ClusterOptions, Timeouts};
-pub use requirements::{BIN_DIR_VARIABLE, OLDEST_MAJOR};
-pub use settings::{Durability, Settings};
+pub use options::ClusterOptions;
+pub use settings::ServerSettings;

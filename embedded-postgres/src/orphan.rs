@@ -9,10 +9,10 @@ use std::{
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    context::Context,
-    endpoint::{Endpoint, Probe},
+    context::{Context, RECOVERY_TIMEOUT, START_TIMEOUT, STOP_TIMEOUT},
+    endpoint::Endpoint,
     error::Error,
-    layout::{Layout, socket_file},
+    layout::{Layout, remove_file, socket_file},
     process::{self, Identity},
     server,
 };
@@ -65,9 +65,16 @@ pub(crate) async fn reclaim(context: &Context) -> Result<Option<i32>, Error> {
             Identity::Ours if can_take_over(context, found.pid).await => return Ok(Some(found.pid)),
             Identity::Ours => {
                 tracing::info!(pid = found.pid, "stopping the database of an earlier run");
-                server::end(found.pid, || process::alive(found.pid), context.timeouts.stop).await?;
+                process::end(found.pid, STOP_TIMEOUT).await?;
             }
-            Identity::Unknown => return Err(Error::UnknownServer { pid: found.pid, path: cluster.clone() }),
+            Identity::Unknown => {
+                return Err(Error::Other(format!(
+                    "process {} looks like a PostgreSQL server that uses {path}, but was not started by this service: \
+                     stop it first (if it is not one, remove {path}/postmaster.pid)",
+                    found.pid,
+                    path = cluster.display()
+                )));
+            }
             Identity::Gone | Identity::Other => {
                 tracing::info!(pid = found.pid, "an earlier database was killed; it will recover");
             }
@@ -78,12 +85,7 @@ pub(crate) async fn reclaim(context: &Context) -> Result<Option<i32>, Error> {
     let socket = socket_file(context.endpoint.socket_dir());
     let mut socket_lock = socket.clone().into_os_string();
     socket_lock.push(".lock");
-    for path in [PidFile::path(cluster), socket, PathBuf::from(socket_lock)] {
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", path)(error)),
-            _ => {}
-        }
-    }
+    [PidFile::path(cluster), socket, socket_lock.into()].iter().try_for_each(|path| remove_file(path))?;
     Ok(None)
 }
 
@@ -93,21 +95,25 @@ async fn can_take_over(context: &Context, pid: i32) -> bool {
         tracing::info!(pid, "the database of an earlier run has other settings");
         return false;
     }
-    let answer = wait_for(&context.endpoint, context.timeouts.recovery, || process::alive(pid)).await;
-    if let Err(last) = &answer {
-        tracing::info!(pid, last, "the database of an earlier run does not answer");
+    tokio::select! {
+        ready = context.endpoint.until_ready(RECOVERY_TIMEOUT, SILENCE_TIMEOUT) => {
+            if let Err(reason) = &ready {
+                tracing::info!(pid, reason, "the database of an earlier run does not answer");
+            }
+            ready.is_ok()
+        }
+        () = process::ended(pid) => false,
     }
-    answer.is_ok()
 }
 
 /// Finds the server of a cluster that another process runs, for a program that only connects. Returns `None` if there is
-/// none. Waits up to `timeout` for one that is starting.
-pub(crate) async fn find_running(layout: &Layout, timeout: Duration) -> Result<Option<Endpoint>, Error> {
+/// none. Waits for one that is starting.
+pub(crate) async fn find_running(layout: &Layout) -> Result<Option<Endpoint>, Error> {
     if !layout.cluster.exists() {
         return Ok(None);
     }
     let name = layout.cluster_name()?;
-    let deadline = Instant::now() + timeout;
+    let start = Instant::now();
     loop {
         let Some(found) = PidFile::read(&layout.cluster)? else { return Ok(None) };
         match process::examine(found.pid, &layout.cluster, &name) {
@@ -115,41 +121,20 @@ pub(crate) async fn find_running(layout: &Layout, timeout: Duration) -> Result<O
             // It belongs to this cluster if it answers on the socket in this cluster's file.
             Identity::Ours | Identity::Unknown => {}
         }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if let Some(endpoint) = found.endpoint {
-            return match wait_for(&endpoint, left, || process::alive(found.pid)).await {
-                Ok(()) => Ok(Some(endpoint)),
-                Err(_) if !process::alive(found.pid) => Ok(None),
-                Err(last) => Err(Error::NoAnswer { waited: timeout, last, log: layout.log.clone() }),
-            };
-        }
-        if left.is_zero() {
-            let last = "it has not opened its socket".to_owned();
-            return Err(Error::NoAnswer { waited: timeout, last, log: layout.log.clone() });
-        }
-        sleep(Duration::from_millis(20)).await;
-    }
-}
-
-/// Waits until the server answers: up to `timeout` while it reports that it is starting, and less if it does not respond.
-/// The error is its last message.
-async fn wait_for(endpoint: &Endpoint, timeout: Duration, runs: impl Fn() -> bool) -> Result<(), String> {
-    let start = Instant::now();
-    loop {
-        let (limit, last) = match endpoint.probe().await {
-            Probe::Ready => return Ok(()),
-            Probe::NotReady(message) if message.contains("shutting down") => {
-                // Nothing else may be done before it has ended.
-                while runs() && start.elapsed() < timeout {
-                    sleep(Duration::from_millis(20)).await;
-                }
-                return Err(message);
+        let left = START_TIMEOUT.saturating_sub(start.elapsed());
+        let ready = async {
+            match &found.endpoint {
+                Some(endpoint) => endpoint.until_ready(left, SILENCE_TIMEOUT.min(left)).await.map(|()| true),
+                None if left.is_zero() => Err("PostgreSQL has not opened its socket".to_owned()),
+                None => Ok(false),
             }
-            Probe::NotReady(message) => (timeout, message),
-            Probe::NoAnswer(reason) => (SILENCE_TIMEOUT.min(timeout), reason),
         };
-        if !runs() || start.elapsed() >= limit {
-            return Err(last);
+        let ready = tokio::select! {
+            ready = ready => ready,
+            () = process::ended(found.pid) => return Ok(None),
+        };
+        if ready.map_err(|reason| Error::Other(format!("{reason}; see {}", layout.log.display())))? {
+            return Ok(found.endpoint);
         }
         sleep(Duration::from_millis(20)).await;
     }

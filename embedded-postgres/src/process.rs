@@ -1,8 +1,8 @@
-//! Information about processes that are not children of this one.
+//! Information about the processes of this machine, and their end.
 
 use std::{
     ffi::OsStr,
-    fs, io,
+    fs,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::Command,
@@ -14,8 +14,9 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use tokio::time::{sleep, timeout};
 
-use crate::run::run;
+use crate::error::Error;
 
 /// What the process ID in `postmaster.pid` refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,43 +34,72 @@ pub(crate) enum Identity {
 /// Whether the process runs. A zombie does not.
 pub(crate) fn alive(pid: i32) -> bool {
     let exists = pid > 0 && !matches!(kill(Pid::from_raw(pid), None), Err(Errno::ESRCH));
-    // The first process of a container often does not reap orphans, so zombies remain.
-    exists && !fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| has_ended(&stat))
+    // The first process of a container often does not reap orphans, so zombies remain. They have no command line.
+    exists && !fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty())
 }
 
-/// Whether the state in `<pid> (<name>) <state> …` is that of an ended process. The name may contain parentheses.
-fn has_ended(stat: &str) -> bool {
-    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
+/// Waits until the process has ended.
+pub(crate) async fn ended(pid: i32) {
+    let mut interval = Duration::from_millis(5);
+    while alive(pid) {
+        sleep(interval).await;
+        interval = (interval * 2).min(Duration::from_millis(100));
+    }
 }
 
 /// Sends a signal. Succeeds if the process has ended.
-pub(crate) fn signal(pid: i32, signal: Signal) -> Result<(), Errno> {
+pub(crate) fn signal(pid: i32, signal: Signal) -> Result<(), Error> {
     match kill(Pid::from_raw(pid), signal) {
-        Err(Errno::ESRCH) => Ok(()),
-        other => other,
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(error) => Err(will_not_stop(pid, error.desc())),
     }
+}
+
+pub(crate) fn will_not_stop(pid: i32, reason: &str) -> Error {
+    Error::Other(format!("the PostgreSQL server, process {pid}, cannot be stopped: {reason}"))
+}
+
+/// Stops a server: a fast shutdown if `fast` is not zero, then an immediate one, then SIGKILL.
+pub(crate) async fn end(pid: i32, fast: Duration) -> Result<(), Error> {
+    let steps = [
+        (Signal::SIGINT, fast),
+        (Signal::SIGQUIT, Duration::from_secs(10)),
+        (Signal::SIGKILL, Duration::from_secs(10)),
+    ];
+    for (by, limit) in steps.into_iter().filter(|(_, limit)| !limit.is_zero()) {
+        tracing::debug!(pid, signal = %by, "stopping the database");
+        signal(pid, by)?;
+        if timeout(limit, ended(pid)).await.is_ok() {
+            return Ok(());
+        }
+        tracing::warn!(pid, signal = %by, seconds = limit.as_secs(), "the database has not stopped yet");
+    }
+    Err(will_not_stop(pid, "it does not end, not even after SIGKILL"))
 }
 
 /// Identifies a process with respect to the cluster in `cluster_dir`, whose server has the name `cluster_name`.
 pub(crate) fn examine(pid: i32, cluster_dir: &Path, cluster_name: &str) -> Identity {
-    if !alive(pid) {
-        return Identity::Gone;
+    match command_line(pid) {
+        _ if !alive(pid) => Identity::Gone,
+        Some(line) => identify(pid, &line, cluster_dir, cluster_name),
+        None => Identity::Unknown,
     }
-    let Some(arguments) = arguments(pid) else {
-        // It may have ended in the meantime.
-        return if alive(pid) { Identity::Unknown } else { Identity::Gone };
-    };
-    let program = arguments.first().map(|first| Path::new(OsStr::from_bytes(first)));
-    if !program.and_then(Path::file_name).is_some_and(|name| name == "postgres" || name == "postmaster") {
+}
+
+fn identify(pid: i32, line: &[u8], cluster_dir: &Path, cluster_name: &str) -> Identity {
+    let arguments: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    let program = arguments.first().and_then(|first| Path::new(OsStr::from_bytes(first)).file_name());
+    if !program.is_some_and(|name| name == "postgres" || name == "postmaster") {
         return Identity::Other;
     }
-    let named = arguments.iter().find_map(|argument| argument.strip_prefix(b"cluster_name=compliance-".as_slice()));
-    if let Some(name) = named {
-        let ours = cluster_name.strip_prefix("compliance-").is_some_and(|ours| ours.as_bytes() == name);
-        return if ours { Identity::Ours } else { Identity::Other };
+    let prefix = b"cluster_name=".as_slice();
+    if let Some(name) = arguments.iter().find_map(|argument| argument.strip_prefix(prefix))
+        && name.starts_with(b"compliance-")
+    {
+        return if name == cluster_name.as_bytes() { Identity::Ours } else { Identity::Other };
     }
     // Not started by this library, but perhaps manually.
-    let given = arguments.iter().position(|argument| argument == b"-D").and_then(|at| arguments.get(at + 1));
+    let given = arguments.iter().position(|argument| *argument == b"-D").and_then(|at| arguments.get(at + 1));
     let folder = match given.map(|dir| PathBuf::from(OsStr::from_bytes(dir))) {
         Some(dir) if dir.is_absolute() => fs::canonicalize(dir),
         // The server changes to its folder when it starts.
@@ -86,43 +116,43 @@ pub(crate) fn examine(pid: i32, cluster_dir: &Path, cluster_name: &str) -> Ident
 pub(crate) fn members(cluster_dir: &Path, cluster_name: &str) -> Vec<i32> {
     // The title of a child is `postgres: <cluster name>: <activity>`.
     let title = format!("postgres: {cluster_name}: ");
-    let belongs = |pid: i32| {
-        arguments(pid).is_some_and(|all| all.first().is_some_and(|first| first.starts_with(title.as_bytes())))
-            || examine(pid, cluster_dir, cluster_name) == Identity::Ours
+    let belongs = |(pid, line): (i32, Vec<u8>)| {
+        let start = line.iter().map(|byte| if *byte == 0 { b' ' } else { *byte }).take(title.len());
+        let ours = start.eq(title.bytes()) || identify(pid, &line, cluster_dir, cluster_name) == Identity::Ours;
+        ours.then_some(pid)
     };
-    if let Ok(entries) = fs::read_dir("/proc")
-        && Path::new("/proc/self/cmdline").exists()
-    {
-        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        return pids.filter(|pid| belongs(*pid) && alive(*pid)).collect();
+    command_lines().into_iter().filter_map(belongs).collect()
+}
+
+/// The command line of a process, or its title if it has set one, with a NUL between two arguments.
+pub(crate) fn command_line(pid: i32) -> Option<Vec<u8>> {
+    command_lines().into_iter().find_map(|(other, line)| (other == pid).then_some(line))
+}
+
+/// The processes of this machine and their command lines.
+fn command_lines() -> Vec<(i32, Vec<u8>)> {
+    if !Path::new("/proc/self/cmdline").exists() {
+        return listed_by_ps().unwrap_or_default();
     }
-    let listed = ps(&["-axww", "-o", "pid=,command="]).unwrap_or_default();
-    let ours = listed.lines().filter(|line| {
-        line.contains(&title) || line.split_whitespace().any(|word| word == format!("cluster_name={cluster_name}"))
+    let read = |entry: fs::DirEntry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let mut line = fs::read(entry.path().join("cmdline")).ok()?;
+        line.pop_if(|last| *last == 0);
+        Some((pid, line))
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(read).collect()
+}
+
+/// As systems without `/proc` show them: without a sign of where an argument with a blank ends.
+fn listed_by_ps() -> Option<Vec<(i32, Vec<u8>)>> {
+    let output = Command::new("ps").args(["-axww", "-o", "pid=,command="]).output().ok()?;
+    let listed = String::from_utf8_lossy(&output.stdout);
+    let lines = listed.lines().filter_map(|line| {
+        let (pid, command) = line.trim_start().split_once(' ')?;
+        let words: Vec<&str> = command.split_whitespace().collect();
+        Some((pid.parse().ok()?, words.join("\0").into_bytes()))
     });
-    ours.filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect()
-}
-
-/// The arguments of a process, or its title if it has set one.
-pub(crate) fn arguments(pid: i32) -> Option<Vec<Vec<u8>>> {
-    match fs::read(format!("/proc/{pid}/cmdline")) {
-        Ok(bytes) => {
-            let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
-            Some(bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
-        }
-        // Without /proc: `ps`, which does not show where an argument with a blank ends.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !Path::new("/proc/self/cmdline").exists() => {
-            let text = ps(&["-ww", "-o", "command=", "-p", &pid.to_string()])?;
-            Some(text.split_whitespace().map(|word| word.as_bytes().to_vec()).collect())
-        }
-        Err(_) => None,
-    }
-}
-
-fn ps(arguments: &[&str]) -> Option<String> {
-    let mut command = Command::new("ps");
-    command.args(arguments);
-    run(command, Duration::from_secs(5)).ok().filter(|end| end.success).map(|end| end.output)
+    Some(lines.collect())
 }
 
 #[cfg(test)]
@@ -137,9 +167,37 @@ mod tests {
         assert!(!alive(0) && !alive(i32::MAX));
     }
 
+    #[tokio::test]
+    async fn a_process_that_nobody_has_waited_for_is_not_alive() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = child.id().cast_signed();
+        timeout(Duration::from_secs(10), ended(pid)).await.unwrap();
+        assert_eq!(examine(pid, Path::new("/nonexistent"), "compliance-0-0"), Identity::Gone);
+        child.wait().unwrap();
+    }
+
     #[test]
-    fn an_ended_process_is_recognised_by_its_state() {
-        assert!(has_ended("12 (postgres) Z 1 12"));
-        assert!(!has_ended("12 (Z) odd) S 1 12"));
+    fn processes_are_listed_alike_without_proc() {
+        let me = std::process::id().cast_signed();
+        let Some(listed) = listed_by_ps() else { return };
+        let (_, line) = listed.into_iter().find(|(pid, _)| *pid == me).unwrap();
+        let program = |line: &[u8]| line.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
+        assert_eq!(program(&line), program(&command_line(me).unwrap()));
+    }
+
+    #[test]
+    fn servers_are_identified_by_their_arguments() {
+        let folder = fs::canonicalize(std::env::temp_dir()).unwrap();
+        let dir = folder.display();
+        for (line, expected) in [
+            ("/bin/postgres\0-c\0cluster_name=compliance-1-2".to_owned(), Identity::Ours),
+            ("/bin/postgres\0-c\0cluster_name=compliance-1-3".to_owned(), Identity::Other),
+            ("/bin/grep\0cluster_name=compliance-1-2".to_owned(), Identity::Other),
+            (format!("postgres\0-D\0{dir}"), Identity::Ours),
+            ("postgres\0-D\0/".to_owned(), Identity::Other),
+            ("postgres\0-D\0/nonexistent".to_owned(), Identity::Unknown),
+        ] {
+            assert_eq!(identify(1, line.as_bytes(), &folder, "compliance-1-2"), expected, "{line:?}");
+        }
     }
 }

@@ -4,39 +4,50 @@ use std::{ffi::OsString, path::Path};
 
 use crate::endpoint::PORT;
 
-/// What survives a crash of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// Every commit is flushed to disk before it is confirmed.
-    #[default]
-    Full,
-    /// Nothing is flushed to disk: fast, but a power failure can destroy the cluster. For tests only.
-    NoneForTests,
-}
-
 /// The configurable settings of the server; the others are fixed for a service on a small machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct ServerSettings {
     /// Size of the server's cache in MiB. The memory is allocated as it is used.
     pub shared_buffers_mib: u32,
     /// Connections, at most; three of them are reserved for [`ADMIN_ROLE`](crate::ADMIN_ROLE).
     pub max_connections: u32,
-    /// What survives a crash of the machine.
-    pub durability: Durability,
+    /// Whether every commit is flushed to disk before it is confirmed. Without it, the server is faster, but a power
+    /// failure can destroy the cluster: for tests only.
+    pub durable: bool,
     /// Further server settings as name and value; they take precedence.
     pub extra: Vec<(String, String)>,
 }
 
-impl Default for Settings {
+/// The settings that are the same for every cluster.
+const FIXED: [(&str, &str); 14] = [
+    ("work_mem", "16MB"),
+    ("wal_compression", "on"),
+    ("max_wal_size", "4GB"),
+    ("checkpoint_timeout", "15min"),
+    ("checkpoint_completion_target", "0.9"),
+    ("random_page_cost", "1.1"),
+    // Statements are short, so compilation and parallel workers (which need more /dev/shm than containers have) cost
+    // more than they save.
+    ("jit", "off"),
+    ("max_parallel_workers_per_gather", "0"),
+    ("autovacuum", "on"),
+    ("timezone", "UTC"),
+    ("log_timezone", "UTC"),
+    ("logging_collector", "off"),
+    ("log_destination", "stderr"),
+    ("log_line_prefix", "%m [%p] "),
+];
+
+impl Default for ServerSettings {
     fn default() -> Self {
-        Self { shared_buffers_mib: 256, max_connections: 100, durability: Durability::Full, extra: Vec::new() }
+        Self { shared_buffers_mib: 256, max_connections: 100, durable: true, extra: Vec::new() }
     }
 }
 
-impl Settings {
-    /// For tests: [`Durability::NoneForTests`] and a small cache.
+impl ServerSettings {
+    /// For tests: not durable, with a small cache.
     pub fn fast_for_tests() -> Self {
-        Self { shared_buffers_mib: 64, durability: Durability::NoneForTests, ..Self::default() }
+        Self { shared_buffers_mib: 64, durable: false, ..Self::default() }
     }
 
     /// The arguments of `postgres` for the cluster in `cluster_dir`.
@@ -54,32 +65,18 @@ impl Settings {
         set("unix_socket_permissions", "0700");
         set("max_connections", &self.max_connections.to_string());
 
-        let durable = if self.durability == Durability::Full { "on" } else { "off" };
+        let durable = if self.durable { "on" } else { "off" };
         for name in ["fsync", "synchronous_commit", "full_page_writes"] {
             set(name, durable);
         }
         set("shared_buffers", &format!("{}MB", self.shared_buffers_mib));
-        set("work_mem", "16MB");
-        set("wal_compression", "on");
-        set("max_wal_size", "4GB");
-        set("checkpoint_timeout", "15min");
-        set("checkpoint_completion_target", "0.9");
-        set("random_page_cost", "1.1");
+        for (name, value) in FIXED {
+            set(name, value);
+        }
         // The server only accepts 0 on systems without read-ahead.
         if cfg!(target_os = "linux") {
             set("effective_io_concurrency", "200");
         }
-        // Statements are short, so compilation and parallel workers (which need more /dev/shm than containers have) cost
-        // more than they save.
-        set("jit", "off");
-        set("max_parallel_workers_per_gather", "0");
-        set("autovacuum", "on");
-
-        set("timezone", "UTC");
-        set("log_timezone", "UTC");
-        set("logging_collector", "off");
-        set("log_destination", "stderr");
-        set("log_line_prefix", "%m [%p] ");
         for (name, value) in &self.extra {
             set(name, value);
         }

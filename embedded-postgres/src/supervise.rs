@@ -1,89 +1,70 @@
 //! Supervision of the server: it is restarted when it has ended.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    path::Path,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use tokio::{
-    sync::watch,
+    sync::oneshot,
     time::{Instant, sleep},
 };
 
-use crate::{
-    context::Context,
-    error::Error,
-    launch::launch,
-    log_file,
-    server::{ServerSlot, ServerState},
-};
+use crate::{context::Context, launch::launch, log_file, server::Server};
 
-/// How often the server is checked.
-const INTERVAL: Duration = Duration::from_millis(100);
-/// How often the size of its log is checked.
+/// How often the size of the server's log is checked.
 const LOG_INTERVAL: Duration = Duration::from_mins(1);
 /// The delay before a restart: doubled each time up to the longest, and reset once the server has been healthy.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
-/// What a cluster shares with the task that watches its server.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) context: Context,
-    pub(crate) server: ServerSlot,
-    pub(crate) stop: watch::Sender<bool>,
-    pub(crate) restarts: AtomicU64,
-}
-
-/// Runs until the cluster is stopped.
-pub(crate) async fn watch(shared: Arc<Shared>, restart: bool) {
-    let mut stop = shared.stop.subscribe();
-    // An error means that the cluster has been dropped.
+/// Runs the server, and restarts it if `restart` is set, until `stop` is dropped. Returns the server.
+pub(crate) async fn supervise(
+    mut server: Server,
+    context: Arc<Context>,
+    restart: bool,
+    stop: oneshot::Receiver<()>,
+) -> Server {
     tokio::select! {
-        _ = stop.wait_for(|stopped| *stopped) => {}
-        () = supervise(&shared, restart) => {}
+        _ = stop => {}
+        () = restart_when_ended(&mut server, &context, restart) => {}
+        () = bound_log(&context.layout.log) => {}
     }
+    server
 }
 
-async fn supervise(shared: &Shared, restart: bool) {
-    let context = &shared.context;
+async fn restart_when_ended(server: &mut Server, context: &Context, restart: bool) {
+    let log = context.layout.log.display();
     let mut wait = FIRST_WAIT;
-    let mut up_since = Instant::now();
-    let mut log_seen = Instant::now();
     loop {
-        sleep(INTERVAL).await;
-        if log_seen.elapsed() >= LOG_INTERVAL {
-            log_seen = Instant::now();
-            let path = context.layout.log.clone();
-            // On failure the next check tries again.
-            let _ = tokio::task::spawn_blocking(move || log_file::bound(&path)).await;
-        }
-        let ServerState::Ended(status) = shared.server.state() else { continue };
+        let up_since = Instant::now();
+        let status = server.ended().await;
         if !restart {
-            tracing::error!(status, log = %context.layout.log.display(), "the database has ended");
+            tracing::error!(status, %log, "the database has ended");
             return;
         }
         if up_since.elapsed() >= HEALTHY_AFTER {
             wait = FIRST_WAIT;
         }
-        loop {
-            tracing::warn!(
-                status, wait_milliseconds = wait.as_millis() as u64, log = %context.layout.log.display(),
-                "the database has ended unexpectedly and is restarted"
-            );
-            sleep(wait).await;
-            wait = (wait * 2).min(LONGEST_WAIT);
-            match launch(context, &shared.server).await {
-                Ok(()) => break,
-                Err(Error::Stopping) => return,
-                Err(error) => tracing::error!(%error, "the database could not be restarted"),
-            }
+        let wait_milliseconds = wait.as_millis() as u64;
+        tracing::warn!(status, wait_milliseconds, %log, "the database has ended unexpectedly and is restarted");
+        sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
+        match launch(context, server).await {
+            Ok(()) => _ = server.status.restarts.fetch_add(1, Ordering::Relaxed),
+            Err(error) => tracing::error!(%error, "the database could not be restarted"),
         }
-        up_since = Instant::now();
-        shared.restarts.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Bounds the size of the log while the server runs.
+async fn bound_log(path: &Path) {
+    loop {
+        sleep(LOG_INTERVAL).await;
+        let path = path.to_owned();
+        // On failure the next check tries again.
+        let _ = tokio::task::spawn_blocking(move || log_file::bound(&path)).await;
     }
 }

@@ -10,13 +10,12 @@ use std::{
         process::CommandExt,
     },
     path::Path,
-    process::Command,
-    time::Duration,
+    process::{Command, Stdio},
 };
 
 use nix::unistd::{Uid, User, geteuid};
 
-use crate::{error::Error, run::run};
+use crate::error::Error;
 
 /// Unprivileged system users, in order of preference.
 const UNPRIVILEGED: [&str; 3] = ["nobody", "postgres", "daemon"];
@@ -41,35 +40,45 @@ impl Account {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::io("look at", cluster_dir)(error)),
         };
-        if me.is_root() {
-            let user = match owner.filter(|owner| !owner.is_root()) {
+        let user = if me.is_root() {
+            match owner.filter(|owner| !owner.is_root()) {
                 Some(owner) => named(owner)?,
-                None => match owner_of_parent(cluster_dir) {
-                    Some(user) => user,
-                    None => unprivileged()?,
-                },
-            };
-            return Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: true });
-        }
-        if let Some(owner) = owner.filter(|owner| *owner != me) {
-            let (owner, me) = (owner.as_raw(), me.as_raw());
-            return Err(Error::WrongOwner { path: cluster_dir.to_owned(), owner, me });
-        }
-        let user = named(me)?;
-        Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: false })
+                None => owner_of_parent(cluster_dir).map_or_else(unprivileged, Ok)?,
+            }
+        } else if let Some(owner) = owner.filter(|owner| *owner != me) {
+            return Err(Error::Other(format!(
+                "the database in {} belongs to the user ID {owner}, but this process runs as {me}: start it as the same \
+                 user as before, or as root",
+                cluster_dir.display()
+            )));
+        } else {
+            named(me)?
+        };
+        Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: me.is_root() })
     }
 
-    /// Makes `command` run as this user, without the caller's supplementary groups (the standard library drops them when
-    /// root sets a user ID).
-    pub(crate) fn apply(&self, command: &mut Command) {
+    /// A command that runs as this user, without the caller's supplementary groups (the standard library drops them when
+    /// root sets a user ID), environment and current folder.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        // `PGDATA`, `LC_ALL` and others would change what the server's programs do.
+        const KEPT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("LC_ALL", "C")
+            .envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        // This user may have no access to the current folder.
+        command.current_dir("/").stdin(Stdio::null());
         if self.switched {
             command.gid(self.gid).uid(self.uid);
         }
+        command
     }
 
-    /// The user's name if the caller must switch to it, for error messages.
-    pub(crate) fn other_name(&self) -> Option<String> {
-        self.switched.then(|| self.name.clone())
+    /// For `map_err`: the error of a program that cannot be started as this user.
+    pub(crate) fn cannot_run(&self, program: &Path) -> impl FnOnce(io::Error) -> Error {
+        let action = format!("cannot run {} as the user {}", program.display(), self.name);
+        move |source| Error::Other(format!("{action}: {source}"))
     }
 
     /// Makes this user the owner of `path`. Does not follow links.
@@ -91,11 +100,11 @@ impl Account {
         self.chown(dir)
     }
 
-    /// Lets this user pass through `dir`, a folder of the service: its group becomes the user's group and may pass. Only
-    /// if the previous group has no rights that would change.
+    /// Lets this user pass through `dir`, a folder of the service, if that is [`grantable`]: its group becomes the user's
+    /// group and may pass.
     pub(crate) fn grant_passage(&self, dir: &Path) -> Result<(), Error> {
         let meta = fs::metadata(dir).map_err(Error::io("look at", dir))?;
-        if self.can_pass(&meta) || meta.uid() != 0 || meta.mode() & 0o070 != 0 {
+        if self.can_pass(&meta) || !grantable(&meta) {
             return Ok(());
         }
         chown(dir, None, Some(self.gid)).map_err(Error::io("change the group of", dir))?;
@@ -119,11 +128,6 @@ impl Account {
         Ok(())
     }
 
-    /// Whether this user can reach `dir`, according to the modes.
-    pub(crate) fn can_reach(&self, dir: &Path) -> bool {
-        !self.switched || dir.ancestors().all(|step| fs::metadata(step).is_ok_and(|meta| self.can_pass(&meta)))
-    }
-
     fn can_pass(&self, meta: &fs::Metadata) -> bool {
         let class = if meta.uid() == self.uid {
             0o100
@@ -137,11 +141,19 @@ impl Account {
 
     /// Tries to enter `dir`, since modes do not show access control lists.
     fn can_enter(&self, dir: &Path) -> bool {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", "exit 0"]).current_dir(dir);
-        self.apply(&mut command);
-        run(command, Duration::from_secs(5)).is_ok_and(|end| end.success)
+        let mut command = self.command(Path::new("/bin/sh"));
+        command
+            .args(["-c", "exit 0"])
+            .current_dir(dir)
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
     }
+}
+
+/// Whether a folder belongs to root and its group has no rights that another group would get.
+pub(crate) fn grantable(meta: &fs::Metadata) -> bool {
+    meta.uid() == 0 && meta.mode() & 0o070 == 0
 }
 
 /// The owner of the parent folder, if it is a named user other than root.
@@ -151,13 +163,15 @@ fn owner_of_parent(path: &Path) -> Option<User> {
 }
 
 fn named(uid: Uid) -> Result<User, Error> {
-    User::from_uid(uid).ok().flatten().ok_or(Error::NamelessUser { uid: uid.as_raw() })
+    User::from_uid(uid).ok().flatten().ok_or_else(|| {
+        Error::Other(format!(
+            "the database would run as the user ID {uid}, which has no name on this machine, and PostgreSQL needs one: \
+             add the user to /etc/passwd, or start the service as a user that has a name"
+        ))
+    })
 }
 
 fn unprivileged() -> Result<User, Error> {
     let by_name = UNPRIVILEGED.iter().find_map(|name| User::from_name(name).ok().flatten());
-    match by_name.filter(|user| !user.uid.is_root()) {
-        Some(user) => Ok(user),
-        None => named(Uid::from_raw(65_534)),
-    }
+    by_name.filter(|user| !user.uid.is_root()).map_or_else(|| named(Uid::from_raw(65_534)), Ok)
 }

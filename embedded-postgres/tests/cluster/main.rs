@@ -19,7 +19,7 @@ const DATABASE: &str = "compliance";
 fn options(data: &DataDir) -> ClusterOptions {
     let mut options = ClusterOptions::new(data.path());
     options.settings.shared_buffers_mib = 32;
-    options.timeouts.lock = Duration::ZERO;
+    options.lock_timeout = Duration::ZERO;
     options
 }
 

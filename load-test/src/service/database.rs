@@ -3,7 +3,7 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::Context as _;
-use embedded_postgres::{Cluster, ClusterOptions, Settings};
+use embedded_postgres::{Cluster, ClusterOptions, ServerSettings};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
 use super::Build;
@@ -40,7 +40,7 @@ impl Database {
     /// Starts a server in `data_dir` with the settings of the service's own. Its database has the schema of `build` and
     /// exactly the records of `shares`; it is filled anew only if it has others.
     pub async fn open(data_dir: &Path, build: &Build, shares: &[Share], seed: u64) -> anyhow::Result<Self> {
-        let settings = Settings { max_connections: 300, ..Settings::default() };
+        let settings = ServerSettings { max_connections: 300, ..ServerSettings::default() };
         let options = ClusterOptions { settings, ..ClusterOptions::new(data_dir.join("data")) };
         let cluster = Cluster::start(options).await.context("the database server cannot be started")?;
         match Self::fill(&cluster, build, shares, seed).await {
@@ -166,7 +166,7 @@ impl Database {
 
 /// Connects with the default settings of a session: the contenders choose their own.
 async fn connect(cluster: &Cluster) -> anyhow::Result<PgPool> {
-    Ok(PgPoolOptions::new().max_connections(4).connect_with(cluster.connect_options(NAME)).await?)
+    Ok(PgPoolOptions::new().max_connections(4).connect_with(cluster.endpoint().connect_options(NAME)).await?)
 }
 
 /// The description of the records that the database was filled with.
