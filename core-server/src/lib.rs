@@ -9,6 +9,7 @@ mod cases;
 pub mod database;
 mod error;
 mod health;
+mod infraction_lists;
 mod lists;
 mod monitoring;
 mod reads;

@@ -16,5 +16,5 @@ pub(crate) use expected::Expected;
 pub use expected::SchemaError;
 pub(crate) use inputs::Inputs;
 pub(crate) use layout::Layouts;
-pub(crate) use reader::{Read, Reader, names_in_list, read_all, timestamp};
+pub(crate) use reader::{Read, Reader, read_all, timestamp};
 pub(crate) use sql::{assignments, names, selection, values};

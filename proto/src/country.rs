@@ -19,11 +19,6 @@ pub fn name(numeric: i16) -> Option<&'static str> {
     rust_iso3166::from_numeric(u16::try_from(numeric).ok()?).map(|code| code.name)
 }
 
-/// The alpha-2 code, in upper case, of a short name.
-pub fn alpha2_of_name(name: &str) -> Option<&'static str> {
-    rust_iso3166::ALL.iter().find(|code| code.name == name).map(|code| code.alpha2)
-}
-
 #[cfg(test)]
 mod tests {
     #[test]
@@ -32,7 +27,6 @@ mod tests {
         assert_eq!(super::numeric("de"), Some(276));
         assert_eq!(super::alpha2(276), Some("DE"));
         assert_eq!(super::name(276), Some("Germany"));
-        assert_eq!(super::alpha2_of_name("Germany"), Some("DE"));
         assert_eq!(super::numeric("ZZ"), None);
         assert_eq!(super::numeric("é"), None);
     }

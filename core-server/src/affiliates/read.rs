@@ -44,7 +44,7 @@ static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// What is selected of an affiliate, whose alias is `a`.
 fn columns() -> String {
-    selection::<Affiliate>(&[("affiliates", "a")], &[])
+    selection::<Affiliate>("a.company_id", &[("affiliates", "a")], &[])
 }
 
 /// Starts the reader of single affiliates.

@@ -1,44 +1,39 @@
 //! A case as it is read: its own columns, its affiliate's current data and its incidents, in one row.
 
 use compliance_api::{
-    catalogue::Vocabulary,
+    record::Record,
     v1::{ComplianceCase, Incident},
 };
 use sqlx::{Row as _, postgres::PgRow};
 
 use crate::{
-    table::{Reader, names_in_list, selection},
-    vocabulary::own_name,
+    infraction_lists,
+    table::{Reader, selection},
 };
 
-/// The name of the affiliate that a case's affiliate has as its upline.
-const UPLINE_NAME: &str = "(
-        select up.affiliate_name from affiliates up
-        where up.company_id = a.company_id and up.client_affiliate_id = a.upline order by up.id limit 1
-    )";
-
 /// A query for the case of a company, which is given as SQL, and of the ID `p.id`; [`read`] reads its row.
+pub(crate) fn query(company: &str) -> String {
+    query_as::<ComplianceCase>(company)
+}
+
+/// The same query for another form of the record.
 ///
 /// A case always has its affiliate, but an inner join would let the planner look the case up in the index on affiliates.
-pub(crate) fn query(company: &str) -> String {
+pub(crate) fn query_as<R: Record>(company: &str) -> String {
+    let upline_name = format!(
+        "(select up.affiliate_name from affiliates up
+        where up.company_id = {company} and up.client_affiliate_id = a.upline order by up.id limit 1)"
+    );
     let aliases = [("compliance_cases", "u"), ("affiliates", "a")];
-    let columns = selection::<ComplianceCase>(&aliases, &[("upline_name", UPLINE_NAME)]);
-    let kind = own_name(Vocabulary::InfractionType, "i.company_id", "i.infraction_type_id");
-    let name = own_name(Vocabulary::InfractionName, "i.company_id", "i.infraction_name_id");
+    let columns = selection::<R>(company, &aliases, &[("upline_name", &upline_name)]);
+    let lists = "array_agg(id) as incident_ids, array_agg(incident_type) as incident_types";
+    let from = format!("incidents i where i.company_id = {company} and i.case_id = u.id");
+    let incidents = infraction_lists::query(company, "i.id, i.incident_type", lists, &from);
     format!(
         "select {columns}, i.*
         from compliance_cases u
-        left join affiliates a on a.company_id = u.company_id and a.id = u.affiliate_id
-        left join lateral (
-            select array_agg(id) as incident_ids, array_agg(incident_type) as incident_types,
-                array_agg(type_id) as infraction_types, array_agg(own_type) as own_infraction_types,
-                array_agg(name_id) as infraction_names, array_agg(own_name) as own_infraction_names
-            from (
-                select i.id, i.incident_type, i.infraction_type_id as type_id, {kind} as own_type,
-                    i.infraction_name_id as name_id, {name} as own_name
-                from incidents i where i.company_id = u.company_id and i.case_id = u.id order by i.id
-            ) i
-        ) i on true
+        left join affiliates a on a.company_id = {company} and a.id = u.affiliate_id
+        left join lateral ({incidents}) i on true
         where u.company_id = {company} and u.id = p.id limit 1"
     )
 }
@@ -48,18 +43,16 @@ pub(crate) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<Compl
     Ok(ComplianceCase { incidents: incidents(row)?, ..reader.read(row)? })
 }
 
-fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
-    let Some(ids) = row.try_get::<Option<Vec<i64>>, _>("incident_ids")? else { return Ok(Vec::new()) };
-    let kinds = row.try_get::<Option<Vec<i16>>, _>("incident_types")?.unwrap_or_default();
-    let types = names_in_list(row, "infraction_types", Vocabulary::InfractionType)?;
-    let names = names_in_list(row, "infraction_names", Vocabulary::InfractionName)?;
-    let rows = ids.into_iter().zip(kinds).zip(types).zip(names);
-    Ok(rows
-        .map(|(((incident_id, kind), infraction_type), infraction_name)| Incident {
-            incident_id,
-            incident_type: kind.into(),
-            infraction_type,
-            infraction_name,
-        })
-        .collect())
+/// Reads the incidents of a row of [`query_as`].
+pub(crate) fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
+    let ids = row.try_get::<Option<Vec<i64>>, _>("incident_ids")?.unwrap_or_default();
+    let types = row.try_get::<Option<Vec<i16>>, _>("incident_types")?.unwrap_or_default();
+    let incidents = ids.into_iter().zip(types).zip(infraction_lists::read(row)?);
+    let incidents = incidents.map(|((incident_id, kind), (infraction_type, infraction_name))| Incident {
+        incident_id,
+        incident_type: kind.into(),
+        infraction_type,
+        infraction_name,
+    });
+    Ok(incidents.collect())
 }

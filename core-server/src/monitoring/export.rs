@@ -5,7 +5,7 @@ mod urls;
 
 use std::time::Duration;
 
-use compliance_api::{country, error::Error};
+use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 use tokio::{
     sync::mpsc,
@@ -66,9 +66,4 @@ pub(super) fn all<T: Export>(pool: Connections, company_id: i64, mut after: i64,
         let _ = pages.send(Err(Error::deadline_exceeded().into())).await;
     });
     ReceiverStream::new(receiver)
-}
-
-/// The ISO 3166-1 alpha-2 code of a country's name.
-fn alpha2(name: Option<String>) -> Option<String> {
-    name.as_deref().and_then(country::alpha2_of_name).map(str::to_owned)
 }

@@ -1,7 +1,6 @@
 //! Rows as records: each field is read from the column of its name.
 
 use compliance_api::{
-    catalogue::Vocabulary,
     country,
     record::{Access, Field, Record, StoredAs},
 };
@@ -21,10 +20,10 @@ pub(crate) struct Reader<R: Record> {
 pub(crate) type Read<R> = fn(&Reader<R>, &PgRow) -> Result<R, sqlx::Error>;
 
 /// Reads the records of rows of one statement: its columns are looked up by name, once.
-pub(crate) fn read_all<'r, R: Record>(
+pub(crate) fn read_all<'r, R: Record, T>(
     rows: impl IntoIterator<Item = &'r PgRow>,
-    read: Read<R>,
-) -> Result<Vec<R>, sqlx::Error> {
+    read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
+) -> Result<Vec<T>, sqlx::Error> {
     let mut rows = rows.into_iter();
     let Some(first) = rows.next() else { return Ok(Vec::new()) };
     let reader = Reader { columns: resolve(first)? };
@@ -48,17 +47,6 @@ impl<R: Record> Reader<R> {
         }
         Ok(record)
     }
-}
-
-/// Names of a vocabulary in a column of lists: their IDs. The company's own names stand in a column beside it.
-pub(crate) fn names_in_list(
-    row: &PgRow,
-    name: &str,
-    vocabulary: Vocabulary,
-) -> Result<Vec<Option<String>>, sqlx::Error> {
-    let ids = row.try_get::<Option<Vec<Option<i32>>>, _>(name)?.unwrap_or_default();
-    let own = row.try_get::<Option<Vec<Option<String>>>, _>(own_name_column(name).as_str())?.unwrap_or_default();
-    Ok(ids.into_iter().zip(own).map(|(id, own)| vocabulary::name(vocabulary, id, own)).collect())
 }
 
 /// The columns of all fields in the rows of a statement.

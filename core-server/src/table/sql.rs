@@ -22,9 +22,9 @@ pub(crate) fn assignments<R: Record>(mask: &str, new: &str, old: &str) -> String
     }))
 }
 
-/// What is selected to read a record with a [`Reader`](super::Reader): every field under its own name. `aliases` are
-/// those of the tables, `computed` the expressions of fields that no column holds.
-pub(crate) fn selection<R: Record>(aliases: &[(&str, &str)], computed: &[(&str, &str)]) -> String {
+/// What is selected to read a record of a company, which is given as SQL, with a [`Reader`](super::Reader): every field
+/// under its own name. `aliases` are those of the tables, `computed` the expressions of fields that no column holds.
+pub(crate) fn selection<R: Record>(company: &str, aliases: &[(&str, &str)], computed: &[(&str, &str)]) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (name, column) = (field.name, field.column);
         if let Some((_, expression)) = computed.iter().find(|(computed, _)| *computed == name) {
@@ -35,8 +35,7 @@ pub(crate) fn selection<R: Record>(aliases: &[(&str, &str)], computed: &[(&str, 
         match column.form {
             StoredAs::Date => format!("{value}::text as {name}"),
             StoredAs::Name(vocabulary) => {
-                let own = own_name(vocabulary, &format!("{alias}.company_id"), &value);
-                format!("{value} as {name}, {own} as {}", own_name_column(name))
+                format!("{value} as {name}, {} as {}", own_name(vocabulary, company, &value), own_name_column(name))
             }
             _ => format!("{value} as {name}"),
         }

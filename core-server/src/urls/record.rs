@@ -1,36 +1,33 @@
 //! A URL as it is read: its own columns, its affiliate's names and its infractions, in one row.
 
 use compliance_api::{
-    catalogue::Vocabulary,
+    record::Record,
     v1::{ComplianceUrl, Infraction},
 };
 use sqlx::{Row as _, postgres::PgRow};
 use time::OffsetDateTime;
 
 use crate::{
-    table::{Reader, names_in_list, selection, timestamp},
-    vocabulary::own_name,
+    infraction_lists,
+    table::{Reader, selection, timestamp},
 };
 
 /// A query for the URL of a company, which is given as SQL, and of the ID `p.id`; [`read`] reads its row.
 pub(crate) fn query(company: &str) -> String {
-    let columns = selection::<ComplianceUrl>(&[("compliance_urls", "u"), ("affiliates", "a")], &[]);
-    let kind = own_name(Vocabulary::InfractionType, "i.company_id", "i.infraction_type_id");
-    let name = own_name(Vocabulary::InfractionName, "i.company_id", "i.infraction_name_id");
+    query_as::<ComplianceUrl>(company)
+}
+
+/// The same query for another form of the record.
+pub(crate) fn query_as<R: Record>(company: &str) -> String {
+    let columns = selection::<R>(company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
+    let dates = "array_agg(created_date) as infraction_dates";
+    let from = format!("infractions i where i.company_id = {company} and i.url_id = u.id");
+    let infractions = infraction_lists::query(company, "i.created_date", dates, &from);
     format!(
         "select {columns}, i.*
         from compliance_urls u
-        left join affiliates a on a.company_id = u.company_id and a.id = u.affiliate_id
-        left join lateral (
-            select array_agg(type_id) as infraction_types, array_agg(own_type) as own_infraction_types,
-                array_agg(name_id) as infraction_names, array_agg(own_name) as own_infraction_names,
-                array_agg(created_date) as infraction_dates
-            from (
-                select i.infraction_type_id as type_id, {kind} as own_type,
-                    i.infraction_name_id as name_id, {name} as own_name, i.created_date
-                from infractions i where i.company_id = u.company_id and i.url_id = u.id order by i.id
-            ) i
-        ) i on true
+        left join affiliates a on a.company_id = {company} and a.id = u.affiliate_id
+        left join lateral ({infractions}) i on true
         where u.company_id = {company} and u.id = p.id limit 1"
     )
 }
@@ -40,18 +37,14 @@ pub(crate) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<Compli
     Ok(ComplianceUrl { infractions: infractions(row)?, ..reader.read(row)? })
 }
 
-fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
-    let Some(dates) = row.try_get::<Option<Vec<OffsetDateTime>>, _>("infraction_dates")? else {
-        return Ok(Vec::new());
-    };
-    let types = names_in_list(row, "infraction_types", Vocabulary::InfractionType)?;
-    let names = names_in_list(row, "infraction_names", Vocabulary::InfractionName)?;
-    let rows = types.into_iter().zip(names).zip(dates);
-    Ok(rows
-        .map(|((infraction_type, infraction_name), date)| Infraction {
-            infraction_type,
-            infraction_name,
-            created_date: Some(timestamp(date)),
-        })
-        .collect())
+/// Reads the infractions of a row of [`query_as`].
+pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
+    let dates = row.try_get::<Option<Vec<OffsetDateTime>>, _>("infraction_dates")?.unwrap_or_default();
+    let infractions = infraction_lists::read(row)?.zip(dates);
+    let infractions = infractions.map(|((infraction_type, infraction_name), date)| Infraction {
+        infraction_type,
+        infraction_name,
+        created_date: Some(timestamp(date)),
+    });
+    Ok(infractions.collect())
 }
