@@ -13,6 +13,7 @@ mod infraction_lists;
 mod lists;
 mod monitoring;
 mod reads;
+mod record_pages;
 mod requests;
 mod schema;
 pub mod serve;

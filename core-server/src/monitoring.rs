@@ -18,10 +18,19 @@ mod vocabularies;
 
 pub(crate) use service::Monitoring;
 
+use compliance_api::v1::{CaseInput, UrlObservation};
+
 use crate::table::Expected;
 
 /// Adds what the statements expect of the database.
 pub(crate) fn expect(expected: Expected) -> Expected {
-    let expect = [observations::expect, infractions::expect, cases::expect, incidents::expect, vocabularies::expect];
-    expect.into_iter().fold(expected, |expected, expect| expect(expected))
+    expected
+        .record::<UrlObservation>()
+        .record::<CaseInput>()
+        .composite(&observations::INPUT)
+        .composite(&infractions::INPUT)
+        .composite(&cases::INPUT)
+        .composite(&incidents::INPUT)
+        .composite(&incidents::KEY_INPUT)
+        .composite(&vocabularies::INPUT)
 }

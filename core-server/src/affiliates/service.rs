@@ -1,6 +1,6 @@
 //! `AffiliateService`: who asks, and whether the request holds what it must.
 
-use std::{pin::Pin, time::Duration};
+use std::time::Duration;
 
 use crate::database::Connections;
 use compliance_api::{
@@ -15,13 +15,13 @@ use compliance_api::{
         affiliate_service_server::AffiliateService,
     },
 };
-use futures::Stream;
 use tonic::{Request, Response, Status};
 
 use super::{create, read, update};
 use crate::{
     access::Caller,
     reads::Reads,
+    record_pages::{self, RecordPages},
     requests::{accept, timeout_of},
 };
 
@@ -40,7 +40,7 @@ impl Affiliates {
 
 #[tonic::async_trait]
 impl AffiliateService for Affiliates {
-    type ListAffiliatesStream = Pin<Box<dyn Stream<Item = Result<ListAffiliatesResponse, Status>> + Send>>;
+    type ListAffiliatesStream = RecordPages<ListAffiliatesResponse>;
 
     async fn list_affiliates(
         &self,
@@ -48,7 +48,7 @@ impl AffiliateService for Affiliates {
     ) -> Result<Response<Self::ListAffiliatesStream>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let limit = timeout_of(&request).map_or(self.list_timeout, |asked| asked.min(self.list_timeout));
-        Ok(Response::new(Box::pin(read::all(self.pool.clone(), company_id, limit))))
+        Ok(Response::new(record_pages::all(&self.pool, company_id, 0, limit)))
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {

@@ -127,8 +127,8 @@ async fn transaction(
     waves: &[Vec<usize>],
 ) -> Result<Vec<Outcome>, sqlx::Error> {
     // The connection goes back to its pool afterwards, which rolls back what was not committed.
-    let mut connection = pool.lease().await?;
-    let mut transaction = connection.begin().await?;
+    let mut lease = pool.lease().await?;
+    let mut transaction = lease.connection().begin().await?;
     sqlx::query(ONE_AT_A_TIME).bind(company_id).execute(&mut *transaction).await?;
     let mut outcomes = vec![Outcome { anchored: true, found: false, holder: None }; changes.len()];
     for wave in waves {

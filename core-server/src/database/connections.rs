@@ -5,7 +5,6 @@
 //! way, because its caller went away, goes back to the pool, which sees to it.
 
 use std::{
-    ops::{Deref, DerefMut},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -56,12 +55,11 @@ struct Idle {
     taken: Instant,
 }
 
-/// A connection that is lent. It is lent again only if the borrower says that it is [`done`](Self::done).
+/// A connection that is lent. It is lent again only if the borrower says that it is [`done`](Self::done); otherwise it
+/// goes back to the pool.
 pub(crate) struct Lease {
     lender: Arc<Inner>,
-    /// `None` only while it is being dropped.
-    idle: Option<Idle>,
-    done: bool,
+    idle: Idle,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -108,7 +106,7 @@ impl Connections {
             Some(idle) => idle,
             None => Idle { connection: self.0.pool.acquire().await?, taken: Instant::now() },
         };
-        Ok(Lease { lender: Arc::clone(&self.0), idle: Some(idle), done: false, _permit: permit })
+        Ok(Lease { lender: Arc::clone(&self.0), idle, _permit: permit })
     }
 }
 
@@ -119,47 +117,23 @@ impl Inner {
 }
 
 impl Lease {
+    /// The connection.
+    pub(crate) fn connection(&mut self) -> &mut PgConnection {
+        &mut self.idle.connection
+    }
+
     /// Says how a statement ended. A connection that was lost takes those with it that were not in use: a server that
     /// went away has closed them all.
-    pub(crate) fn done<T>(&mut self, result: &Result<T, sqlx::Error>) {
+    pub(crate) fn done<T>(self, result: &Result<T, sqlx::Error>) {
         match result {
             Err(error) if is_disconnected(error) => {
                 let lost = std::mem::take(&mut *self.lender.idle());
                 drop(lost);
             }
-            _ => self.done = true,
-        }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if let Some(idle) = self.idle.take()
-            && self.done
-            && idle.taken.elapsed() < LIFETIME
-            && !self.lender.pool.is_closed()
-        {
-            self.lender.idle().push(idle);
-        }
-    }
-}
-
-impl Deref for Lease {
-    type Target = PgConnection;
-
-    fn deref(&self) -> &PgConnection {
-        match &self.idle {
-            Some(idle) => &idle.connection,
-            None => unreachable!("a lease has its connection until it is dropped"),
-        }
-    }
-}
-
-impl DerefMut for Lease {
-    fn deref_mut(&mut self) -> &mut PgConnection {
-        match &mut self.idle {
-            Some(idle) => &mut idle.connection,
-            None => unreachable!("a lease has its connection until it is dropped"),
+            _ if self.idle.taken.elapsed() < LIFETIME && !self.lender.pool.is_closed() => {
+                self.lender.idle().push(self.idle);
+            }
+            _ => {}
         }
     }
 }
@@ -185,7 +159,7 @@ impl<'p> Executor<'p> for &'_ Connections {
         E: 'q + Execute<'q, Postgres>,
     {
         // A statement has few rows, and its caller takes all of them.
-        let rows = run_on_lease!(self, |lease| (*lease).fetch_many(query).try_collect::<Vec<_>>());
+        let rows = run_on_lease!(self, |lease| lease.connection().fetch_many(query).try_collect::<Vec<_>>());
         Box::pin(stream::once(rows).map_ok(|rows| stream::iter(rows).map(Ok)).try_flatten())
     }
 
@@ -193,7 +167,7 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        run_on_lease!(self, |lease| (*lease).fetch_optional(query))
+        run_on_lease!(self, |lease| lease.connection().fetch_optional(query))
     }
 
     fn prepare_with<'e>(
@@ -204,13 +178,13 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         'p: 'e,
     {
-        run_on_lease!(self, |lease| (*lease).prepare_with(sql, parameters))
+        run_on_lease!(self, |lease| lease.connection().prepare_with(sql, parameters))
     }
 
     fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
     where
         'p: 'e,
     {
-        run_on_lease!(self, |lease| (*lease).describe(sql))
+        run_on_lease!(self, |lease| lease.connection().describe(sql))
     }
 }

@@ -7,14 +7,12 @@ mod update;
 
 use std::ops::RangeInclusive;
 
-use compliance_api::v1::CaseInput;
-
 pub(super) use self::{
+    change::INPUT,
     open::{open, open_one},
     transitions::{close, reopen, resolve},
     update::update,
 };
-use crate::table::Expected;
 
 // The statements contain these IDs as numbers.
 
@@ -24,11 +22,6 @@ const OPEN: i32 = 2;
 const RESOLVED: i32 = 5;
 /// The case statuses Closed, Rejected, Invalid and Duplicate.
 const CLOSED: RangeInclusive<i32> = 6..=9;
-
-/// Adds what the statements expect of the database.
-pub(super) fn expect(expected: Expected) -> Expected {
-    expected.record::<CaseInput>().composite(&change::INPUT)
-}
 
 #[cfg(test)]
 mod tests {

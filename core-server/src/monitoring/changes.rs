@@ -65,11 +65,10 @@ impl<R: Record> Changes<R> {
         for field in later.written.iter() {
             // What is written can be read.
             let _ = field.set_written(&mut self.record, field.written(&later.record).map(Into::into));
-            if let StoredAs::Name(_) = field.column.form {
-                self.name_ids.set(field.column.name, later.name_ids.get(field.column.name));
-            }
+            self.name_ids.remove(field.column.name);
             self.written.insert(field);
         }
+        self.name_ids.extend(&later.name_ids);
         self.set_cleared();
     }
 
@@ -82,7 +81,7 @@ impl<R: Record> Changes<R> {
     pub(super) fn attributes<T: 'static>(changes: fn(&T) -> &Self) -> impl Iterator<Item = Attribute<T>> {
         let fields = R::FIELDS.iter().filter_map(move |field| match field.column.form {
             StoredAs::Name(_) => {
-                let id = move |value: &T| changes(value).name_ids.get(field.column.name);
+                let id = move |value: &T| changes(value).name_ids.get(field.column.name).copied();
                 Some(Attribute::scalar(field.column.name, id))
             }
             _ => Attribute::field(field, move |value| &changes(value).record),

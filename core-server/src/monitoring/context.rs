@@ -3,6 +3,7 @@
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
 use compliance_api::error::Error;
+use tokio::sync::Semaphore;
 
 use super::names::NameCache;
 use crate::{
@@ -15,11 +16,15 @@ use crate::{
 pub(super) struct Context {
     pub(super) pool: Connections,
     pub(super) names: NameCache,
+    /// One for each chunk of observations that may be saved at a time, so that reads find connections as well.
+    pub(super) chunk_permits: Semaphore,
 }
 
 impl Context {
     pub(super) fn new(pool: &Connections) -> Self {
-        Self { pool: pool.clone(), names: NameCache::new(pool) }
+        // The writers of one company wait for each other at its counts; more of them would only hold connections.
+        let chunk_permits = Semaphore::new((pool.most() / 4).clamp(1, 8) as usize);
+        Self { pool: pool.clone(), names: NameCache::new(pool), chunk_permits }
     }
 
     /// Runs a statement that sends a batch, and retries it where that helps: every write of internal services is

@@ -10,12 +10,15 @@ use compliance_api::{
     v1::{IncidentInput, IncidentType},
 };
 
-pub(super) use self::{attach::attach, detach::detach};
+pub(super) use self::{
+    attach::attach,
+    detach::{INPUT as KEY_INPUT, detach},
+};
 use super::{
     names::{CompanyNames, InfractionIds, NameRef},
     url_ref::read_url,
 };
-use crate::table::{Attribute, Composite, Expected};
+use crate::table::{Attribute, Composite};
 
 /// What identifies an incident within its case: its type and its content.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +44,6 @@ pub(super) static INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
     ];
     Composite::new("incident_input", Content::attributes(|incident: &Incident| &incident.content).chain(attributes))
 });
-
-/// Adds what the statements expect of the database.
-pub(super) fn expect(expected: Expected) -> Expected {
-    expected.composite(&INPUT).composite(&detach::INPUT)
-}
 
 impl Content {
     /// The attributes of a type that includes the content.

@@ -16,7 +16,7 @@ use super::{
     names::{self, CompanyNames, InfractionIds},
     url_ref::{URL_NOT_FOUND, read_url},
 };
-use crate::table::{Attribute, Composite, Expected};
+use crate::table::{Attribute, Composite};
 
 /// What is done with infractions.
 #[derive(Clone, Copy)]
@@ -49,11 +49,6 @@ pub(super) static INPUT: LazyLock<Composite<Infraction>> = LazyLock::new(|| {
     ];
     Composite::new("infraction_input", attributes)
 });
-
-/// Adds what the statements expect of the database.
-pub(super) fn expect(expected: Expected) -> Expected {
-    expected.composite(&INPUT)
-}
 
 /// What became of an item: of two items of the same infraction, the same for both.
 struct Applied {

@@ -3,7 +3,10 @@
 //! A company's own names are read when a name is not known here, and cached. Names are never renamed or removed, so the
 //! cache stays correct; it is keyed by company, so the names of one company never serve another.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
@@ -64,21 +67,7 @@ pub(super) struct InfractionIds {
 }
 
 /// The IDs of the names in the fields of a record, by the columns that hold them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct NameIds(Vec<(&'static str, i32)>);
-
-impl NameIds {
-    /// The ID for a column; `None` if the field has no name.
-    pub(super) fn get(&self, column: &str) -> Option<i32> {
-        self.0.iter().find(|(name, _)| *name == column).map(|(_, id)| *id)
-    }
-
-    /// Sets or removes the ID for a column.
-    pub(super) fn set(&mut self, column: &'static str, id: Option<i32>) {
-        self.0.retain(|(name, _)| *name != column);
-        self.0.extend(id.map(|id| (column, id)));
-    }
-}
+pub(super) type NameIds = BTreeMap<&'static str, i32>;
 
 /// The names in the fields of a record.
 pub(super) fn of_record<R: Record>(record: &R) -> impl Iterator<Item = NameRef<'_>> {
@@ -107,42 +96,38 @@ impl CompanyNames {
         &self.own
     }
 
-    /// The ID of a name.
-    pub(super) fn id(&self, vocabulary: Vocabulary, name: &str) -> Option<i32> {
-        let own = || self.ids.get(&(vocabulary as i16, None))?.get(name).copied();
-        vocabulary.default_id(name).or_else(own)
-    }
-
-    /// The ID of an infraction name of a type.
-    pub(super) fn infraction_name(&self, kind: i32, name: &str) -> Option<i32> {
-        let default = Vocabulary::InfractionName.default_id(name).filter(|id| default_type_of_name(*id) == Some(kind));
-        let own = || self.ids.get(&(Vocabulary::InfractionName as i16, Some(kind)))?.get(name).copied();
-        default.or_else(own)
+    /// The ID of a name; of an infraction name, one that belongs to the type `parent`.
+    fn id(&self, vocabulary: Vocabulary, parent: Option<i32>, name: &str) -> Option<i32> {
+        let default = vocabulary.default_id(name).filter(|id| parent.is_none() || default_type_of_name(*id) == parent);
+        default.or_else(|| self.ids.get(&(vocabulary as i16, parent))?.get(name).copied())
     }
 
     fn contains(&self, name: NameRef<'_>) -> bool {
+        let mut violations = Violations::new();
         match name {
-            NameRef::Name(vocabulary, name) => name.is_empty() || self.id(vocabulary, name).is_some(),
+            NameRef::Name(vocabulary, name) => {
+                self.resolve(&mut violations, "", vocabulary, None, Some(name));
+            }
             NameRef::Infraction(kind, name) => {
-                let Some(kind) = kind.filter(|kind| !kind.is_empty()) else { return true };
-                let Some(kind) = self.id(Vocabulary::InfractionType, kind) else { return false };
-                name.is_none_or(|name| name.is_empty() || self.infraction_name(kind, name).is_some())
+                self.resolve_infraction(&mut violations, "", kind, name);
             }
         }
+        violations.is_empty()
     }
 
-    /// The ID of a field's name. An unknown name is a violation that lists the known ones; an empty one is absent.
+    /// The ID of a field's name; of an infraction name, one that belongs to the type `parent`. An unknown name is a
+    /// violation that lists the known ones; an empty one is absent.
     pub(super) fn resolve(
         &self,
         violations: &mut Violations,
         path: &str,
         vocabulary: Vocabulary,
+        parent: Option<i32>,
         name: Option<&str>,
     ) -> Option<i32> {
-        let name = name.filter(|name| !name.is_empty())?;
-        let id = self.id(vocabulary, name);
+        let id = self.id(vocabulary, parent, name.filter(|name| !name.is_empty())?);
         if id.is_none() {
-            self.report_unknown(violations, path, vocabulary, None);
+            self.report_unknown(violations, path, vocabulary, parent);
         }
         id
     }
@@ -152,8 +137,8 @@ impl CompanyNames {
         let mut ids = NameIds::default();
         for field in R::FIELDS {
             if let (StoredAs::Name(vocabulary), Some(name)) = (field.column.form, field.text(record)) {
-                let path = format!("{prefix}{}", field.name);
-                ids.set(field.column.name, self.resolve(violations, &path, vocabulary, Some(name)));
+                let id = self.resolve(violations, &format!("{prefix}{}", field.name), vocabulary, None, Some(name));
+                ids.extend(id.map(|id| (field.column.name, id)));
             }
         }
         ids
@@ -167,23 +152,16 @@ impl CompanyNames {
         kind: Option<&str>,
         name: Option<&str>,
     ) -> InfractionIds {
-        let name = name.filter(|name| !name.is_empty());
         let path = format!("{prefix}infraction_type");
-        let Some(kind) = kind.filter(|kind| !kind.is_empty()) else {
-            if name.is_some() {
-                violations.report(path, |label| format!("The {label} field is required with a name."));
-            }
+        if kind.is_none_or(str::is_empty) && name.is_some_and(|name| !name.is_empty()) {
+            violations.report(path, |label| format!("The {label} field is required with a name."));
             return InfractionIds::default();
-        };
-        let Some(type_id) = self.resolve(violations, &path, Vocabulary::InfractionType, Some(kind)) else {
-            return InfractionIds::default();
-        };
-        let name_id = name.and_then(|name| self.infraction_name(type_id, name));
-        if name.is_some() && name_id.is_none() {
-            let path = format!("{prefix}infraction_name");
-            self.report_unknown(violations, &path, Vocabulary::InfractionName, Some(type_id));
         }
-        InfractionIds { type_id: Some(type_id), name_id }
+        let type_id = self.resolve(violations, &path, Vocabulary::InfractionType, None, kind);
+        let path = format!("{prefix}infraction_name");
+        // A name says nothing without a known type.
+        let name = name.filter(|_| type_id.is_some());
+        InfractionIds { type_id, name_id: self.resolve(violations, &path, Vocabulary::InfractionName, type_id, name) }
     }
 
     fn report_unknown(&self, violations: &mut Violations, path: &str, vocabulary: Vocabulary, parent: Option<i32>) {
@@ -252,9 +230,9 @@ mod tests {
             own(Vocabulary::InfractionType, 1000, "Tax", None),
             own(Vocabulary::InfractionName, 1001, "weight loss", Some(1000)),
         ]);
-        assert_eq!(names.infraction_name(2, "weight loss"), Some(8));
-        assert_eq!(names.infraction_name(1000, "weight loss"), Some(1001));
-        assert_eq!(names.infraction_name(1, "weight loss"), None);
+        assert_eq!(names.id(Vocabulary::InfractionName, Some(2), "weight loss"), Some(8));
+        assert_eq!(names.id(Vocabulary::InfractionName, Some(1000), "weight loss"), Some(1001));
+        assert_eq!(names.id(Vocabulary::InfractionName, Some(1), "weight loss"), None);
         let mut violations = Violations::new();
         names.resolve_infraction(&mut violations, "", Some("Tax"), Some("evasion"));
         let violation = violations.iter().next().unwrap();

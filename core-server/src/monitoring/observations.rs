@@ -8,23 +8,17 @@ use std::collections::HashMap;
 
 use compliance_api::{error::Error, rules::Violations, v1::UrlObservation};
 
-use self::{row::Row, store::Saved};
 pub(super) use self::{
-    store::Store,
+    row::INPUT,
     stream::{Acknowledgements, Streams},
 };
+use self::{row::Row, store::Saved};
 use super::{
     changes::AFFILIATE_NOT_FOUND,
     context::Context,
     items::{Items, Outcome},
     names::{self, CompanyNames, NameRef},
 };
-use crate::table::Expected;
-
-/// Adds what the statements expect of the database.
-pub(super) fn expect(expected: Expected) -> Expected {
-    expected.record::<UrlObservation>().composite(&row::INPUT)
-}
 
 /// Observations that are ready to be saved.
 pub(super) struct Chunk {
@@ -70,12 +64,12 @@ impl Chunk {
     }
 
     /// Saves the valid items. Returns one outcome an item, in the order sent.
-    pub(super) async fn save(self, store: &Store, company_id: i64) -> Result<Vec<Outcome>, Error> {
+    pub(super) async fn save(self, context: &Context, company_id: i64) -> Result<Vec<Outcome>, Error> {
         let mut outcomes = vec![Outcome::default(); self.items.valid.len()];
         for mut rows in self.rounds {
             // Every statement locks URLs in this order, so that two that cross do not deadlock.
             rows.sort_unstable_by_key(|row| row.hash);
-            for (row, saved) in store.save(company_id, rows).await? {
+            for (row, saved) in store::save(context, company_id, rows).await? {
                 for (index, item) in row.items.iter().enumerate() {
                     outcomes[*item] = outcome(&row, &saved, index == 0);
                 }

@@ -16,22 +16,22 @@ use tonic::{Request, Response, Status, Streaming};
 use super::{
     cases,
     context::Context,
-    export, incidents,
+    incidents,
     infractions::{self, Action},
     items::messages,
-    observations::{self, Chunk, Store, Streams},
+    observations::{self, Chunk, Streams},
     vocabularies,
 };
 use crate::{
     access::Caller,
     database::Connections,
+    record_pages::{self, RecordPages},
     requests::{accept, timeout_of},
 };
 
 /// The service.
 pub(crate) struct Monitoring {
     context: Arc<Context>,
-    store: Arc<Store>,
     streams: Streams,
     list_timeout: Duration,
 }
@@ -40,9 +40,8 @@ impl Monitoring {
     /// The service over a database. `list_timeout` is the longest time that an export may take.
     pub(crate) fn new(pool: &Connections, list_timeout: Duration) -> Self {
         let context = Arc::new(Context::new(pool));
-        let store = Arc::new(Store::new(&context));
-        let streams = Streams::new(Arc::clone(&context), Arc::clone(&store));
-        Self { context, store, streams, list_timeout }
+        let streams = Streams::new(Arc::clone(&context));
+        Self { context, streams, list_timeout }
     }
 
     fn export_timeout<T>(&self, request: &Request<T>) -> Duration {
@@ -53,8 +52,8 @@ impl Monitoring {
 #[tonic::async_trait]
 impl MonitoringService for Monitoring {
     type StreamUrlObservationsStream = observations::Acknowledgements;
-    type ExportUrlsStream = export::Pages<ExportUrlsResponse>;
-    type ExportCasesStream = export::Pages<ExportCasesResponse>;
+    type ExportUrlsStream = RecordPages<ExportUrlsResponse>;
+    type ExportCasesStream = RecordPages<ExportCasesResponse>;
 
     async fn observe_urls(
         &self,
@@ -62,7 +61,7 @@ impl MonitoringService for Monitoring {
     ) -> Result<Response<ObserveUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
         let chunk = Chunk::prepare(&self.context, company_id, request.observations).await?;
-        Ok(Response::new(ObserveUrlsResponse { results: messages(chunk.save(&self.store, company_id).await?) }))
+        Ok(Response::new(ObserveUrlsResponse { results: messages(chunk.save(&self.context, company_id).await?) }))
     }
 
     async fn stream_url_observations(
@@ -80,7 +79,7 @@ impl MonitoringService for Monitoring {
         let timeout = self.export_timeout(&request);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        Ok(Response::new(export::all(self.context.pool.clone(), company_id, after, timeout)))
+        Ok(Response::new(record_pages::all(&self.context.pool, company_id, after, timeout)))
     }
 
     async fn record_infractions(
@@ -123,7 +122,7 @@ impl MonitoringService for Monitoring {
         let timeout = self.export_timeout(&request);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        Ok(Response::new(export::all(self.context.pool.clone(), company_id, after, timeout)))
+        Ok(Response::new(record_pages::all(&self.context.pool, company_id, after, timeout)))
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {

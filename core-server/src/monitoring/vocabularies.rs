@@ -7,14 +7,8 @@ use compliance_api::{
     v1::{VocabularyEntry, VocabularyNames},
 };
 
-pub(super) use self::add::add;
+pub(super) use self::add::{INPUT, add};
 use super::names::CompanyNames;
-use crate::table::Expected;
-
-/// Adds what the statements expect of the database.
-pub(super) fn expect(expected: Expected) -> Expected {
-    expected.composite(&add::INPUT)
-}
 
 /// Every vocabulary, with the names that the company can use.
 pub(super) fn list(names: &CompanyNames) -> Vec<VocabularyNames> {

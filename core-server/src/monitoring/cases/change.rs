@@ -24,7 +24,7 @@ const REQUIRED: [(&str, &str); 3] =
 
 /// What is to be written of a case.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Change {
+pub(in crate::monitoring) struct Change {
     /// What the opener calls the case; none in an update.
     pub(super) request_id: Option<String>,
     pub(super) case: Changes<CaseInput>,
@@ -33,7 +33,7 @@ pub(super) struct Change {
 }
 
 /// The input type of changes: the columns of a case's fields, and what is derived from them.
-pub(super) static INPUT: LazyLock<Composite<Change>> = LazyLock::new(|| {
+pub(in crate::monitoring) static INPUT: LazyLock<Composite<Change>> = LazyLock::new(|| {
     let own = [
         Attribute::text("request_id", |change: &Change| change.request_id.as_deref()),
         Attribute::composites("incidents", &incidents::INPUT, |change: &Change| &change.incidents),
@@ -65,7 +65,7 @@ impl Change {
     /// Nothing but a case status.
     pub(super) fn status(id: i32) -> Self {
         let mut change = Self::default();
-        change.case.name_ids.set("case_status_id", Some(id));
+        change.case.name_ids.insert("case_status_id", id);
         change
     }
 

@@ -52,7 +52,7 @@ pub(in crate::monitoring) async fn reopen(
     let used = name.map(|name| NameRef::Name(Vocabulary::CaseStatus, name)).into_iter();
     let names = context.names.of(company_id, used).await?;
     let mut violations = Violations::new();
-    let status = names.resolve(&mut violations, "case_status", Vocabulary::CaseStatus, name);
+    let status = names.resolve(&mut violations, "case_status", Vocabulary::CaseStatus, None, name);
     if status.is_some_and(|status| ended.contains(&status)) {
         violations.report("case_status", |label| format!("The selected {label} does not reopen a case."));
     }

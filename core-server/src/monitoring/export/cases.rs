@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use compliance_api::v1::{CaseInput, ExportCasesResponse, IncidentInput, IncidentType, OpenCaseRequest};
 use sqlx::{Row as _, postgres::PgRow};
 
-use super::Export;
+use super::PAGE_SIZE;
 use crate::{
     cases::record,
+    record_pages::RecordPage,
     table::{Reader, read_all},
 };
 
@@ -35,7 +36,9 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-impl Export for ExportCasesResponse {
+impl RecordPage for ExportCasesResponse {
+    const SIZE: i64 = PAGE_SIZE;
+
     fn statement() -> &'static str {
         &PAGE
     }

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use compliance_api::v1::{ExportUrlsResponse, InfractionInput, UrlObservation};
 use sqlx::postgres::PgRow;
 
-use super::Export;
+use super::PAGE_SIZE;
 use crate::{
+    record_pages::RecordPage,
     table::{Reader, read_all},
     urls::record,
 };
@@ -22,7 +23,9 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-impl Export for ExportUrlsResponse {
+impl RecordPage for ExportUrlsResponse {
+    const SIZE: i64 = PAGE_SIZE;
+
     fn statement() -> &'static str {
         &PAGE
     }

@@ -19,13 +19,13 @@ use crate::{
 
 /// An incident to be detached: by its ID, or by its content.
 #[derive(Debug)]
-pub(super) struct Key {
+pub(in crate::monitoring) struct Key {
     incident_id: Option<i64>,
     content: Content,
 }
 
 /// The input type of keys.
-pub(super) static INPUT: LazyLock<Composite<Key>> = LazyLock::new(|| {
+pub(in crate::monitoring) static INPUT: LazyLock<Composite<Key>> = LazyLock::new(|| {
     let id = [Attribute::scalar("incident_id", |key: &Key| key.incident_id)];
     Composite::new("incident_key_input", Content::attributes(|key: &Key| &key.content).chain(id))
 });

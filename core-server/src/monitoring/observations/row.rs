@@ -34,7 +34,7 @@ pub(in crate::monitoring) struct Row {
 }
 
 /// The input type of rows: the columns of an observation's fields, and what is derived from them.
-pub(super) static INPUT: LazyLock<Composite<Row>> = LazyLock::new(|| {
+pub(in crate::monitoring) static INPUT: LazyLock<Composite<Row>> = LazyLock::new(|| {
     let own = [
         Attribute::scalar("position", |row: &Row| row.items.first().map(|item| *item as i64)),
         Attribute::scalar("has_values", |row: &Row| Some(!row.observation.written.is_empty())),

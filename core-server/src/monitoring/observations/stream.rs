@@ -17,7 +17,7 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::{Chunk, Store};
+use super::Chunk;
 use crate::{
     access::Caller,
     monitoring::{context::Context, items::messages},
@@ -35,13 +35,12 @@ pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<ObserveU
 /// Serves streams of observations.
 pub(in crate::monitoring) struct Streams {
     context: Arc<Context>,
-    store: Arc<Store>,
     permits: Arc<Semaphore>,
 }
 
 impl Streams {
-    pub(in crate::monitoring) fn new(context: Arc<Context>, store: Arc<Store>) -> Self {
-        Self { context, store, permits: Arc::new(Semaphore::new(MAX_STREAMS)) }
+    pub(in crate::monitoring) fn new(context: Arc<Context>) -> Self {
+        Self { context, permits: Arc::new(Semaphore::new(MAX_STREAMS)) }
     }
 
     /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read. If the
@@ -55,7 +54,7 @@ impl Streams {
         let (acknowledgements, receiver) = mpsc::channel(1);
         let (prepared, chunks) = mpsc::channel(1);
         tokio::spawn(read(Arc::clone(&self.context), caller.clone(), requests, prepared));
-        tokio::spawn(save(Arc::clone(&self.store), caller.company_id, chunks, acknowledgements, permit));
+        tokio::spawn(save(Arc::clone(&self.context), caller.company_id, chunks, acknowledgements, permit));
         Ok(ReceiverStream::new(receiver))
     }
 }
@@ -97,7 +96,7 @@ async fn prepare(context: &Context, caller: &Caller, request: ObserveUrlsRequest
 }
 
 async fn save(
-    store: Arc<Store>,
+    context: Arc<Context>,
     company_id: i64,
     mut chunks: mpsc::Receiver<Result<Chunk, Status>>,
     acknowledgements: mpsc::Sender<Result<ObserveUrlsResponse, Status>>,
@@ -109,7 +108,7 @@ async fn save(
             chunk = chunks.recv() => chunk,
         };
         let result = match chunk {
-            Some(Ok(chunk)) => chunk.save(&store, company_id).await.map_err(Status::from),
+            Some(Ok(chunk)) => chunk.save(&context, company_id).await.map_err(Status::from),
             Some(Err(status)) => Err(status),
             None => return,
         };

@@ -20,7 +20,7 @@ use crate::{
 
 /// A name to be added, checked.
 #[derive(Debug)]
-pub(super) struct NewName {
+pub(in crate::monitoring) struct NewName {
     vocabulary: Vocabulary,
     name: String,
     /// Of an infraction name: its type, if every company has that.
@@ -30,7 +30,7 @@ pub(super) struct NewName {
 }
 
 /// The input type of names.
-pub(super) static INPUT: LazyLock<Composite<NewName>> = LazyLock::new(|| {
+pub(in crate::monitoring) static INPUT: LazyLock<Composite<NewName>> = LazyLock::new(|| {
     let attributes = [
         Attribute::scalar("vocabulary", |name: &NewName| Some(name.vocabulary as i16)),
         Attribute::text("name", |name: &NewName| Some(&name.name)),
