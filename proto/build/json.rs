@@ -62,9 +62,12 @@ fn record_form(field: &FieldDescriptor) -> &'static str {
             "skip_serializing_if = \"Vec::is_empty\", deserialize_with = \"crate::json::records::list\""
         }
         (Kind::Message(message), _) if message.full_name() == "google.protobuf.Timestamp" => {
-            "skip_serializing_if = \"Option::is_none\", with = \"crate::json::records::timestamp\""
+            "skip_serializing_if = \"Option::is_none\", serialize_with = \"crate::json::datetime\", \
+             deserialize_with = \"crate::json::records::timestamp\""
         }
-        (Kind::Enum(kind), _) if kind.name() == "IncidentType" => "with = \"crate::json::records::incident_type\"",
+        (Kind::Enum(kind), _) if kind.name() == "IncidentType" => {
+            "serialize_with = \"crate::json::incident_type\", deserialize_with = \"crate::json::records::incident_type\""
+        }
         (Kind::Bool, _) => {
             "skip_serializing_if = \"Option::is_none\", deserialize_with = \"crate::json::records::flag\""
         }

@@ -6,7 +6,7 @@
 pub mod records;
 
 use prost_types::Timestamp;
-use serde::Serializer;
+use serde::{Serialize as _, Serializer};
 use time::{OffsetDateTime, macros::format_description};
 
 use crate::catalogue::Vocabulary;
@@ -14,10 +14,7 @@ use crate::catalogue::Vocabulary;
 /// `YYYY-MM-DD HH:MM:SS`, UTC; null when absent.
 #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
 pub(crate) fn datetime<S: Serializer>(value: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-    match value.as_ref().and_then(datetime_text) {
-        Some(text) => serializer.serialize_str(&text),
-        None => serializer.serialize_none(),
-    }
+    value.as_ref().and_then(datetime_text).serialize(serializer)
 }
 
 /// The documented text of a timestamp: `YYYY-MM-DD HH:MM:SS`, UTC. `None` for a timestamp outside the years 0 to 9999.
@@ -35,10 +32,7 @@ pub(crate) fn yes_no<S: Serializer>(value: &bool, serializer: S) -> Result<S::Ok
 /// `yes`, `no` or null.
 #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
 pub(crate) fn yes_no_or_null<S: Serializer>(value: &Option<bool>, serializer: S) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(value) => yes_no(value, serializer),
-        None => serializer.serialize_none(),
-    }
+    value.map(|value| if value { "yes" } else { "no" }).serialize(serializer)
 }
 
 /// `url`, `form`, `display ad` or `paid search ad`.

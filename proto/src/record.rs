@@ -101,23 +101,7 @@ impl<R> Field<R> {
     }
 }
 
-// Derived, these would ask the same of the message.
-impl<R> Clone for Field<R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for Field<R> {}
-
-impl<R> Clone for Access<R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for Access<R> {}
-
+// Derived, they would ask the same of the message.
 impl<R> PartialEq for Field<R> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

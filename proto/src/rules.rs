@@ -10,6 +10,8 @@ pub use formats::{normalised_url, start_date};
 pub use rule::{ItemFailure, Rule};
 pub use violations::{Violation, Violations, label};
 
+use std::fmt::{self, Write as _};
+
 use prost_types::{FieldMask, Timestamp};
 
 use crate::v1::{Format, ItemCodes};
@@ -79,8 +81,7 @@ impl Checker {
         }
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
             if field.entry {
-                let path = self.prefix.trim_end_matches('.').to_owned();
-                self.violations.violated(path, Rule::Entry(field.name), self.item, field.number);
+                self.violated(&FieldRules { name: "", ..*field }, Rule::Entry(field.name));
             } else if field.required {
                 self.violated(field, Rule::Required);
             }
@@ -131,12 +132,8 @@ impl Checker {
         // An element has no name that a mask could hold.
         let mask = self.mask.take();
         for (index, value) in values.iter().enumerate() {
-            let name = format!("{}.{index}", field.name);
-            let outer = std::mem::take(&mut self.prefix);
-            self.prefix = format!("{outer}{name}");
             let element = FieldRules { name: "", ..*field };
-            self.text(&element, Some(value));
-            self.prefix = outer;
+            self.within(format_args!("{}.{index}", field.name), |checker| checker.text(&element, Some(value)));
         }
         self.mask = mask;
     }
@@ -196,31 +193,20 @@ impl Checker {
             return self.violated(field, Rule::Required);
         }
         self.items(field, values.len());
-        let (outer, item) = (std::mem::take(&mut self.prefix), self.item);
+        let outer = self.item;
         for (index, value) in values.iter().enumerate() {
-            self.prefix.clear();
-            self.prefix.push_str(&outer);
-            self.prefix.push_str(field.name);
-            self.prefix.push('.');
-            self.prefix.push_str(&index.to_string());
-            self.prefix.push('.');
-            if item == 0 {
+            if outer == 0 {
                 self.item = index as u32 + 1;
             }
-            value.check(self);
+            self.within(format_args!("{}.{index}", field.name), |checker| value.check(checker));
         }
-        (self.prefix, self.item) = (outer, item);
+        self.item = outer;
     }
 
     /// A message with a path of its own.
     pub fn nested<M: Check>(&mut self, field: &FieldRules, value: Option<&M>) {
         match value {
-            Some(value) => {
-                let outer = self.prefix.clone();
-                self.prefix = format!("{outer}{}.", field.name);
-                value.check(self);
-                self.prefix = outer;
-            }
+            Some(value) => self.within(format_args!("{}", field.name), |checker| value.check(checker)),
             None if field.required => self.violated(field, Rule::Required),
             None => {}
         }
@@ -258,6 +244,15 @@ impl Checker {
         self.mask = outer;
     }
 
+    /// Checks something that has the path `name` within the message that is being checked.
+    fn within(&mut self, name: fmt::Arguments<'_>, check: impl FnOnce(&mut Self)) {
+        let outer = self.prefix.len();
+        // A text takes whatever is written to it.
+        let _ = write!(self.prefix, "{name}.");
+        check(self);
+        self.prefix.truncate(outer);
+    }
+
     fn is_skipped(&self, field: &FieldRules) -> bool {
         self.mask.as_ref().is_some_and(|mask| !mask.iter().any(|path| path == field.name))
     }
@@ -267,6 +262,8 @@ impl Checker {
             return;
         }
         let path = format!("{}{}", self.prefix, field.name);
+        // An element without a name has the path of what holds it.
+        let path = path.trim_end_matches('.').to_owned();
         self.violations.violated(path, rule, self.item, field.number);
     }
 }

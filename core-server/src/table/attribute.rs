@@ -100,7 +100,7 @@ impl<T: 'static> Attribute<T> {
         record: impl Fn(&T) -> &R + Send + Sync + 'static,
     ) -> Option<Self> {
         let name = field.column.name;
-        Some(match (field.access, field.column.form) {
+        Some(match (&field.access, field.column.form) {
             (Access::Text { get, .. }, StoredAs::Plain) => {
                 Self::text(name, move |value| get(record(value)).filter(|text| !text.is_empty()))
             }

@@ -5,8 +5,12 @@
 //! `false` (`"yes"` and `"no"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
 //! error that names the known ones.
 
+use std::borrow::Cow;
+
 use prost_types::Timestamp;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use crate::catalogue::Vocabulary;
 
 /// A list; null is the empty one.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
@@ -33,27 +37,26 @@ pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }))
 }
 
-/// Timestamps as texts.
-pub(crate) mod timestamp {
-    use serde::Serializer;
-
-    use super::{Deserialize as _, Deserializer, Timestamp};
-    use crate::json::datetime;
-
-    #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
-    pub(crate) fn serialize<S: Serializer>(value: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-        datetime(value, serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-        let text = Option::<std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
-        text.map(|text| super::parse(&text)).transpose()
-    }
+/// A timestamp as a text, or null.
+pub(crate) fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    read_text(deserializer, timestamp_of_text, "is not a timestamp: expected YYYY-MM-DD HH:MM:SS, UTC")
 }
 
-fn parse<E: serde::de::Error>(text: &str) -> Result<Timestamp, E> {
-    timestamp_of_text(text)
-        .ok_or_else(|| E::custom(format!("{text:?} is not a timestamp: expected YYYY-MM-DD HH:MM:SS, UTC")))
+/// A type of incidents as a text; null is none.
+pub(crate) fn incident_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
+    let known = |text: &str| Vocabulary::IncidentType.default_id(text);
+    let incident_type =
+        read_text(deserializer, known, "is no incident type: expected url, form, display ad or paid search ad");
+    incident_type.map(Option::unwrap_or_default)
+}
+
+fn read_text<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    read: impl Fn(&str) -> Option<T>,
+    wrong: &str,
+) -> Result<Option<T>, D::Error> {
+    let text = Option::<Cow<'_, str>>::deserialize(deserializer)?;
+    text.map(|text| read(&text).ok_or_else(|| D::Error::custom(format!("{text:?} {wrong}")))).transpose()
 }
 
 /// The timestamp of a text, `YYYY-MM-DD HH:MM:SS` (UTC) or RFC 3339, in whole seconds; `None` when it is neither.
@@ -67,25 +70,6 @@ pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
         _ => OffsetDateTime::parse(text, &Rfc3339).ok()?,
     };
     Some(Timestamp { seconds: timestamp.unix_timestamp(), nanos: 0 })
-}
-
-/// Types of incidents as texts.
-pub(crate) mod incident_type {
-    use serde::{Serializer, de::Error as _};
-
-    use super::{Deserialize as _, Deserializer};
-    use crate::catalogue::Vocabulary;
-
-    pub(crate) fn serialize<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
-        crate::json::incident_type(value, serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
-        let Some(text) = Option::<std::borrow::Cow<'_, str>>::deserialize(deserializer)? else { return Ok(0) };
-        Vocabulary::IncidentType.default_id(&text).ok_or_else(|| {
-            D::Error::custom(format!("{text:?} is no incident type: expected url, form, display ad or paid search ad"))
-        })
-    }
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ mod tests {
         let set = FieldSet::<AffiliateInput>::of_mask(&mask);
         assert!(set.names("zip") && set.names("city") && !set.names("state") && !set.names("town"));
         assert_eq!(set.to_mask().paths, ["city", "zip"]);
-        assert_eq!(AffiliateInput::FIELDS.iter().copied().map(|field| field.bit().count_ones()).max(), Some(1));
+        assert_eq!(AffiliateInput::FIELDS.iter().map(|field| field.bit().count_ones()).max(), Some(1));
     }
 
     #[test]
