@@ -4,11 +4,19 @@
 //! scheduler, together with what other tasks send in the meantime. Otherwise it waits in a bounded queue and joins the
 //! next batch. So an idle service adds no wait, and a busy one makes one round trip for many requests.
 //!
-//! One task dispatches. It runs each batch in a task of its own, so a panic reaches the callers of that batch alone. A
-//! request whose caller has gone away is dropped before its batch starts.
+//! One task forms the batches. A panic in a batch reaches the callers of that batch alone. A request whose caller has gone
+//! away is dropped before its batch starts.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
+use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::{
     pin,
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
@@ -108,27 +116,42 @@ impl<B: RunBatch> Batcher<B> {
     }
 }
 
-async fn dispatch<B: RunBatch>(
-    run: Arc<B>,
-    limits: Limits,
-    mut queue: mpsc::Receiver<Pending<B::Request, B::Response>>,
-) {
+/// Forms batches and runs them. The first runs in this task, which saves a lone request two switches of tasks. One that
+/// starts beside others runs in a task of its own, on another core.
+async fn dispatch<B: RunBatch>(run: Arc<B>, limits: Limits, queue: mpsc::Receiver<Pending<B::Request, B::Response>>) {
     let all = Arc::new(Semaphore::new(limits.max_in_flight_when_slow.max(1)));
     let fast = Arc::new(Semaphore::new(limits.max_in_flight.max(1)));
+    let in_flight = AtomicUsize::new(0);
+    let batches = stream::unfold(queue, async |mut queue| {
+        let any = Arc::clone(&all).acquire_owned().await.ok()?;
+        let permit = Arc::clone(&fast).acquire_owned().await.ok()?;
+        let batch = next_batch(&mut queue, limits.max_batch).await?;
+        Some(((batch, any, permit), queue))
+    });
+    let running = batches.for_each_concurrent(None, async |(batch, any, permit)| {
+        let run = run_batch(Arc::clone(&run), limits.slow_after, batch, any, permit);
+        if in_flight.fetch_add(1, Ordering::Relaxed) == 0 {
+            run.await;
+        } else {
+            let _ = tokio::spawn(run).await;
+        }
+        in_flight.fetch_sub(1, Ordering::Relaxed);
+    });
+    running.await;
+}
+
+/// Waits for requests, and takes those that wait with them. `None` when there will be no more.
+async fn next_batch<Q, R>(queue: &mut mpsc::Receiver<Pending<Q, R>>, max_batch: usize) -> Option<Vec<Pending<Q, R>>> {
     loop {
-        let (Ok(any), Ok(permit)) = (Arc::clone(&all).acquire_owned().await, Arc::clone(&fast).acquire_owned().await)
-        else {
-            return;
-        };
         let was_idle = queue.is_empty();
         let mut batch = Vec::new();
-        if queue.recv_many(&mut batch, limits.max_batch).await == 0 {
-            return;
+        if queue.recv_many(&mut batch, max_batch).await == 0 {
+            return None;
         }
         if was_idle {
             // Other tasks that are ready may be about to send requests.
             tokio::task::yield_now().await;
-            while batch.len() < limits.max_batch
+            while batch.len() < max_batch
                 && let Ok(pending) = queue.try_recv()
             {
                 batch.push(pending);
@@ -136,11 +159,12 @@ async fn dispatch<B: RunBatch>(
         }
         batch.retain(|pending| !pending.reply.is_closed());
         if !batch.is_empty() {
-            tokio::spawn(run_batch(Arc::clone(&run), limits.slow_after, batch, any, permit));
+            return Some(batch);
         }
     }
 }
 
+/// Runs a batch. A panic reaches its callers alone.
 async fn run_batch<B: RunBatch>(
     run: Arc<B>,
     slow_after: Duration,
@@ -148,11 +172,11 @@ async fn run_batch<B: RunBatch>(
     _any: OwnedSemaphorePermit,
     permit: OwnedSemaphorePermit,
 ) {
-    let running = run.run(batch);
+    let running = AssertUnwindSafe(run.run(batch)).catch_unwind();
     pin!(running);
     if timeout(slow_after, running.as_mut()).await.is_err() {
         drop(permit);
-        running.await;
+        let _ = running.await;
     }
 }
 

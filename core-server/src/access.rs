@@ -4,7 +4,7 @@ mod limit;
 mod policy;
 mod service;
 
-pub(crate) use limit::{Limiter, Standing};
+pub(crate) use limit::Limiter;
 pub use limit::{RateLimit, RateLimitError};
 pub use policy::Caller;
 pub(crate) use policy::{AccessPolicy, Denied, Granted};

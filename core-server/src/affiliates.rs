@@ -7,4 +7,5 @@ mod service;
 mod update;
 
 pub(crate) use input::INPUT;
+pub(crate) use read::single;
 pub(crate) use service::Affiliates;

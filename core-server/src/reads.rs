@@ -1,6 +1,6 @@
 //! Reads of single records. Concurrent reads, of all companies together, become one statement.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, iter::repeat_n, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
@@ -20,63 +20,86 @@ const MAX_QUEUE: usize = 8192;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A record's key: company and ID.
-type Key = (i64, i64);
+pub(crate) type Key = (i64, i64);
 
 /// Reads records of one kind by key. Clones share the queue.
 #[derive(Clone)]
-pub(crate) struct Reads<T: Record + Clone>(Batcher<Statement<T>>);
+pub(crate) struct Reads<T: Record + Clone> {
+    statement: Statement<T>,
+    coalesced: Batcher<Statement<T>>,
+}
+
+/// The statement that reads records of one kind.
+#[derive(Clone)]
+pub(crate) struct Statement<T: Record> {
+    /// Where it runs.
+    pub(crate) pool: Connections,
+    /// Takes the companies and the IDs as two arrays. Returns one row a record, with its key as `key_company_id` and
+    /// `key_id`.
+    pub(crate) sql: &'static str,
+    /// Reads the record from a row.
+    pub(crate) decode: Read<T>,
+    /// The error for an ID that the company has no record of.
+    pub(crate) not_found: fn(i64) -> Error,
+}
 
 impl<T: Record + Clone> Reads<T> {
-    /// `sql` takes the companies and the IDs as two arrays. It returns one row a record, with its key as
-    /// `key_company_id` and `key_id`. `decode` reads the record from a row.
-    pub(crate) fn new(pool: &Connections, sql: &'static str, decode: Read<T>) -> Self {
+    pub(crate) fn new(statement: Statement<T>) -> Self {
         let limits = Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE);
-        Self(Batcher::new(Statement { pool: pool.clone(), sql, decode }, limits))
+        Self { coalesced: Batcher::new(statement.clone(), limits), statement }
     }
 
-    /// The company's record of this ID, or `None`.
-    pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<Option<T>, Error> {
-        match self.0.call((company_id, id)).await {
+    /// The company's record of this ID. Concurrent reads become one statement.
+    pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<T, Error> {
+        match self.coalesced.call((company_id, id)).await {
             Ok(found) => found,
             Err(BatchError::QueueFull) => Err(Error::overloaded()),
             Err(BatchError::Closed) => Err(Error::internal()),
         }
     }
-}
 
-/// The statement that reads records of one kind.
-struct Statement<T: Record> {
-    pool: Connections,
-    sql: &'static str,
-    decode: Read<T>,
+    /// The records of these keys, in their order, from one statement. It runs to its end even if the caller goes away: a
+    /// connection that is dropped in the middle of a statement is lost.
+    pub(crate) async fn get_all(&self, keys: Vec<Key>) -> Vec<Result<T, Error>> {
+        let (statement, reads) = (self.statement.clone(), keys.len());
+        tokio::spawn(async move { statement.read(&keys).await }).await.unwrap_or_else(|_| {
+            tracing::error!("a batch of reads panicked");
+            repeat_n(Err(Error::internal()), reads).collect()
+        })
+    }
 }
 
 impl<T: Record + Clone> RunBatch for Statement<T> {
     type Request = Key;
-    type Response = Result<Option<T>, Error>;
+    type Response = Result<T, Error>;
 
-    async fn run(&self, mut batch: Vec<Pending<Key, Self::Response>>) {
-        batch.sort_unstable_by_key(|pending| pending.request);
-        // Each key once: the statement would return a record as often as it is named.
-        let mut keys: Vec<Key> = batch.iter().map(|pending| pending.request).collect();
-        keys.dedup();
-        let found = tokio::time::timeout(TIMEOUT, self.read(keys)).await;
-        match found.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
-            Ok(mut found) => {
-                let mut batch = batch.into_iter().peekable();
-                while let Some(pending) = batch.next() {
-                    let key = pending.request;
-                    let is_last = batch.peek().is_none_or(|next| next.request != key);
-                    pending.respond(Ok(if is_last { found.remove(&key) } else { found.get(&key).cloned() }));
-                }
-            }
-            Err(error) => batch.into_iter().for_each(|pending| pending.respond(Err(error.clone()))),
+    async fn run(&self, batch: Vec<Pending<Key, Self::Response>>) {
+        let keys: Vec<Key> = batch.iter().map(|pending| pending.request).collect();
+        for (pending, result) in batch.into_iter().zip(self.read(&keys).await) {
+            pending.respond(result);
         }
     }
 }
 
-impl<T: Record> Statement<T> {
-    async fn read(&self, keys: Vec<Key>) -> Result<HashMap<Key, T>, Error> {
+impl<T: Record + Clone> Statement<T> {
+    /// The records of these keys, in their order.
+    async fn read(&self, keys: &[Key]) -> Vec<Result<T, Error>> {
+        // Each key once: the statement would return a record as often as it is named.
+        let mut unique = keys.to_vec();
+        unique.sort_unstable();
+        unique.dedup();
+        let repeated = unique.len() < keys.len();
+        let found = tokio::time::timeout(TIMEOUT, self.fetch(unique)).await;
+        match found.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
+            Ok(mut found) => {
+                let mut take = |key| if repeated { found.get(key).cloned() } else { found.remove(key) };
+                keys.iter().map(|key| take(key).ok_or_else(|| (self.not_found)(key.1))).collect()
+            }
+            Err(error) => repeat_n(Err(error), keys.len()).collect(),
+        }
+    }
+
+    async fn fetch(&self, keys: Vec<Key>) -> Result<HashMap<Key, T>, Error> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.into_iter().unzip();
         let rows = database::read(|| sqlx::query(self.sql).bind(&companies).bind(&ids).fetch_all(&self.pool)).await;
         let rows = rows.map_err(|error| from_database(&error))?;

@@ -1,12 +1,12 @@
 //! The services of the core, put together: for the network, and for clients in this process.
 
+mod batch_read;
 mod guard;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
-    batch_read::BatchReads,
     client::{
         AccessClient, AffiliateClient, Clients, ComplianceCaseClient, ComplianceUrlClient, HealthClient, WithMiddleware,
     },
@@ -27,16 +27,17 @@ use tonic_health::{pb::health_server::HealthServer, server::HealthService};
 use crate::{
     CoreSettings,
     access::{Access, AccessPolicy, Limiter},
-    affiliates::Affiliates,
-    cases::ComplianceCases,
+    affiliates::{self, Affiliates},
+    cases::{self, ComplianceCases},
     database::Connections,
     health,
     monitoring::Monitoring,
     schema,
     table::SchemaError,
-    urls::ComplianceUrls,
+    urls::{self, ComplianceUrls},
 };
 
+use batch_read::BatchReads;
 use guard::{Guard, Guarded};
 
 /// Every service as one tower service: what the network serves.
@@ -80,9 +81,16 @@ impl Core {
         }
         let access = AccessPolicy::new(verifier, limiter);
         let guard = Guard::new(access, settings.max_in_flight, settings.call_timeout);
-        let affiliates = Arc::new(Affiliates::new(connections, settings.list_timeout));
-        let urls = Arc::new(ComplianceUrls::new(connections));
-        let cases = Arc::new(ComplianceCases::new(connections));
+        let reads = BatchReads {
+            guard: guard.clone(),
+            call_timeout: settings.call_timeout,
+            affiliates: affiliates::single(connections),
+            urls: urls::single(connections),
+            cases: cases::single(connections),
+        };
+        let affiliates = Arc::new(Affiliates::new(connections, reads.affiliates.clone(), settings.list_timeout));
+        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone()));
+        let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone()));
         let monitoring = Arc::new(Monitoring::new(connections, settings.list_timeout));
         let clients = Clients {
             access: AccessClient::local(guarded(&guard, Arc::new(Access))),
@@ -97,10 +105,7 @@ impl Core {
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
             // A batch of reads is small, and is decoded before its tokens are checked.
-            .add_service(
-                ReadServiceServer::new(BatchReads::new(clients.clone()))
-                    .max_encoding_message_size(settings.message_limit),
-            )
+            .add_service(ReadServiceServer::new(reads).max_encoding_message_size(settings.message_limit))
             .add_service(HealthServer::new(health()))
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)

@@ -6,5 +6,5 @@ pub(crate) mod record;
 mod service;
 
 pub(crate) use add::identity;
-pub(crate) use list::statements;
+pub(crate) use list::{single, statements};
 pub(crate) use service::ComplianceUrls;

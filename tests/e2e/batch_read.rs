@@ -1,4 +1,4 @@
-//! Reads of many callers in one message: each has its own token, deadline, rate limit and result.
+//! Reads of many callers in one message: each has its own token, rate limit and result.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -28,7 +28,6 @@ impl Batch {
         let read = Read {
             authorization: index as u32,
             request_id: Some(format!("read-{}", self.0.reads.len())),
-            timeout_ms: 30_000,
             operation: Some(operation),
         };
         self.0.reads.push(read);
@@ -219,7 +218,7 @@ async fn limits() {
     assert_eq!(status.code(), Code::InvalidArgument);
 
     // A read that names no token, and one that names no operation.
-    let read = |operation| Read { authorization: 7, request_id: None, timeout_ms: 1000, operation };
+    let read = |operation| Read { authorization: 7, request_id: None, operation };
     let reads = vec![read(Some(affiliate(1))), read(None)];
     let reasons: Vec<_> = Batch(BatchReadRequest { authorizations: Vec::new(), reads })
         .results(&connect(service.grpc).await)

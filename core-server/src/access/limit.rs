@@ -2,21 +2,16 @@
 
 use std::{num::NonZeroU32, str::FromStr, time::Duration};
 
-use compliance_api::error::{Error, Reason};
+use compliance_api::{
+    error::{Error, Reason},
+    v1::RateLimitHeaders,
+};
 use governor::{
     Quota, RateLimiter,
     clock::{Clock as _, DefaultClock},
     middleware::StateInformationMiddleware,
     state::keyed::DashMapStateStore,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
-
-/// Requests of a company that are let through at once.
-const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-/// Requests that could be made right now.
-const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-/// Seconds until the whole limit is available again.
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// How many requests a company may make: `N/s`, `N/m` or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,17 +58,9 @@ impl FromStr for RateLimit {
 
 /// Counts the requests of each company.
 pub(crate) struct Limiter {
-    requests: u32,
+    requests: NonZeroU32,
     window: Duration,
     companies: RateLimiter<i64, DashMapStateStore<i64>, DefaultClock, StateInformationMiddleware>,
-}
-
-/// What a company has left of its limit, for the headers of a response.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
-    limit: u32,
-    remaining: u32,
-    reset: u64,
 }
 
 impl Limiter {
@@ -82,30 +69,26 @@ impl Limiter {
         let RateLimit::Limited { requests, window } = limit else { return None };
         let quota = if window.as_secs() == 1 { Quota::per_second(requests) } else { Quota::per_minute(requests) };
         let companies = RateLimiter::dashmap(quota).with_middleware();
-        Some(Self { requests: requests.get(), window, companies })
+        Some(Self { requests, window, companies })
     }
 
     /// Counts a request.
-    pub(crate) fn count(&self, company_id: i64) -> Result<Standing, (Standing, Error)> {
+    pub(crate) fn count(&self, company_id: i64) -> Result<RateLimitHeaders, (RateLimitHeaders, Error)> {
         match self.companies.check_key(&company_id) {
-            Ok(state) => {
-                let remaining = state.remaining_burst_capacity();
-                Ok(Standing { limit: self.requests, remaining, reset: self.seconds_to_refill(remaining) })
-            }
+            Ok(state) => Ok(self.headers(state.remaining_burst_capacity())),
             Err(until) => {
                 let wait = until.wait_time_from(self.companies.clock().now());
-                Err(self.exceeded(company_id, wait))
+                Err((self.headers(0), self.exceeded(company_id, wait)))
             }
         }
     }
 
-    fn exceeded(&self, company_id: i64, wait: Duration) -> (Standing, Error) {
+    fn exceeded(&self, company_id: i64, wait: Duration) -> Error {
         // Whole seconds, so that a caller who waits for this long is let through.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        let standing = Standing { limit: self.requests, remaining: 0, reset: self.seconds_to_refill(0) };
         let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.")
             .retry_after(Duration::from_secs(seconds.max(1)));
-        (standing, error.with("company_id", company_id).with("limit", self.requests))
+        error.with("company_id", company_id).with("limit", self.requests)
     }
 
     /// Drops the state of companies that have their whole limit.
@@ -113,18 +96,12 @@ impl Limiter {
         self.companies.retain_recent();
     }
 
-    fn seconds_to_refill(&self, remaining: u32) -> u64 {
-        let used = f64::from(self.requests.saturating_sub(remaining)) / f64::from(self.requests);
-        (used * self.window.as_secs_f64()).ceil() as u64
-    }
-}
-
-impl Standing {
-    /// Writes the headers.
-    pub(crate) fn write(self, headers: &mut HeaderMap) {
-        headers.insert(LIMIT, HeaderValue::from(self.limit));
-        headers.insert(REMAINING, HeaderValue::from(self.remaining));
-        headers.insert(RESET, HeaderValue::from(self.reset));
+    /// What a company has left of its limit, and how many seconds it takes until the whole limit is available again.
+    fn headers(&self, remaining: u32) -> RateLimitHeaders {
+        let limit = self.requests.get();
+        let used = f64::from(limit.saturating_sub(remaining)) / f64::from(limit);
+        let reset = (used * self.window.as_secs_f64()).ceil() as u64;
+        RateLimitHeaders { limit: limit.into(), remaining: remaining.into(), reset }
     }
 }
 

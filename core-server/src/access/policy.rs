@@ -8,11 +8,12 @@ use std::{
 use compliance_api::{
     error::{Error, Reason},
     token::{Claims, SCOPE_MONITOR, TokenError, Verifier},
+    v1::RateLimitHeaders,
 };
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tonic::Status;
 
-use super::limit::{Limiter, Standing};
+use super::limit::Limiter;
 
 /// Services whose calls need no token: they hold nothing of any company, or (`ReadService`) make further calls, each with
 /// a token of its own.
@@ -52,13 +53,13 @@ pub(crate) struct AccessPolicy {
 #[derive(Default)]
 pub(crate) struct Granted {
     pub(crate) caller: Option<Caller>,
-    pub(crate) standing: Option<Standing>,
+    pub(crate) rate_limit: Option<RateLimitHeaders>,
 }
 
-/// A call that is refused. The standing is known once the token is.
+/// A call that is refused. What is left of the rate limit is known once the token is.
 pub(crate) struct Denied {
     pub(crate) error: Error,
-    pub(crate) standing: Option<Standing>,
+    pub(crate) rate_limit: Option<RateLimitHeaders>,
 }
 
 impl AccessPolicy {
@@ -77,18 +78,18 @@ impl AccessPolicy {
             (Some(_), Some(_)) => Err(TokenError::Invalid),
             (header, _) => self.verifier.authorize(header.map(HeaderValue::as_bytes), now()),
         };
-        let claims = claims.map_err(|error| Denied { error: error.into(), standing: None })?;
+        let claims = claims.map_err(|error| Denied { error: error.into(), rate_limit: None })?;
         let company_id = claims.company_id;
-        let standing = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
-            Ok(standing) => standing,
-            Err((standing, error)) => return Err(Denied { error, standing: Some(standing) }),
+        let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
+            Ok(rate_limit) => rate_limit,
+            Err((rate_limit, error)) => return Err(Denied { error, rate_limit: Some(rate_limit) }),
         };
         match SCOPED.iter().find(|(service, scope)| path.starts_with(service) && !claims.has_scope(scope)) {
             Some((_, scope)) => {
                 let message = format!("The operation needs a token with the scope {scope}.");
-                Err(Denied { error: Error::new(Reason::ScopeMissing, message).with("scope", scope), standing })
+                Err(Denied { error: Error::new(Reason::ScopeMissing, message).with("scope", scope), rate_limit })
             }
-            None => Ok(Granted { caller: Some(Caller { company_id, claims }), standing }),
+            None => Ok(Granted { caller: Some(Caller { company_id, claims }), rate_limit }),
         }
     }
 }

@@ -12,7 +12,7 @@ use sqlx::postgres::PgRow;
 use crate::{
     database,
     error::from_database,
-    reads::Reads,
+    reads::{Reads, Statement},
     record_pages::RecordPage,
     table::{Reader, read_all, selection},
 };
@@ -46,8 +46,9 @@ fn columns() -> String {
 }
 
 /// Starts the reader of single affiliates.
-pub(super) fn single(pool: &Connections) -> Reads<Affiliate> {
-    Reads::new(pool, *BY_KEYS, Reader::read)
+pub(crate) fn single(pool: &Connections) -> Reads<Affiliate> {
+    let not_found = Error::affiliate_not_found;
+    Reads::new(Statement { pool: pool.clone(), sql: *BY_KEYS, decode: Reader::read, not_found })
 }
 
 /// The affiliates of the company among `ids`, by ID.

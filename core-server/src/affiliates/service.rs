@@ -33,8 +33,8 @@ pub(crate) struct Affiliates {
 }
 
 impl Affiliates {
-    pub(crate) fn new(pool: &Connections, list_timeout: Duration) -> Self {
-        Self { pool: pool.clone(), single: read::single(pool), list_timeout }
+    pub(crate) fn new(pool: &Connections, single: Reads<Affiliate>, list_timeout: Duration) -> Self {
+        Self { pool: pool.clone(), single, list_timeout }
     }
 }
 
@@ -53,8 +53,7 @@ impl AffiliateService for Affiliates {
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {
         let (company_id, request) = accept(request)?;
-        let found = self.single.get(company_id, request.id).await?;
-        Ok(Response::new(found.ok_or_else(|| Error::affiliate_not_found(request.id))?))
+        Ok(Response::new(self.single.get(company_id, request.id).await?))
     }
 
     async fn batch_get_affiliates(

@@ -11,7 +11,7 @@ use compliance_api::{
 use super::record;
 use crate::{
     lists::{Asked, Filter, Key, List, Page, PageQuery, Sort, Statements, Value, days},
-    reads::Reads,
+    reads::{Reads, Statement},
 };
 
 static LIST: List<ListComplianceCasesRequest> = List {
@@ -40,8 +40,9 @@ pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
 }
 
 /// The reader of single cases.
-pub(super) fn single(pool: &Connections) -> Reads<ComplianceCase> {
-    Reads::new(pool, STATEMENTS.by_keys, record::read)
+pub(crate) fn single(pool: &Connections) -> Reads<ComplianceCase> {
+    let sql = STATEMENTS.by_keys;
+    Reads::new(Statement { pool: pool.clone(), sql, decode: record::read, not_found: Error::case_not_found })
 }
 
 /// The cases of the company among `ids`, by ID.

@@ -1,12 +1,9 @@
 //! `ComplianceCaseService`: who asks, and whether the request holds what it must.
 
 use crate::database::Connections;
-use compliance_api::{
-    error::Error,
-    v1::{
-        BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
-        ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
-    },
+use compliance_api::v1::{
+    BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
+    ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
 };
 use tonic::{Request, Response, Status};
 
@@ -20,8 +17,8 @@ pub(crate) struct ComplianceCases {
 }
 
 impl ComplianceCases {
-    pub(crate) fn new(pool: &Connections) -> Self {
-        Self { pool: pool.clone(), single: list::single(pool) }
+    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceCase>) -> Self {
+        Self { pool: pool.clone(), single }
     }
 }
 
@@ -43,8 +40,7 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<GetComplianceCaseRequest>,
     ) -> Result<Response<ComplianceCase>, Status> {
         let (company_id, request) = accept(request)?;
-        let found = self.single.get(company_id, request.case_id).await?;
-        Ok(Response::new(found.ok_or_else(|| Error::case_not_found(request.case_id))?))
+        Ok(Response::new(self.single.get(company_id, request.case_id).await?))
     }
 
     async fn batch_get_compliance_cases(

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use compliance_api::{client::Middleware, deadline::grpc_timeout, error::Error};
+use compliance_api::{client::Middleware, deadline::grpc_timeout, error::Error, v1::RateLimitHeaders};
 use futures::{
     FutureExt as _,
     future::{BoxFuture, ready},
@@ -20,7 +20,7 @@ use tonic::{Request, Response, Status, body::Body};
 use tower::Service;
 use tracing::{Instrument as _, Span};
 
-use crate::access::{AccessPolicy, Caller, Denied, Granted, Standing};
+use crate::access::{AccessPolicy, Caller, Denied, Granted};
 
 /// Lets calls through, or refuses them. Clones share the limits.
 #[derive(Clone)]
@@ -33,9 +33,9 @@ struct Limits {
 }
 
 /// A call that was let through.
-struct Admitted {
+pub(super) struct Admitted {
     caller: Option<Caller>,
-    standing: Option<Standing>,
+    pub(super) rate_limit: Option<RateLimitHeaders>,
     timeout: Duration,
     /// Names the operation and the request in the log.
     span: Span,
@@ -49,14 +49,24 @@ impl Guard {
         Self(Arc::new(Limits { access, in_flight, call_timeout }))
     }
 
+    /// Lets one read of a batch through, for a company, or refuses it. The read counts as a call of the operation at `path`
+    /// that is in flight until what is returned is dropped.
+    pub(super) fn admit_read(&self, path: &str, headers: &HeaderMap) -> Result<(i64, Admitted), Denied> {
+        let admitted = self.admit(path, headers)?;
+        match &admitted.caller {
+            Some(caller) => Ok((caller.company_id, admitted)),
+            None => Err(Denied { error: Error::internal(), rate_limit: None }),
+        }
+    }
+
     fn admit(&self, path: &str, headers: &HeaderMap) -> Result<Admitted, Denied> {
         let Limits { access, in_flight, call_timeout } = &*self.0;
         // No queue: a caller that has to wait is better off with another instance.
         let permit = Arc::clone(in_flight).try_acquire_owned();
-        let permit = permit.map_err(|_| Denied { error: Error::overloaded(), standing: None })?;
-        let Granted { caller, standing } = access.check(path, headers)?;
+        let permit = permit.map_err(|_| Denied { error: Error::overloaded(), rate_limit: None })?;
+        let Granted { caller, rate_limit } = access.check(path, headers)?;
         let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
-        Ok(Admitted { caller, standing, timeout, span: span(path, headers), permit })
+        Ok(Admitted { caller, rate_limit, timeout, span: span(path, headers), permit })
     }
 }
 
@@ -70,7 +80,7 @@ impl Admitted {
 
     /// Waits for the response. A stream's messages have a deadline of their own.
     async fn run<A: Answer>(self, call: impl Future<Output = A>) -> A {
-        let Self { standing, timeout, span, permit, .. } = self;
+        let Self { rate_limit, timeout, span, permit, .. } = self;
         let call = AssertUnwindSafe(tokio::time::timeout(timeout, call)).catch_unwind().instrument(span.clone());
         let answer = match call.await {
             Ok(Ok(answer)) => answer,
@@ -81,7 +91,7 @@ impl Admitted {
             }
         };
         drop(permit);
-        with_standing(answer, standing)
+        with_rate_limit(answer, rate_limit)
     }
 }
 
@@ -124,15 +134,15 @@ impl<R> Answer for Result<Response<R>, Status> {
     }
 }
 
-fn with_standing<A: Answer>(mut answer: A, standing: Option<Standing>) -> A {
-    if let Some(standing) = standing {
-        standing.write(answer.headers_mut());
+fn with_rate_limit<A: Answer>(mut answer: A, rate_limit: Option<RateLimitHeaders>) -> A {
+    if let Some(rate_limit) = rate_limit {
+        rate_limit.write(answer.headers_mut());
     }
     answer
 }
 
-fn denied<A: Answer>(Denied { error, standing }: Denied) -> A {
-    with_standing(A::error(error), standing)
+fn denied<A: Answer>(Denied { error, rate_limit }: Denied) -> A {
+    with_rate_limit(A::error(error), rate_limit)
 }
 
 impl Middleware for Guard {

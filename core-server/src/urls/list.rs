@@ -11,7 +11,7 @@ use compliance_api::{
 use super::record;
 use crate::{
     lists::{Asked, Filter, Key, List, Page, PageQuery, Sort, Statements, Value, days},
-    reads::Reads,
+    reads::{Reads, Statement},
 };
 
 static LIST: List<ListComplianceUrlsRequest> = List {
@@ -45,8 +45,9 @@ pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
 }
 
 /// The reader of single URLs.
-pub(super) fn single(pool: &Connections) -> Reads<ComplianceUrl> {
-    Reads::new(pool, STATEMENTS.by_keys, record::read)
+pub(crate) fn single(pool: &Connections) -> Reads<ComplianceUrl> {
+    let sql = STATEMENTS.by_keys;
+    Reads::new(Statement { pool: pool.clone(), sql, decode: record::read, not_found: Error::url_not_found })
 }
 
 /// The URLs of the company among `ids`, by ID.

@@ -1,13 +1,10 @@
 //! `ComplianceUrlService`: who asks, and whether the request holds what it must.
 
 use crate::database::Connections;
-use compliance_api::{
-    error::Error,
-    v1::{
-        AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest,
-        BatchGetComplianceUrlsResponse, ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest,
-        ListComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
-    },
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
+    ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
+    compliance_url_service_server::ComplianceUrlService,
 };
 use tonic::{Request, Response, Status};
 
@@ -21,8 +18,8 @@ pub(crate) struct ComplianceUrls {
 }
 
 impl ComplianceUrls {
-    pub(crate) fn new(pool: &Connections) -> Self {
-        Self { pool: pool.clone(), single: list::single(pool) }
+    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceUrl>) -> Self {
+        Self { pool: pool.clone(), single }
     }
 }
 
@@ -44,8 +41,7 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<GetComplianceUrlRequest>,
     ) -> Result<Response<ComplianceUrl>, Status> {
         let (company_id, request) = accept(request)?;
-        let found = self.single.get(company_id, request.id).await?;
-        Ok(Response::new(found.ok_or_else(|| Error::url_not_found(request.id))?))
+        Ok(Response::new(self.single.get(company_id, request.id).await?))
     }
 
     async fn batch_get_compliance_urls(

@@ -9,15 +9,12 @@ use std::{
 };
 
 use compliance_api::{
-    batch_read::BatchReads,
     error::{Error, Reason},
     rules::{self, Check},
     v1::{self, Affiliate, read_service_server::ReadServiceServer},
 };
 use tokio::sync::Notify;
 use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
-
-use crate::harness::in_process;
 
 /// The next step of a list.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +86,7 @@ impl Fake {
                 v1::compliance_url_service_server::ComplianceUrlServiceServer::new(self.clone())
                     .max_decoding_message_size(MOST),
             )
-            .add_service(ReadServiceServer::new(BatchReads::new(in_process(self))))
+            .add_service(ReadServiceServer::new(self.clone()))
             .prepare()
     }
 

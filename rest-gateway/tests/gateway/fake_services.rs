@@ -3,14 +3,20 @@
 use std::{pin::Pin, time::Duration};
 
 use compliance_api::{
+    client::BoxStream,
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
         self, AffiliateInput, AffiliateResult, UrlResult, access_service_server::AccessService,
-        affiliate_service_server::AffiliateService, compliance_case_service_server::ComplianceCaseService,
-        compliance_url_service_server::ComplianceUrlService,
+        affiliate_service_server::AffiliateService, batch_read_response::Result as Outcome,
+        compliance_case_service_server::ComplianceCaseService, compliance_url_service_server::ComplianceUrlService,
+        read::Operation, read_service_server::ReadService,
     },
 };
-use futures::{Stream, StreamExt as _, future::join_all, stream};
+use futures::{
+    Stream, StreamExt as _,
+    future::join_all,
+    stream::{self, FuturesUnordered},
+};
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::fake::{Fake, Step, affiliate, bad, good};
@@ -219,5 +225,45 @@ impl ComplianceCaseService for Fake {
     ) -> Result<Response<v1::BatchGetComplianceCasesResponse>, Status> {
         self.enter("batch_get_compliance_cases", request)?;
         Ok(good(v1::BatchGetComplianceCasesResponse::default()))
+    }
+}
+
+#[async_trait]
+impl ReadService for Fake {
+    type BatchReadStream = BoxStream<v1::BatchReadResponse>;
+
+    /// Makes each read by itself, as the core does for reads that wait for different things.
+    async fn batch_read(
+        &self,
+        request: Request<v1::BatchReadRequest>,
+    ) -> Result<Response<Self::BatchReadStream>, Status> {
+        let v1::BatchReadRequest { authorizations, reads } = request.into_inner();
+        let reads = (0..).zip(reads).map(|(index, read)| {
+            let (fake, authorization) = (self.clone(), authorizations[read.authorization as usize].clone());
+            async move {
+                let result = fake.read(authorization, read).await;
+                let result = result.unwrap_or_else(|status| Outcome::Status(status.into()));
+                let rate_limit = v1::RateLimitHeaders { limit: 1000, remaining: 999, reset: 1 };
+                Ok(v1::BatchReadResponse { read: index, rate_limit: Some(rate_limit), result: Some(result) })
+            }
+        });
+        Ok(Response::new(reads.collect::<FuturesUnordered<_>>().boxed()))
+    }
+}
+
+impl Fake {
+    async fn read(&self, authorization: String, read: v1::Read) -> Result<Outcome, Status> {
+        let mut empty = Request::new(());
+        empty.metadata_mut().insert("authorization", authorization.parse().unwrap());
+        if let Some(id) = read.request_id {
+            empty.metadata_mut().insert("x-request-id", id.parse().unwrap());
+        }
+        Ok(match read.operation.unwrap() {
+            Operation::Affiliate(get) => {
+                Outcome::Affiliate(self.get_affiliate(empty.map(|()| get)).await?.into_inner())
+            }
+            Operation::Url(get) => Outcome::Url(self.get_compliance_url(empty.map(|()| get)).await?.into_inner()),
+            Operation::Case(get) => Outcome::Case(self.get_compliance_case(empty.map(|()| get)).await?.into_inner()),
+        })
     }
 }
