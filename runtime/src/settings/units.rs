@@ -2,68 +2,45 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-const KIB: u64 = 1 << 10;
+/// A unit: its name and its factor.
+type Unit = (&'static str, u64);
+
+/// Units of time in milliseconds, the largest first.
+const TIMES: &[Unit] = &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("", 1000), ("ms", 1)];
+/// Units of size in bytes, the largest first.
+const SIZES: &[Unit] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
 
 /// A parser of durations within a range: `500ms`, `30s`, `5m`, `8h`, `7d`. A number without a unit counts seconds.
 pub fn duration(range: RangeInclusive<Duration>) -> impl Fn(&str) -> Result<Duration, String> + Clone {
-    move |text| {
-        let (number, unit) = number_and_unit(text)?;
-        let milliseconds = match unit {
-            "ms" => 1,
-            "" | "s" => 1000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            _ => return Err(format!("{unit:?} is not a unit of time: ms, s, m, h or d")),
-        };
-        let duration = number.checked_mul(milliseconds).map(Duration::from_millis);
-        duration.filter(|duration| range.contains(duration)).ok_or_else(|| {
-            format!("must be between {} and {}", write_duration(*range.start()), write_duration(*range.end()))
-        })
-    }
+    let milliseconds = |bound: &Duration| bound.as_millis() as u64;
+    let range = milliseconds(range.start())..=milliseconds(range.end());
+    move |text| parse(text, TIMES, &range).map(Duration::from_millis)
 }
 
 /// A parser of sizes in bytes within a range: `4096`, `500KiB`, `32MiB`, `1GiB`.
 pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
-        let (number, unit) = number_and_unit(text)?;
-        let factor = match unit {
-            "" | "B" => 1,
-            "KiB" => KIB,
-            "MiB" => KIB << 10,
-            "GiB" => KIB << 20,
-            _ => return Err(format!("{unit:?} is not a unit of size: B, KiB, MiB or GiB")),
-        };
-        let bytes = number.checked_mul(factor).filter(|bytes| range.contains(bytes));
-        bytes
-            .and_then(|bytes| usize::try_from(bytes).ok())
-            .ok_or_else(|| format!("must be between {} and {}", write_size(*range.start()), write_size(*range.end())))
+        let bytes = parse(text, SIZES, &range)?;
+        usize::try_from(bytes).map_err(|_| "is too large for this machine".to_owned())
     }
 }
 
-fn number_and_unit(text: &str) -> Result<(u64, &str), String> {
+fn parse(text: &str, units: &[Unit], range: &RangeInclusive<u64>) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
-    Ok((number.parse().map_err(|_| "must start with a whole number".to_owned())?, unit.trim()))
+    let number: u64 = number.parse().map_err(|_| "must start with a whole number".to_owned())?;
+    let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit.trim()) else {
+        let names: Vec<&str> = units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
+        return Err(format!("{unit:?} is not one of the units {}", names.join(", ")));
+    };
+    let value = number.checked_mul(*factor).filter(|value| range.contains(value));
+    value.ok_or_else(|| format!("must be between {} and {}", write(*range.start(), units), write(*range.end(), units)))
 }
 
-fn write_duration(duration: Duration) -> String {
-    match duration.as_secs() {
-        0 => format!("{}ms", duration.as_millis()),
-        seconds if seconds % 86_400 == 0 => format!("{}d", seconds / 86_400),
-        seconds if seconds % 3600 == 0 => format!("{}h", seconds / 3600),
-        seconds => format!("{seconds}s"),
-    }
-}
-
-fn write_size(bytes: u64) -> String {
-    if bytes.is_multiple_of(KIB << 20) {
-        format!("{}GiB", bytes / (KIB << 20))
-    } else if bytes.is_multiple_of(KIB) {
-        format!("{}KiB", bytes / KIB)
-    } else {
-        format!("{bytes}B")
-    }
+/// The value in the largest unit that needs no fraction.
+fn write(value: u64, units: &[Unit]) -> String {
+    let (name, factor) = units.iter().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));
+    format!("{}{name}", value / factor)
 }
 
 #[cfg(test)]
