@@ -1,4 +1,4 @@
-//! Which folder holds the data.
+//! The data folder of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -6,44 +6,38 @@ use anyhow::Context as _;
 use clap::Args;
 use embedded_postgres::check_data_dir;
 
-/// The folder beside the user's work, so that a fresh checkout has fresh data.
-const HERE: &str = "compliance-data";
-/// Where root keeps the data when the database's user cannot get to the current folder.
-const OF_THE_SYSTEM: &str = "/var/lib/compliance";
+/// The default, in the current folder, so that a new checkout has new data.
+const LOCAL: &str = "compliance-data";
+/// The default for root, if the database's user cannot reach the current folder.
+const SYSTEM: &str = "/var/lib/compliance";
 
-/// Where the data is.
+/// The data folder.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DataDirArgs {
-    /// Folder for the data: the database that the service runs itself, and the secret that tokens are signed with.
+    /// Folder of the data: the service's own database, and the secret that signs tokens.
     ///
-    /// By default `compliance-data` in the current folder; or /var/lib/compliance for root, whose database runs as
-    /// another user, when that user cannot reach the current folder.
+    /// The default is `compliance-data` in the current folder. For root, whose database runs as another user, it is
+    /// /var/lib/compliance if that user cannot reach the current folder.
     #[arg(long, env = "COMPLIANCE_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
 }
 
 impl DataDirArgs {
-    /// The folder's path in full. The folder need not exist.
+    /// The absolute path of the folder, which need not exist.
     pub(crate) fn choose(&self) -> anyhow::Result<PathBuf> {
         if let Some(given) = self.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty()) {
-            return full(given);
+            return absolute(given);
         }
-        let here = full(Path::new(HERE))?;
-        match check_data_dir(&here) {
-            Err(embedded_postgres::Error::NotPassable { .. }) => {
-                let chosen = PathBuf::from(OF_THE_SYSTEM);
-                tracing::debug!(
-                    folder = %chosen.display(),
-                    "the database's user cannot reach the current folder, so the data is kept elsewhere"
-                );
-                Ok(chosen)
-            }
-            // Other errors are reported by the code that uses the folder.
-            _ => Ok(here),
+        let local = absolute(Path::new(LOCAL))?;
+        // Other errors are reported by the code that uses the folder.
+        if matches!(check_data_dir(&local), Err(embedded_postgres::Error::NotPassable { .. })) {
+            tracing::debug!(folder = SYSTEM, "the database's user cannot reach the current folder");
+            return Ok(PathBuf::from(SYSTEM));
         }
+        Ok(local)
     }
 }
 
-fn full(path: &Path) -> anyhow::Result<PathBuf> {
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("the data folder {} cannot be found", path.display()))
 }

@@ -1,39 +1,56 @@
 //! Exports records to files through the service, like any client. Exported records can be imported into another company
 //! and read the same there.
 
-mod affiliates;
 mod output;
-mod records;
+mod pages;
 
 pub(crate) use output::OutputFormat;
 
 use std::path::Path;
 
+use compliance_api::error::Error;
+use futures::StreamExt as _;
 use output::Output;
 
-use crate::{progress::Progress, record_kind::RecordKind, service::Service};
+use crate::{
+    progress::Progress,
+    record_kind::RecordKind,
+    service::{Refused, Retries, Service},
+};
 
-/// Exports affiliates, and returns their number.
-pub(crate) async fn affiliates(service: &Service, format: OutputFormat, path: Option<&Path>) -> anyhow::Result<u64> {
-    let output = Output::create(path, format)?;
-    let progress = Progress::new();
-    progress.start_open("affiliates");
-    let count = affiliates::export(service, output, &progress).await?;
-    progress.end();
-    Ok(count)
-}
-
-/// Exports URLs or cases, and returns their number.
-pub(crate) async fn records(
+/// Exports records to a file, or to standard output, and returns their number.
+pub(crate) async fn export(
     service: &Service,
     kind: RecordKind,
     format: OutputFormat,
     path: Option<&Path>,
 ) -> anyhow::Result<u64> {
-    let output = Output::create(path, format)?;
-    let progress = Progress::new();
-    progress.start_open(kind.name());
-    let count = records::export(service, kind, output, &progress).await?;
-    progress.end();
-    Ok(count)
+    let mut output = Output::create(path, format)?;
+    output.columns(pages::columns(kind))?;
+    let progress = Progress::open(kind.name());
+    let (mut count, mut last, mut retries) = (0, 0, Retries::default());
+    loop {
+        let mut pages = pages::after(service, kind, format, last).await?;
+        let status = loop {
+            match pages.next().await {
+                Some(Ok(page)) => {
+                    page.records.iter().try_for_each(|record| output.write(record))?;
+                    count += page.records.len() as u64;
+                    progress.add(page.records.len() as u64);
+                    (last, retries) = (page.last, Retries::default());
+                }
+                Some(Err(status)) => break status,
+                None => {
+                    output.finish()?;
+                    progress.end();
+                    return Ok(count);
+                }
+            }
+        };
+        if kind == RecordKind::Affiliates {
+            // Their list can only be read as a whole.
+            return Err(Refused::from(status).into());
+        }
+        retries.wait(Error::from(&status)).await?;
+    }
 }

@@ -1,125 +1,122 @@
 //! Imports records from files through the service, like any client. Invalid rows are reported and do not stop the rest.
 
-mod affiliate_rows;
+mod affiliate;
 mod affiliates;
+mod batches;
 mod lines;
 mod mapping;
-mod read_ahead;
+mod recorder;
 mod records;
 mod report;
-mod row;
 mod source;
 mod table;
-mod tally;
 
-pub(crate) use affiliates::OnDuplicate;
-pub(crate) use mapping::Pair;
-pub(crate) use source::{Encoding, InputFormat};
-
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::Instant,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
+use clap::Args;
+use compliance_api::v1::{OpenCaseRequest, UrlObservation};
 
-use affiliate_rows::Rows;
-use affiliates::{DryRun, Sender};
-use mapping::Mapping;
-use read_ahead::read_ahead;
+use affiliates::OnDuplicate;
+use batches::Batches;
+use lines::Lines;
+use mapping::{Mapping, Pair};
+use recorder::Recorder;
 use report::Report;
-use source::{Meter, Source};
-use tally::{Tally, conclude};
+use source::{Encoding, InputFormat, Source};
+use table::Table;
 
-use crate::{progress::Progress, record_kind::RecordKind, service::Service};
+use crate::{record_kind::RecordKind, service::Service};
 
-/// Rows that are sent together.
+/// Affiliates that are sent together.
 const BATCH: usize = 1000;
 
-/// Settings that all imports share.
-pub(crate) struct Job<'a> {
-    pub(crate) file: &'a Path,
-    pub(crate) encoding: Option<Encoding>,
-    pub(crate) report: Option<&'a PathBuf>,
-    pub(crate) json: bool,
-    /// The service. Without it, the rows are only checked.
-    pub(crate) service: Option<&'a Service>,
+/// The file of an import, and how its result is reported.
+#[derive(Args, Debug)]
+pub(crate) struct FileArgs {
+    /// File to import.
+    file: PathBuf,
+    /// Check the rows without writing them.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Encoding of the file [default: UTF-8; a file of another encoding is refused].
+    #[arg(long, value_enum)]
+    encoding: Option<Encoding>,
+    /// File that lists invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson].
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Print the result as one line of JSON on standard output.
+    #[arg(long)]
+    json: bool,
 }
 
-impl Job<'_> {
-    /// Imports affiliates.
-    pub(crate) async fn affiliates(
-        &self,
-        format: Option<InputFormat>,
-        pairs: &[Pair],
-        on_duplicate: OnDuplicate,
-    ) -> anyhow::Result<ExitCode> {
-        let started = Instant::now();
-        let mapping = Mapping::new(pairs)?;
-        let source = Source::open(self.file, self.encoding)?;
-        let format = format.map_or_else(|| source.format(self.file), Ok)?;
-        let mut rows = Rows::of(&source, format, mapping)?;
-        let mut report = Report::create(self.report.map(PathBuf::as_path), self.file)?;
-        let mut sink = match self.service {
-            Some(service) => Sink::Service(Sender::new(service, on_duplicate)),
-            None => Sink::DryRun(DryRun::new(on_duplicate)),
-        };
-        let mut tally = Tally::default();
-        let progress = Reading::begin("affiliates", &source);
-        let mut batches = read_ahead(move || rows.batch(BATCH));
-        while let Some(batch) = batches.recv().await {
-            match &mut sink {
-                Sink::Service(sender) => sender.send(batch?, &mut tally, &mut report).await?,
-                Sink::DryRun(dry_run) => dry_run.check(batch?, &mut tally, &mut report)?,
+/// How affiliates are read, and what is done with those that exist.
+#[derive(Args, Debug)]
+pub(crate) struct AffiliateArgs {
+    /// Action for an affiliate whose name the company has already.
+    #[arg(long, value_enum, default_value_t = OnDuplicate::Skip)]
+    on_duplicate: OnDuplicate,
+    /// Field of a column with another name. An empty field leaves the column out.
+    #[arg(long, value_name = "HEADER=field")]
+    map: Vec<Pair>,
+    /// Format of the file [default: by its name or its first character].
+    // The log has a format, too, and IDs are unique.
+    #[arg(id = "record_format", long = "format", value_enum)]
+    format: Option<InputFormat>,
+}
+
+impl FileArgs {
+    /// Fails if the file does not exist.
+    pub(crate) fn check_exists(&self) -> anyhow::Result<()> {
+        std::fs::metadata(&self.file).map(|_| ()).with_context(|| format!("cannot open {}", self.file.display()))
+    }
+
+    /// Imports affiliates. Without a service, they are only checked.
+    pub(crate) async fn affiliates(&self, args: &AffiliateArgs, service: Option<&Service>) -> anyhow::Result<ExitCode> {
+        let mapping = Mapping::new(&args.map)?;
+        let source = Source::open(&self.file, self.encoding)?;
+        let batches = match args.format.map_or_else(|| source.format(&self.file), Ok)? {
+            InputFormat::Csv => {
+                let mut table = Table::of(&source, &mapping)?;
+                Batches::read(BATCH, move || table.next())
             }
-            progress.show(tally.rows);
+            InputFormat::Ndjson => {
+                let mut lines = Lines::of(&source)?;
+                let parse = move |(position, line): (_, &[u8])| affiliate::parse(position, line, &mapping);
+                Batches::read(BATCH, move || Ok(lines.next()?.map(&parse)))
+            }
+        };
+        let mut recorder = self.recorder(RecordKind::Affiliates, &source)?;
+        match service {
+            Some(service) => affiliates::send(batches, args.on_duplicate, service, &mut recorder).await?,
+            None => affiliates::check_only(batches, args.on_duplicate, &mut recorder).await?,
         }
-        progress.end();
-        conclude(tally, started, self.service.is_none(), self.json, report.finish()?.as_deref())
+        recorder.conclude(self.dry_run, self.json)
     }
 
-    /// Imports URLs or cases.
-    pub(crate) async fn records(&self, kind: RecordKind) -> anyhow::Result<ExitCode> {
-        let started = Instant::now();
-        let source = Source::open(self.file, self.encoding)?;
-        let mut report = Report::create(self.report.map(PathBuf::as_path), self.file)?;
-        let progress = Reading::begin(kind.name(), &source);
-        let tally = records::import(kind, &source, self.service, &mut report, |rows| progress.show(rows)).await?;
-        progress.end();
-        conclude(tally, started, self.service.is_none(), self.json, report.finish()?.as_deref())
-    }
-}
-
-/// The consumer of affiliates.
-enum Sink<'a> {
-    Service(Sender<'a>),
-    DryRun(DryRun),
-}
-
-/// Shows how much of the file has been read.
-struct Reading {
-    progress: Progress,
-    meter: Meter,
-}
-
-impl Reading {
-    fn begin(name: &'static str, source: &Source) -> Self {
-        let progress = Progress::new();
-        progress.start_bytes(name, source.size);
-        Self { progress, meter: source.meter.clone() }
+    /// Imports URLs. Without a service, they are only checked.
+    pub(crate) async fn urls(&self, service: Option<&Service>) -> anyhow::Result<ExitCode> {
+        let source = Source::open(&self.file, self.encoding)?;
+        let mut recorder = self.recorder(RecordKind::Urls, &source)?;
+        match service {
+            Some(service) => records::observe_urls(&source, service, &mut recorder).await?,
+            None => records::check_only::<UrlObservation>(&source, &mut recorder).await?,
+        }
+        recorder.conclude(self.dry_run, self.json)
     }
 
-    fn show(&self, rows: u64) {
-        self.progress.reach(self.meter.total(), rows);
+    /// Imports cases. Without a service, they are only checked.
+    pub(crate) async fn cases(&self, service: Option<&Service>) -> anyhow::Result<ExitCode> {
+        let source = Source::open(&self.file, self.encoding)?;
+        let mut recorder = self.recorder(RecordKind::Cases, &source)?;
+        match service {
+            Some(service) => records::open_cases(&source, service, &mut recorder).await?,
+            None => records::check_only::<OpenCaseRequest>(&source, &mut recorder).await?,
+        }
+        recorder.conclude(self.dry_run, self.json)
     }
 
-    fn end(&self) {
-        self.progress.end();
+    fn recorder(&self, kind: RecordKind, source: &Source) -> anyhow::Result<Recorder> {
+        Ok(Recorder::new(kind, source, Report::create(self.report.as_deref(), &self.file)?))
     }
-}
-
-/// Fails if the file does not exist.
-pub(crate) fn check_readable(path: &Path) -> anyhow::Result<()> {
-    std::fs::metadata(path).map(|_| ()).with_context(|| format!("cannot open {}", path.display()))
 }

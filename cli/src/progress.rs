@@ -1,8 +1,8 @@
-//! Progress of a long command on standard error: a bar on a terminal, a line now and then elsewhere.
+//! Progress of a long command on standard error: a bar on a terminal, otherwise a line from time to time.
 
 use std::{
     io::{IsTerminal as _, Write as _, stderr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -12,11 +12,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 /// The progress of one command, which has one phase at a time. Clones share it.
-#[derive(Clone, Debug)]
-pub(crate) struct Progress {
-    terminal: bool,
-    phase: Arc<Mutex<Phase>>,
-}
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress(Arc<Mutex<Option<Phase>>>);
 
 #[derive(Debug)]
 struct Phase {
@@ -28,25 +25,23 @@ struct Phase {
 }
 
 impl Progress {
-    pub(crate) fn new() -> Self {
-        let now = Instant::now();
-        let phase = Phase { bar: ProgressBar::hidden(), name: "", records: 0, started: now, printed: now };
-        Self { terminal: stderr().is_terminal(), phase: Arc::new(Mutex::new(phase)) }
+    /// The progress of reading a file of `total` bytes.
+    pub(crate) fn of_bytes(name: &'static str, total: u64) -> Self {
+        let progress = Self::default();
+        progress.begin(name, total, "{msg:>22} {wide_bar} {bytes} of {total_bytes}, {prefix} rows, {eta} left");
+        progress
     }
 
-    /// Begins a phase that reads a file of `total` bytes.
-    pub(crate) fn start_bytes(&self, name: &'static str, total: u64) {
-        self.begin(name, total, "{msg:>22} {wide_bar} {bytes} of {total_bytes}, {prefix} rows, {eta} left");
-    }
-
-    /// Begins a phase of unknown length.
-    pub(crate) fn start_open(&self, name: &'static str) {
-        self.begin(name, 0, "{msg:>22} {spinner} {human_pos}, {per_sec}");
+    /// Progress of unknown length.
+    pub(crate) fn open(name: &'static str) -> Self {
+        let progress = Self::default();
+        progress.begin(name, 0, "{msg:>22} {spinner} {human_pos}, {per_sec}");
+        progress
     }
 
     fn begin(&self, name: &'static str, total: u64, template: &str) {
         self.end();
-        let bar = if self.terminal { ProgressBar::new(total) } else { ProgressBar::hidden() };
+        let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
         bar.set_length(total);
         // The templates are constants.
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -55,50 +50,47 @@ impl Progress {
         bar.set_message(name);
         bar.enable_steady_tick(Duration::from_millis(200));
         let now = Instant::now();
-        *self.phase() = Phase { bar, name, records: 0, started: now, printed: now };
+        *self.phase() = Some(Phase { bar, name, records: 0, started: now, printed: now });
     }
 
     /// Adds processed records.
     pub(crate) fn add(&self, records: u64) {
-        let mut phase = self.phase();
-        phase.bar.inc(records);
-        phase.records += records;
-        self.print_now_and_then(&mut phase);
+        self.update(|phase| {
+            phase.bar.inc(records);
+            phase.records += records;
+        });
     }
 
     /// Sets how many bytes of the file and how many records are processed.
     pub(crate) fn reach(&self, bytes: u64, records: u64) {
-        let mut phase = self.phase();
-        phase.bar.set_position(bytes);
-        phase.bar.set_prefix(records.to_string());
-        phase.records = records;
-        self.print_now_and_then(&mut phase);
+        self.update(|phase| {
+            phase.bar.set_position(bytes);
+            phase.bar.set_prefix(records.to_string());
+            phase.records = records;
+        });
     }
 
-    fn print_now_and_then(&self, phase: &mut Phase) {
-        if !self.terminal && phase.printed.elapsed() >= BETWEEN_LINES {
-            phase.printed = Instant::now();
-            phase.print();
+    fn update(&self, change: impl FnOnce(&mut Phase)) {
+        if let Some(phase) = &mut *self.phase() {
+            change(phase);
+            if phase.printed.elapsed() >= BETWEEN_LINES {
+                phase.printed = Instant::now();
+                phase.print();
+            }
         }
     }
 
     /// Ends the last phase.
     pub(crate) fn end(&self) {
-        let phase = self.phase();
-        if phase.name.is_empty() || phase.bar.is_finished() {
-            return;
-        }
-        if self.terminal {
+        if let Some(phase) = self.phase().take() {
             phase.bar.finish();
-        } else {
             phase.print();
-            phase.bar.finish();
         }
     }
 
     /// Locks the phase. A panic elsewhere does not matter, since the phase is only displayed.
-    fn phase(&self) -> std::sync::MutexGuard<'_, Phase> {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    fn phase(&self) -> MutexGuard<'_, Option<Phase>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,7 +105,11 @@ impl fixtures::Progress for Progress {
 }
 
 impl Phase {
+    /// Prints a line unless there is a bar.
     fn print(&self) {
+        if stderr().is_terminal() {
+            return;
+        }
         let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
         let share = (done * 100).checked_div(total).map(|share| format!(" ({share} %)")).unwrap_or_default();
         let seconds = self.started.elapsed().as_secs_f64();

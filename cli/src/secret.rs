@@ -1,89 +1,89 @@
-//! The secret that tokens are signed with: made once, and kept in the data folder.
+//! The secret in the data folder that signs tokens.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use anyhow::{Context as _, bail};
 use compliance_api::token::Secret;
 use rand::{TryRng as _, rngs::SysRng};
+use runtime::SigningArgs;
 
-/// The secret's file in the data folder. Its text is the secret, so that it can be handed to another service as
+use crate::data_dir::DataDirArgs;
+
+/// The secret's file in the data folder. It holds the secret as text, so that another service can use the same one as its
 /// `COMPLIANCE_JWT_SECRET`.
 const FILE: &str = "jwt-secret";
-/// No secret of ours is longer; what is longer is some other file.
-const MOST_BYTES: u64 = 4096;
+/// The largest size of the file, in bytes. A larger file is no secret.
+const MAX_BYTES: u64 = 4096;
 
-/// A secret, and how it came about.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    /// The secret.
-    pub(crate) secret: Secret,
-    /// Its file.
-    pub(crate) path: PathBuf,
-    /// Whether it has just been made.
-    pub(crate) created: bool,
+/// The given secret, or that of the data folder, which is created if it is missing.
+pub(crate) fn find_or_create(signing: &SigningArgs, data_dir: &DataDirArgs) -> anyhow::Result<Secret> {
+    match signing.secret()? {
+        Some(given) => Ok(given),
+        None => load_or_create(&data_dir.choose()?),
+    }
 }
 
-/// The secret of the data folder, made when there is none.
-pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Kept> {
+/// The secret of the data folder, which is created if it is missing.
+pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Secret> {
     let path = data_dir.join(FILE);
     if let Some(secret) = read(&path)? {
-        return Ok(Kept { secret, path, created: false });
+        return Ok(secret);
     }
-    let created = create(data_dir, &path)?;
-    // Read back, as another process may have been quicker.
-    match read(&path)? {
-        Some(secret) => Ok(Kept { secret, path, created }),
-        None => bail!("the secret {} was removed while it was being made", path.display()),
-    }
+    create(data_dir, &path).with_context(|| format!("cannot create the secret {}", path.display()))?;
+    // Another process may have created it first, so it is read back.
+    read(&path)?.with_context(|| format!("the secret {} was removed while it was created", path.display()))
 }
 
 fn read(path: &Path) -> anyhow::Result<Option<Secret>> {
+    let shown = path.display();
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.with_context(|| format!("cannot read the secret {}", path.display()))?,
+        other => other.with_context(|| format!("cannot read the secret {shown}"))?,
     };
-    let meta = file.metadata().with_context(|| format!("cannot look at the secret {}", path.display()))?;
+    let meta = file.metadata().with_context(|| format!("cannot read the secret {shown}"))?;
     if !meta.is_file() {
-        bail!("{} is no file, and the secret that tokens are signed with is to be kept there", path.display());
+        bail!("{shown} is not a file, but the secret that signs tokens must be stored there");
     }
     if meta.mode() & 0o077 != 0 {
         bail!(
-            "the secret {} is open to other users (mode {:04o}), so anyone may have made tokens with it: remove it, and \
-             a new one is made; or, if nobody can have read it, close it with `chmod 600 {}`",
-            path.display(),
-            meta.mode() & 0o7777,
-            path.display()
+            "other users can read the secret {shown} (mode {:04o}) and may have signed tokens with it: remove the file, so \
+             that a new secret is created; or, if nobody has read it, restrict it with `chmod 600 {shown}`",
+            meta.mode() & 0o7777
         );
     }
     let mut text = String::new();
-    file.take(MOST_BYTES)
-        .read_to_string(&mut text)
-        .with_context(|| format!("cannot read the secret {}", path.display()))?;
-    let secret = Secret::new(text.trim()).with_context(|| format!("the secret {} cannot be used", path.display()))?;
-    Ok(Some(secret))
+    file.take(MAX_BYTES).read_to_string(&mut text).with_context(|| format!("cannot read the secret {shown}"))?;
+    Secret::new(text.trim()).map(Some).with_context(|| format!("the secret {shown} cannot be used"))
 }
 
-/// Makes the file, whole or not at all. Reports whether this process created it.
-fn create(data_dir: &Path, path: &Path) -> anyhow::Result<bool> {
-    create_folder(data_dir).with_context(|| format!("cannot make the data folder {}", data_dir.display()))?;
-    let new = data_dir.join(format!("{FILE}.new-{}", random_hex::<8>()?));
-    let written = write_new(&new, &random_hex::<32>()?);
-    // Unlike a rename, a link does not replace what another process has put there meanwhile.
-    let linked = written.and_then(|()| fs::hard_link(&new, path));
+/// Creates the file with its whole content, unless it exists.
+fn create(data_dir: &Path, path: &Path) -> io::Result<()> {
+    create_folder(data_dir)?;
+    let mut bytes = [0; 32];
+    SysRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let text: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
+    let new = data_dir.join(format!("{FILE}.new-{:016x}", rand::random::<u64>()));
+    // Unlike a rename, a link does not replace the file of another process.
+    let linked = write_new(&new, &text).and_then(|()| fs::hard_link(&new, path));
     let _ = fs::remove_file(&new);
     match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
         Ok(()) => {
-            // The name is to last as well as the text.
+            // The name is flushed to disk like the content.
             let _ = File::open(data_dir).and_then(|dir| dir.sync_all());
-            Ok(true)
+            tracing::info!(
+                file = %path.display(),
+                "there was no secret to sign tokens with, so one was created: only services with this secret accept its tokens"
+            );
+            Ok(())
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("cannot make the secret {}", path.display())),
     }
 }
 
@@ -93,27 +93,17 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the data folder, closed to others; folders on the way are made as the system makes them.
+/// Creates the data folder for its owner only. Missing parents get the default mode.
 fn create_folder(dir: &Path) -> io::Result<()> {
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent)?;
     }
-    match DirBuilder::new().mode(0o700).create(dir) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
-    }
-}
-
-fn random_hex<const BYTES: usize>() -> anyhow::Result<String> {
-    let mut bytes = [0; BYTES];
-    SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    Ok(digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect())
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::{os::unix::fs::PermissionsExt as _, path::PathBuf};
 
     use compliance_api::token::{Claims, issue};
 
@@ -123,7 +113,7 @@ mod tests {
 
     impl Folder {
         fn new() -> Self {
-            Self(std::env::temp_dir().join(format!("compliance-secret-{}", random_hex::<8>().unwrap())))
+            Self(std::env::temp_dir().join(format!("compliance-secret-{:016x}", rand::random::<u64>())))
         }
     }
 
@@ -133,43 +123,43 @@ mod tests {
         }
     }
 
-    /// A secret shows itself in what it signs only.
-    fn mark(kept: &Kept) -> String {
-        issue(&kept.secret, &Claims::new(1, 0, 1)).unwrap()
+    /// A token, since a secret cannot be compared or printed.
+    fn token(secret: &Secret) -> String {
+        issue(secret, &Claims::new(1, 0, 1)).unwrap()
     }
 
     #[test]
-    fn it_is_made_once_and_closed_to_others() {
+    fn a_secret_is_created_once_and_only_its_owner_can_read_it() {
         let folder = Folder::new();
         let first = load_or_create(&folder.0).unwrap();
         let second = load_or_create(&folder.0).unwrap();
-        assert!(first.created && !second.created);
-        assert_eq!(mark(&first), mark(&second));
-        assert_eq!(fs::metadata(&first.path).unwrap().mode() & 0o7777, 0o600);
+        assert_eq!(token(&first), token(&second));
+        assert_eq!(fs::metadata(folder.0.join(FILE)).unwrap().mode() & 0o7777, 0o600);
+        assert_eq!(fs::metadata(&folder.0).unwrap().mode() & 0o7777, 0o700);
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
     }
 
     #[test]
-    fn many_at_once_agree() {
+    fn concurrent_processes_get_the_same_secret() {
         let folder = Folder::new();
-        let marks: Vec<String> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..16).map(|_| scope.spawn(|| mark(&load_or_create(&folder.0).unwrap()))).collect();
+        let tokens: Vec<String> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(|| token(&load_or_create(&folder.0).unwrap()))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert!(marks.iter().all(|mark| *mark == marks[0]));
+        assert!(tokens.iter().all(|token| *token == tokens[0]));
     }
 
     #[test]
-    fn one_that_others_can_read_is_refused() {
+    fn a_secret_that_others_can_read_is_refused() {
         let folder = Folder::new();
-        let path = load_or_create(&folder.0).unwrap().path;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        load_or_create(&folder.0).unwrap();
+        fs::set_permissions(folder.0.join(FILE), fs::Permissions::from_mode(0o640)).unwrap();
         let error = load_or_create(&folder.0).unwrap_err().to_string();
         assert!(error.contains("mode 0640") && error.contains("chmod 600"), "{error}");
     }
 
     #[test]
-    fn one_that_is_too_short_is_refused() {
+    fn a_secret_that_is_too_short_is_refused() {
         let folder = Folder::new();
         create_folder(&folder.0).unwrap();
         write_new(&folder.0.join(FILE), "short").unwrap();

@@ -1,8 +1,8 @@
-//! The service as a client of it sees it: one that runs elsewhere, or one of our own, in this process, on the database.
+//! The service as a client: a running one, or a core in this process, on the database.
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     error::{Error, Reason},
@@ -10,33 +10,35 @@ use compliance_api::{
     v1::{affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient},
 };
 use core_server::{Core, CoreSettings, access::RateLimit};
-use rand::{TryRng as _, rngs::SysRng};
+use http::{HeaderValue, header::AUTHORIZATION};
 use runtime::{Hidden, SigningArgs, unix_now};
-use tonic::{Request, Status, body::Body, metadata::MetadataValue, service::interceptor::InterceptedService};
+use sqlx::PgPool;
+use tonic::{Response, Status, body::Body};
 use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
 
 use crate::{
     data_dir::DataDirArgs,
-    database::{Database, DatabaseArgs},
+    database::{DatabaseArgs, DatabaseServer},
     secret,
 };
 
-/// The tokens that are made outlive any command.
+/// The lifetime of tokens for a command: longer than any command runs.
 const TOKEN_SECONDS: i64 = 7 * 86_400;
-/// Connections of a core in this process: a command does one thing at a time.
+/// Connections of a core in this process: a command makes one call at a time.
 const CONNECTIONS: u32 = 4;
-/// How often a call is made that the service cannot answer for a while, and the longest wait between two.
-const TRIES: u32 = 8;
+/// Attempts of a call, and the bounds of the wait between two.
+const ATTEMPTS: u32 = 8;
+const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// How the service is reached.
 #[derive(Args, Debug)]
 pub(crate) struct ServiceArgs {
-    /// Address of a running gRPC service: `http://host:port`. Without one, the service is run in this process, on the
-    /// database; another service on the same database does not mind.
+    /// Address of a running gRPC service: `http://host:port`. Without one, this process runs the service itself, on the
+    /// database. Another service may use the same database.
     #[arg(long, env = "COMPLIANCE_CORE_URL", value_name = "URL")]
     core_url: Option<String>,
-    /// Bearer token for the service at --core-url. Without one, a token is made with the secret.
+    /// Bearer token for the service at --core-url. Without one, a token is signed with the secret.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
     #[command(flatten)]
@@ -50,85 +52,75 @@ pub(crate) struct ServiceArgs {
 /// The service, with a token for it.
 pub(crate) struct Service {
     channel: Channel,
-    bearer: Bearer,
     /// What runs in this process.
-    own: Option<(Core, Database)>,
+    own: Option<(Core, PgPool, DatabaseServer)>,
 }
 
-/// The service in this process or across a network. `MonitoringService` takes streams, which have no local form.
+/// The service in this process or across a network; sends the token with every call. `MonitoringService` has streams of
+/// requests, which the generated local clients do not offer.
 type Channel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, BoxError>;
 
-fn boxed<S>(service: S) -> Channel
-where
-    S: TowerService<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>,
-    S: Clone + Send + Sync + 'static,
-{
-    BoxCloneSyncService::new(service.map_err(Into::into))
-}
-
-/// A channel that sends the token with every call.
-type Authorised = InterceptedService<Channel, Bearer>;
-
-/// Presents the token.
-#[derive(Clone)]
-pub(crate) struct Bearer(MetadataValue<tonic::metadata::Ascii>);
-
-impl tonic::service::Interceptor for Bearer {
-    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        request.metadata_mut().insert("authorization", self.0.clone());
-        Ok(request)
-    }
-}
-
 impl Service {
-    /// Finds or starts the service, for a company and with a scope if one is needed.
+    /// Connects to the service or starts it, with a token for a company and, if one is needed, a scope.
     pub(crate) async fn open(args: &ServiceArgs, company: i64, scope: Option<&str>) -> anyhow::Result<Self> {
         let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
         match args.core_url.as_deref().filter(|url| !url.is_empty()) {
             Some(url) => {
                 let channel = rest_gateway::connect(url, &rest_gateway::Settings::default())?;
-                Ok(Self { channel: boxed(channel), bearer: Bearer::new(&args.token_for(claims)?)?, own: None })
+                Ok(Self { channel: with_token(channel, &args.token_for(claims)?)?, own: None })
             }
             None => Self::start(args, &claims).await,
         }
     }
 
-    /// Starts the core in this process. Who may use the database may use all of it, so there is nothing to prove: the
-    /// token is signed with a secret that nobody else ever sees.
+    /// Starts the core in this process. Who can use the database can use all of it, so the token proves nothing: it is
+    /// signed with a random secret that stays in this process.
     async fn start(args: &ServiceArgs, claims: &Claims) -> anyhow::Result<Self> {
-        let mut bytes = [0; 32];
-        SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
-        let secret = Secret::new(bytes)?;
-        let bearer = Bearer::new(&issue(&secret, claims)?)?;
+        let secret = Secret::new(rand::random::<[u8; 32]>())?;
+        let token = issue(&secret, claims)?;
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
-        let database = Database::open_for_service(&args.database, &args.data_dir, CONNECTIONS).await?;
-        let core = Core::new(database.pool(), verifier, &core_settings()).await.context("the service cannot be set up");
-        match core {
-            Ok(core) => Ok(Self { channel: boxed(core.service()), bearer, own: Some((core, database)) }),
+        let server = DatabaseServer::find(&args.database, &args.data_dir).await?;
+        let pool = server.connect(CONNECTIONS).await?;
+        match Core::new(&pool, verifier, &core_settings()).await {
+            Ok(core) => Ok(Self { channel: with_token(core.service(), &token)?, own: Some((core, pool, server)) }),
             Err(error) => {
-                database.close().await?;
-                Err(error)
+                server.close(&pool).await?;
+                Err(error).context("the service cannot be set up")
             }
         }
     }
 
-    pub(crate) fn affiliates(&self) -> AffiliateServiceClient<Authorised> {
-        let client = AffiliateServiceClient::with_interceptor(self.channel.clone(), self.bearer.clone());
-        client.max_decoding_message_size(usize::MAX)
+    pub(crate) fn affiliates(&self) -> AffiliateServiceClient<Channel> {
+        AffiliateServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 
-    pub(crate) fn monitoring(&self) -> MonitoringServiceClient<Authorised> {
-        let client = MonitoringServiceClient::with_interceptor(self.channel.clone(), self.bearer.clone());
-        client.max_decoding_message_size(usize::MAX)
+    pub(crate) fn monitoring(&self) -> MonitoringServiceClient<Channel> {
+        MonitoringServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 
-    /// Stops what was started for it.
+    /// Stops what runs in this process.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
-        let Some((core, database)) = self.own else { return Ok(()) };
+        let Some((core, pool, server)) = self.own else { return Ok(()) };
         drop((self.channel, core));
-        database.close().await
+        server.close(&pool).await
     }
+}
+
+/// The service with a token in every request.
+fn with_token<S>(service: S, token: &str) -> anyhow::Result<Channel>
+where
+    S: TowerService<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>,
+    S: Clone + Send + Sync + 'static,
+{
+    let bearer = format!("Bearer {}", token.trim());
+    let mut bearer = HeaderValue::try_from(bearer).context("the token has characters that no token has")?;
+    bearer.set_sensitive(true);
+    let service = service.map_err(Into::into).map_request(move |mut request: http::Request<Body>| {
+        request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+        request
+    });
+    Ok(BoxCloneSyncService::new(service))
 }
 
 impl ServiceArgs {
@@ -136,21 +128,8 @@ impl ServiceArgs {
         if let Some(token) = self.token.as_ref().and_then(Hidden::filled) {
             return Ok(token.to_owned());
         }
-        let secret = match self.signing.secret()? {
-            Some(secret) => secret,
-            None => secret::load_or_create(&self.data_dir.choose()?)?.secret,
-        };
-        let claims = Claims { iss: self.signing.issuer(), ..claims };
-        issue(&secret, &claims).context("the token cannot be signed")
-    }
-}
-
-impl Bearer {
-    fn new(token: &str) -> anyhow::Result<Self> {
-        let mut value: MetadataValue<_> =
-            format!("Bearer {}", token.trim()).parse().context("the token holds characters that no token has")?;
-        value.set_sensitive(true);
-        Ok(Self(value))
+        let secret = secret::find_or_create(&self.signing, &self.data_dir)?;
+        issue(&secret, &Claims { iss: self.signing.issuer(), ..claims }).context("the token cannot be signed")
     }
 }
 
@@ -164,44 +143,61 @@ fn core_settings() -> CoreSettings {
     }
 }
 
-/// Makes a call that may be repeated, again when the service cannot answer for a while or asks to wait.
-pub(crate) async fn patiently<T, F>(mut call: impl FnMut() -> F) -> Result<T, Error>
-where
-    F: Future<Output = Result<tonic::Response<T>, Status>>,
-{
-    let mut wait = Duration::from_millis(200);
-    for tries in 1.. {
+/// The failed attempts of a call, or of a stream without progress.
+#[derive(Default)]
+pub(crate) struct Retries(u32);
+
+impl Retries {
+    /// Waits before the next attempt. Fails if a retry cannot help, or after the last attempt.
+    pub(crate) async fn wait(&mut self, error: Error) -> Result<(), Refused> {
+        let temporary = matches!(
+            error.reason,
+            Reason::RateLimited | Reason::DatabaseUnavailable | Reason::Overloaded | Reason::CoreUnavailable
+        );
+        let wait = error.retry_after.unwrap_or(SHORTEST_WAIT * 2_u32.pow(self.0)).min(LONGEST_WAIT);
+        self.0 += 1;
+        if self.0 >= ATTEMPTS || !temporary {
+            return Err(Refused(error));
+        }
+        tracing::debug!(error = error.message, "the call is retried");
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+}
+
+/// Makes an idempotent call, and retries it while the service is temporarily unavailable or asks to wait.
+pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Status>) -> Result<T, Refused> {
+    let mut retries = Retries::default();
+    loop {
         match call().await {
-            Ok(answer) => return Ok(answer.into_inner()),
-            Err(status) => {
-                let error = Error::from(&status);
-                if tries >= TRIES || !is_passing(&error) {
-                    return Err(error);
-                }
-                tracing::debug!(%status, "the call is made again");
-                tokio::time::sleep(error.retry_after.unwrap_or(wait).min(LONGEST_WAIT)).await;
-                wait = (wait * 2).min(LONGEST_WAIT);
-            }
+            Ok(response) => return Ok(response.into_inner()),
+            Err(status) => retries.wait(Error::from(&status)).await?,
         }
     }
-    Err(Error::internal())
 }
 
-/// Whether it helps to try again later.
-pub(crate) fn is_passing(error: &Error) -> bool {
-    matches!(
-        error.reason,
-        Reason::RateLimited | Reason::DatabaseUnavailable | Reason::Overloaded | Reason::CoreUnavailable
-    )
-}
+/// The service's error for a call.
+#[derive(Debug)]
+pub(crate) struct Refused(pub(crate) Error);
 
-/// What the service says, for people.
-pub(crate) fn refused(error: &Error) -> anyhow::Error {
-    match error.reason {
-        Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => anyhow!(
-            "the service does not accept the token ({}): give its secret with --jwt-secret, or a token with --token",
-            error.message
-        ),
-        _ => anyhow!("the service answers: {}", error.message),
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self(Error::from(&status))
     }
 }
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let message = &self.0.message;
+        match self.0.reason {
+            Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => write!(
+                f,
+                "the service does not accept the token ({message}): set its secret with --jwt-secret, or a token with \
+                 --token"
+            ),
+            _ => write!(f, "the service reports an error: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}

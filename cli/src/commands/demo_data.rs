@@ -7,11 +7,12 @@ use clap::Args;
 use compliance_api::MAX_ID;
 use fixtures::{CONNECTIONS, Loaded, Programme, Size, load};
 use serde::Serialize;
+use sqlx::PgPool;
 use time::{Date, OffsetDateTime, macros::format_description};
 
 use crate::{
     data_dir::DataDirArgs,
-    database::{Database, DatabaseArgs},
+    database::{DatabaseArgs, DatabaseServer},
     progress::Progress,
 };
 
@@ -59,27 +60,28 @@ struct Summary {
 pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
         let mut signals = runtime::Signals::listen()?;
-        let database = Database::open(&args.database, &args.data_dir, CONNECTIONS).await?;
+        let server = DatabaseServer::find(&args.database, &args.data_dir).await?;
+        let pool = server.connect_for_bulk(CONNECTIONS).await?;
         let result = tokio::select! {
-            result = run_with(args, &database) => result,
+            result = generate(args, &pool) => result,
             signal = signals.next() => Err(anyhow::anyhow!(
                 "stopped by {signal}; company {} may have some of the records", args.company
             )),
         };
-        let closed = database.close().await;
+        let closed = server.close(&pool).await;
         result?;
         closed?;
         Ok(ExitCode::SUCCESS)
     })
 }
 
-async fn run_with(args: &DemoDataArgs, database: &Database) -> anyhow::Result<()> {
+async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
     let started = Instant::now();
     let until = args.until.unwrap_or_else(|| OffsetDateTime::now_utc().date());
     let size = Size { affiliates: args.affiliates, urls: args.urls, cases: args.cases };
     let programme = Programme::new(args.company, args.seed, size, until);
-    let progress = Progress::new();
-    let loaded = load(database.pool(), programme, &progress).await?;
+    let progress = Progress::default();
+    let loaded = load(pool, programme, &progress).await?;
     progress.end();
     let summary = Summary {
         loaded,

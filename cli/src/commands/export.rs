@@ -2,11 +2,11 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args, ValueEnum};
-use compliance_api::{MAX_ID, token::SCOPE_MONITOR};
+use clap::Args;
+use compliance_api::MAX_ID;
 
 use crate::{
-    export::{self, OutputFormat},
+    export::{OutputFormat, export},
     record_kind::RecordKind,
     service::{Service, ServiceArgs},
 };
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
     /// Kind of records.
-    what: What,
+    what: RecordKind,
     /// Company whose records are exported.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
@@ -31,17 +31,6 @@ pub(crate) struct ExportArgs {
     service: ServiceArgs,
 }
 
-/// Kinds of records.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum What {
-    /// Affiliates, with the names of the fields as they are written.
-    Affiliates,
-    /// URLs with their infractions.
-    Urls,
-    /// Cases with their incidents.
-    Cases,
-}
-
 impl ExportArgs {
     fn format(&self) -> OutputFormat {
         let ending = self.output.as_deref().and_then(|path| path.extension());
@@ -53,10 +42,9 @@ impl ExportArgs {
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(Box::pin(async {
         let mut signals = runtime::Signals::listen()?;
-        let scope = if matches!(args.what, What::Affiliates) { None } else { Some(SCOPE_MONITOR) };
-        let service = Service::open(&args.service, args.company, scope).await?;
+        let service = Service::open(&args.service, args.company, args.what.scope()).await?;
         let exported = tokio::select! {
-            exported = Box::pin(records(args, &service)) => exported,
+            exported = Box::pin(export(&service, args.what, args.format(), args.output.as_deref())) => exported,
             signal = signals.next() => Err(anyhow::anyhow!("stopped by {signal}; the export is not complete")),
         };
         let closed = service.close().await;
@@ -64,13 +52,4 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
         closed?;
         Ok(ExitCode::SUCCESS)
     }))
-}
-
-async fn records(args: &ExportArgs, service: &Service) -> anyhow::Result<u64> {
-    let (format, path) = (args.format(), args.output.as_deref());
-    match args.what {
-        What::Affiliates => export::affiliates(service, format, path).await,
-        What::Urls => export::records(service, RecordKind::Urls, format, path).await,
-        What::Cases => export::records(service, RecordKind::Cases, format, path).await,
-    }
 }

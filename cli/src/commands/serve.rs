@@ -1,14 +1,23 @@
-//! `compliance serve`: the whole service in one process.
+//! `compliance serve`: the whole service in one process, from start to shutdown: ports, database, keys and both tiers.
 
 mod greeting;
-mod service;
 
-use std::process::ExitCode;
+use std::{error::Error, path::Path, process::ExitCode, sync::Arc};
 
+use anyhow::Context as _;
 use clap::Args;
-use runtime::{CoreArgs, GatewayArgs, KeyArgs};
+use compliance_api::token::{KeySource, Verifier};
+use core_server::{Core, CoreSettings};
+use rest_gateway::Settings;
+use runtime::{CoreArgs, GatewayArgs, KeyArgs, Port, close_pool, refresh_keys, until_shutdown};
+use tokio_util::sync::CancellationToken;
 
-use crate::{data_dir::DataDirArgs, database::DatabaseArgs};
+use self::greeting::Greeting;
+use crate::{
+    data_dir::DataDirArgs,
+    database::{DatabaseArgs, DatabaseServer},
+    secret,
+};
 
 /// Run the whole service: REST, gRPC and, unless one is given, the database.
 #[derive(Args, Debug)]
@@ -29,5 +38,76 @@ pub(crate) struct ServeArgs {
 }
 
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    runtime::serve_until_signal(|shutdown| Box::pin(service::serve(args, shutdown)))
+    runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
+}
+
+/// Serves until `shutdown`, then lets accepted requests finish and stops what was started.
+async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
+    // Wrong settings are reported before a database is created.
+    let ports = (args.gateway.bind()?, args.core.bind()?);
+    let given_keys = args.keys.source()?;
+    let data_dir = args.data_dir.choose()?;
+    let start = DatabaseServer::start(&args.database, &data_dir, args.core.database_connections);
+    let Some(database) = until_shutdown(&shutdown, Box::pin(start)).await? else { return Ok(()) };
+    let served = Box::pin(serve_over(&database, args, ports, given_keys, &data_dir, &shutdown)).await;
+    let stopped = database.stop().await;
+    served.and(stopped)
+}
+
+/// Serves over a database server that is running, with the ports of REST and gRPC.
+async fn serve_over(
+    database: &DatabaseServer,
+    args: &ServeArgs,
+    ports: (Port, Port),
+    given_keys: Option<KeySource>,
+    data_dir: &Path,
+    shutdown: &CancellationToken,
+) -> anyhow::Result<()> {
+    let connect = database.connect(args.core.database_connections);
+    let Some(pool) = until_shutdown(shutdown, Box::pin(connect)).await? else { return Ok(()) };
+    let keys = match given_keys {
+        Some(keys) => keys,
+        None => KeySource { secret: Some(secret::load_or_create(data_dir)?), ..KeySource::default() },
+    };
+    let (secret, issuer) = (keys.secret.clone(), args.keys.issuer());
+    let verifier = async { Ok(Verifier::new(keys, issuer.clone()).await?) };
+    let Some(verifier) = until_shutdown(shutdown, verifier).await? else { return Ok(()) };
+    if args.demo && fixtures::fill_demo(&pool).await? {
+        tracing::info!(company = fixtures::DEMO_COMPANY, "the demo company was filled");
+    }
+    let (verifier, settings) = (Arc::new(verifier), Settings::from(&args.gateway));
+    let core = Core::new(&pool, Arc::clone(&verifier), &CoreSettings::from(&args.core)).await;
+    let core = core.context("the gRPC service cannot be set up")?;
+    let router = rest_gateway::router(core.clients(), Arc::clone(&verifier), &settings);
+    let _refresh = refresh_keys(&verifier);
+
+    let (rest_listener, grpc_listener) = (ports.0.listen()?, ports.1.listen()?);
+    let (rest, grpc) = (rest_listener.local_addr()?, grpc_listener.local_addr()?);
+    tracing::info!(%rest, %grpc, data = database.description(), "ready");
+    if args.demo {
+        Greeting { rest, grpc, data: database.description(), data_dir, secret: secret.as_ref(), issuer }.print();
+    }
+    // After a shutdown both tiers stop accepting at once and finish what they have accepted. REST's calls of the core do
+    // not depend on the gRPC port.
+    let (rest, grpc) = tokio::join!(
+        serve_tier("REST", rest_gateway::serve(rest_listener, router, &settings, shutdown.clone()), shutdown),
+        serve_tier("gRPC", core.serve(grpc_listener, shutdown.clone()), shutdown),
+    );
+    rest.and(grpc)?;
+    // The health check uses the pool until the core is dropped.
+    drop(core);
+    close_pool(&pool).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Serves one tier. If it fails, the other is stopped.
+async fn serve_tier<E: Error + Send + Sync + 'static>(
+    name: &str,
+    tier: impl Future<Output = Result<(), E>>,
+    shutdown: &CancellationToken,
+) -> anyhow::Result<()> {
+    let served = tier.await;
+    shutdown.cancel();
+    served.with_context(|| format!("{name} cannot be served any longer"))
 }

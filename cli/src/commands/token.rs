@@ -1,4 +1,4 @@
-//! `compliance token`: makes a token.
+//! `compliance token`: issues a token.
 
 use std::{io::Write as _, process::ExitCode, time::Duration};
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     MAX_ID,
-    token::{Claims, Secret, issue},
+    token::{Claims, issue},
 };
 use runtime::{SigningArgs, units::duration, unix_now};
 
@@ -19,16 +19,16 @@ const LONGEST: Duration = Duration::from_hours(3650 * 24);
 /// Print a token for a company, and nothing else, on standard output.
 #[derive(Args, Debug)]
 pub(crate) struct TokenArgs {
-    /// Company whose records the bearer may see and change.
+    /// Company whose records the token gives access to.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// How long the token is good for: 30s, 15m, 8h, 7d.
+    /// Lifetime of the token: 30s, 15m, 8h, 7d.
     #[arg(long, default_value = "8h", value_name = "TIME", value_parser = lifetime)]
     ttl: i64,
-    /// Who the bearer is.
+    /// Name of the bearer (`sub`).
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// What the bearer may do beyond the partners' operations, separated by spaces, such as `monitor`.
+    /// Scopes beyond the partners' operations, separated by spaces, such as `monitor`.
     #[arg(long)]
     scope: Option<String>,
     #[command(flatten)]
@@ -44,26 +44,13 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
         iss: args.signing.issuer(),
         ..Claims::new(args.company, unix_now()?, args.ttl)
     };
-    let token = issue(&secret(args)?, &claims).context("the token cannot be signed")?;
+    let secret = secret::find_or_create(&args.signing, &args.data_dir)?;
+    let token = issue(&secret, &claims).context("the token cannot be signed")?;
     writeln!(std::io::stdout(), "{token}").context("the token cannot be printed")?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn secret(args: &TokenArgs) -> anyhow::Result<Secret> {
-    if let Some(given) = args.signing.secret()? {
-        return Ok(given);
-    }
-    let kept = secret::load_or_create(&args.data_dir.choose()?)?;
-    if kept.created {
-        tracing::warn!(
-            file = %kept.path.display(),
-            "there was no secret, so one was created: only a service with this data folder accepts the token"
-        );
-    }
-    Ok(kept.secret)
-}
-
-/// An empty value is none.
+/// An empty value counts as absent.
 fn filled(value: Option<&str>) -> Option<String> {
     value.filter(|value| !value.is_empty()).map(str::to_owned)
 }

@@ -51,13 +51,6 @@ impl Output {
         Ok(Self { writer, names })
     }
 
-    pub(super) fn format(&self) -> OutputFormat {
-        match self.writer {
-            Writer::Csv { .. } => OutputFormat::Csv,
-            Writer::Ndjson(_) => OutputFormat::Ndjson,
-        }
-    }
-
     /// Sets the columns of CSV. JSON objects name their own fields.
     pub(super) fn columns(&mut self, names: Vec<&'static str>) -> anyhow::Result<()> {
         if let Writer::Csv { writer, columns } = &mut self.writer {

@@ -1,6 +1,9 @@
 //! Sends affiliates in batches in the order of the file, or checks them in a dry run.
 
-use std::{collections::HashMap, hash::BuildHasher as _, hash::RandomState};
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{BuildHasher as _, RandomState},
+};
 
 use clap::ValueEnum;
 use compliance_api::{
@@ -12,11 +15,12 @@ use compliance_api::{
 };
 
 use super::{
-    report::{Report, RowError},
-    row::Row,
-    tally::Tally,
+    affiliate::Affiliate,
+    batches::{Batches, Row},
+    recorder::Recorder,
+    report::{InvalidRow, RowError},
 };
-use crate::service::{Service, patiently, refused};
+use crate::service::{Refused, Service, patiently};
 
 /// The action for an affiliate whose name the company has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,200 +34,176 @@ pub(crate) enum OnDuplicate {
 }
 
 /// Values by name. Names are kept as digests, since the names themselves would take much more memory.
-pub(super) struct Names<T> {
+struct Names<T> {
     hashers: [RandomState; 2],
-    seen: HashMap<(u64, u64), T>,
+    values: HashMap<[u64; 2], T>,
 }
 
 impl<T> Names<T> {
-    pub(super) fn new() -> Self {
-        Self { hashers: [RandomState::new(), RandomState::new()], seen: HashMap::new() }
+    fn new() -> Self {
+        Self { hashers: [RandomState::new(), RandomState::new()], values: HashMap::new() }
     }
 
-    fn key(&self, name: &str) -> (u64, u64) {
-        (self.hashers[0].hash_one(name), self.hashers[1].hash_one(name))
+    fn digest(&self, name: &str) -> [u64; 2] {
+        self.hashers.each_ref().map(|hasher| hasher.hash_one(name))
     }
 
     fn get(&self, name: &str) -> Option<&T> {
-        self.seen.get(&self.key(name))
+        self.values.get(&self.digest(name))
     }
 
     fn insert(&mut self, name: &str, value: T) {
-        self.seen.insert(self.key(name), value);
+        self.values.insert(self.digest(name), value);
     }
 }
 
-/// Counts and reports the rows of a file without sending them.
-pub(super) struct DryRun {
-    names: Names<u64>,
+/// Checks affiliates without sending them. Of two rows with the same name, the second is a duplicate.
+pub(super) async fn check_only(
+    mut batches: Batches<Affiliate>,
     on_duplicate: OnDuplicate,
-}
-
-impl DryRun {
-    pub(super) fn new(on_duplicate: OnDuplicate) -> Self {
-        Self { names: Names::new(), on_duplicate }
-    }
-
-    /// Checks a batch. Of two rows with the same name, the second is a duplicate.
-    pub(super) fn check(&mut self, batch: Vec<Row>, tally: &mut Tally, report: &mut Report) -> anyhow::Result<()> {
-        for row in batch {
-            tally.rows += 1;
-            if !row.errors.is_empty() {
-                tally.bad += 1;
-                report.write(row.position, &row.errors)?;
-                continue;
-            }
-            let Some(first) = self.names.get(row.name()) else {
-                self.names.insert(row.name(), row.position.row);
-                tally.created += 1;
+    recorder: &mut Recorder,
+) -> anyhow::Result<()> {
+    let mut rows_by_name = Names::new();
+    while let Some(rows) = batches.next(recorder).await? {
+        for row in rows {
+            let Some(first) = rows_by_name.get(row.record.name()) else {
+                rows_by_name.insert(row.record.name(), row.position.row);
+                recorder.tally.created += 1;
                 continue;
             };
-            report.write(row.position, &[row.error("affiliate_name", &format!("Row {first} has the same name."))])?;
-            match self.on_duplicate {
-                OnDuplicate::Fail => tally.bad += 1,
-                OnDuplicate::Skip | OnDuplicate::Update => tally.skipped += 1,
+            let error = row.record.error("affiliate_name", &format!("Row {first} has the same name."));
+            let duplicate = row.invalid(vec![error]);
+            if on_duplicate == OnDuplicate::Fail {
+                recorder.reject(duplicate);
+            } else {
+                recorder.tally.skipped += 1;
+                recorder.list(duplicate);
             }
         }
-        Ok(())
+        recorder.flush()?;
     }
+    Ok(())
 }
 
-/// Sends batches to the service.
-pub(super) struct Sender<'a> {
-    service: &'a Service,
+/// Sends affiliates to the service.
+pub(super) async fn send(
+    mut batches: Batches<Affiliate>,
     on_duplicate: OnDuplicate,
-    /// IDs by name, read when they are needed first.
-    ids: Option<Names<i64>>,
-}
-
-impl<'a> Sender<'a> {
-    pub(super) fn new(service: &'a Service, on_duplicate: OnDuplicate) -> Self {
-        Self { service, on_duplicate, ids: None }
-    }
-
-    /// Sends the valid rows of a batch, and counts and reports all rows.
-    pub(super) async fn send(&mut self, batch: Vec<Row>, tally: &mut Tally, report: &mut Report) -> anyhow::Result<()> {
-        tally.rows += batch.len() as u64;
-        let (mut good, mut bad): (Vec<Row>, Vec<Row>) = batch.into_iter().partition(|row| row.errors.is_empty());
-        let results = self.create(&mut good, &mut bad).await?;
-        let mut known = Vec::new();
-        for (mut row, result) in good.into_iter().zip(results) {
-            match (result.code(), self.on_duplicate) {
+    service: &Service,
+    recorder: &mut Recorder,
+) -> anyhow::Result<()> {
+    // IDs by name, read when they are needed first.
+    let mut ids: Option<Names<i64>> = None;
+    while let Some(mut rows) = batches.next(recorder).await? {
+        let results = create(service, &mut rows, recorder).await?;
+        let mut existing = Vec::new();
+        for (row, result) in rows.into_iter().zip(results) {
+            match (result.code(), on_duplicate) {
                 (ResultCode::Saved, _) => {
-                    tally.created += 1;
-                    if let (Some(ids), Some(id)) = (&mut self.ids, result.affiliate_id) {
-                        ids.insert(row.name(), id);
+                    recorder.tally.created += 1;
+                    if let (Some(ids), Some(id)) = (&mut ids, result.affiliate_id) {
+                        ids.insert(row.record.name(), id);
                     }
                 }
-                (ResultCode::Duplicate, OnDuplicate::Skip) => tally.skipped += 1,
-                (ResultCode::Duplicate, OnDuplicate::Update) => known.push(row),
+                (ResultCode::Duplicate, OnDuplicate::Skip) => recorder.tally.skipped += 1,
+                (ResultCode::Duplicate, OnDuplicate::Update) => existing.push(row),
                 (code, _) => {
                     let field = if code == ResultCode::InvalidCountry { "country" } else { "affiliate_name" };
-                    row.errors.push(row.error(field, &result.msg));
-                    bad.push(row);
+                    recorder.reject(row.invalid(vec![row.record.error(field, &result.msg)]));
                 }
             }
         }
-        tally.updated += self.update(known, &mut bad).await?;
-        tally.bad += bad.len() as u64;
-        bad.sort_by_key(|row| row.position.row);
-        bad.iter().try_for_each(|row| report.write(row.position, &row.errors))
+        if !existing.is_empty() {
+            let ids = match &mut ids {
+                Some(ids) => ids,
+                None => ids.insert(ids_by_name(service).await?),
+            };
+            update(service, existing, ids, recorder).await?;
+        }
+        recorder.flush()?;
     }
-
-    /// Creates the affiliates of `good`. Rows that the service rejects are moved to `bad`.
-    async fn create(&self, good: &mut Vec<Row>, bad: &mut Vec<Row>) -> anyhow::Result<Vec<AffiliateResult>> {
-        while !good.is_empty() {
-            let affiliates = good.iter().map(|row| row.affiliate.clone()).collect();
-            let request = BatchCreateAffiliatesRequest { affiliates };
-            let response = patiently(|| {
-                let (mut client, request) = (self.service.affiliates(), request.clone());
-                async move { client.batch_create_affiliates(request).await }
-            });
-            match response.await {
-                Ok(response) => return Ok(response.results),
-                Err(error) => move_rejected(&error, good, bad)?,
-            }
-        }
-        Ok(Vec::new())
-    }
-
-    /// Updates the affiliates that the rows name, and returns their number.
-    async fn update(&mut self, known: Vec<Row>, bad: &mut Vec<Row>) -> anyhow::Result<u64> {
-        if known.is_empty() {
-            return Ok(0);
-        }
-        let ids = match self.ids.take() {
-            Some(ids) => ids,
-            None => ids_by_name(self.service).await?,
-        };
-        let ids = self.ids.insert(ids);
-        let (mut rows, mut affiliates) = (Vec::new(), Vec::new());
-        for mut row in known {
-            if let Some(id) = ids.get(row.name()) {
-                affiliates.push(update_of(*id, &row));
-                rows.push(row);
-            } else {
-                let reason = "An affiliate of this name was made while the import ran; import the row again.";
-                row.errors.push(row.error("affiliate_name", reason));
-                bad.push(row);
-            }
-        }
-        if rows.is_empty() {
-            return Ok(0);
-        }
-        let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
-        let response = patiently(|| {
-            let (mut client, request) = (self.service.affiliates(), request.clone());
-            async move { client.batch_update_affiliates(request).await }
-        });
-        let results = response.await.map_err(|error| refused(&error))?.results;
-        let mut updated = 0;
-        for (mut row, result) in rows.into_iter().zip(results) {
-            if result.code() == ResultCode::Saved {
-                updated += 1;
-            } else {
-                row.errors.push(RowError::of_row(result.msg));
-                bad.push(row);
-            }
-        }
-        Ok(updated)
-    }
+    Ok(())
 }
 
-/// The update of the affiliate that a row names.
-fn update_of(id: i64, row: &Row) -> AffiliateUpdate {
-    let mut mask = row.given.to_mask();
-    mask.paths.retain(|path| path != "affiliate_name");
-    AffiliateUpdate { id: Some(id), affiliate: Some(row.affiliate.clone()), update_mask: Some(mask) }
+/// Creates the affiliates of `rows`, and removes the rows that the service rejects.
+async fn create(
+    service: &Service,
+    rows: &mut Vec<Row<Affiliate>>,
+    recorder: &mut Recorder,
+) -> anyhow::Result<Vec<AffiliateResult>> {
+    while !rows.is_empty() {
+        let affiliates = rows.iter().map(|row| row.record.input.clone()).collect();
+        let request = BatchCreateAffiliatesRequest { affiliates };
+        let response = patiently(async || service.affiliates().batch_create_affiliates(request.clone()).await);
+        match response.await {
+            Ok(response) => return Ok(response.results),
+            Err(Refused(error)) => remove_rejected(error, rows, recorder)?,
+        }
+    }
+    Ok(Vec::new())
 }
 
-/// Moves the rows that the service rejects to `bad`. Fails if there are none.
-fn move_rejected(error: &Error, good: &mut Vec<Row>, bad: &mut Vec<Row>) -> anyhow::Result<()> {
-    if error.reason != Reason::InvalidFields {
-        return Err(refused(error));
-    }
-    for violation in &error.violations {
+/// Removes the rows with violations. Fails if there are none.
+fn remove_rejected(error: Error, rows: &mut Vec<Row<Affiliate>>, recorder: &mut Recorder) -> Result<(), Refused> {
+    let mut errors: BTreeMap<usize, Vec<RowError>> = BTreeMap::new();
+    for violation in error.violations.iter().filter(|_| error.reason == Reason::InvalidFields) {
+        // The path is `affiliates.<index>.<field>`.
         let mut path = violation.path.splitn(3, '.').skip(1);
-        let row = path.next().and_then(|index| index.parse().ok()).and_then(|index: usize| good.get_mut(index));
-        if let Some(row) = row {
-            let error = row.error(path.next().unwrap_or_default(), &violation.message);
-            row.errors.push(error);
+        let index = path.next().and_then(|index| index.parse().ok()).unwrap_or(usize::MAX);
+        if let Some(row) = rows.get(index) {
+            let error = row.record.error(path.next().unwrap_or_default(), &violation.message);
+            errors.entry(index).or_default().push(error);
         }
     }
-    let before = good.len();
-    bad.extend(good.extract_if(.., |row| !row.errors.is_empty()));
-    if good.len() == before { Err(refused(error)) } else { Ok(()) }
+    if errors.is_empty() {
+        return Err(Refused(error));
+    }
+    for (index, errors) in errors.into_iter().rev() {
+        recorder.reject(rows.remove(index).invalid(errors));
+    }
+    Ok(())
+}
+
+/// Updates the affiliates that the rows name.
+async fn update(
+    service: &Service,
+    existing: Vec<Row<Affiliate>>,
+    ids: &Names<i64>,
+    recorder: &mut Recorder,
+) -> anyhow::Result<()> {
+    let (mut rows, mut affiliates) = (Vec::new(), Vec::new());
+    for row in existing {
+        if let Some(id) = ids.get(row.record.name()) {
+            let mut mask = row.record.given.to_mask();
+            mask.paths.retain(|path| path != "affiliate_name");
+            let affiliate = Some(row.record.input.clone());
+            affiliates.push(AffiliateUpdate { id: Some(*id), affiliate, update_mask: Some(mask) });
+            rows.push(row);
+        } else {
+            let reason = "An affiliate of this name was made while the import ran; import the row again.";
+            recorder.reject(row.invalid(vec![row.record.error("affiliate_name", reason)]));
+        }
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let response = patiently(async || service.affiliates().batch_update_affiliates(request.clone()).await).await?;
+    for (row, result) in rows.into_iter().zip(response.results) {
+        if result.code() == ResultCode::Saved {
+            recorder.tally.updated += 1;
+        } else {
+            recorder.reject(InvalidRow::new(row.position, result.msg));
+        }
+    }
+    Ok(())
 }
 
 /// The IDs of all affiliates of the company by name.
-async fn ids_by_name(service: &Service) -> anyhow::Result<Names<i64>> {
-    let list = patiently(|| {
-        let mut client = service.affiliates();
-        async move { client.list_affiliates(ListAffiliatesRequest {}).await }
-    });
-    let mut list = list.await.map_err(|error| refused(&error))?;
+async fn ids_by_name(service: &Service) -> Result<Names<i64>, Refused> {
+    let mut list = patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest {}).await).await?;
     let mut ids = Names::new();
-    while let Some(message) = list.message().await.map_err(|status| refused(&Error::from(&status)))? {
+    while let Some(message) = list.message().await? {
         for affiliate in message.affiliates {
             ids.insert(affiliate.distributor_name.as_deref().unwrap_or_default(), affiliate.id);
         }

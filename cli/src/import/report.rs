@@ -13,7 +13,7 @@ use serde::Serialize;
 const LONGEST_VALUE: usize = 200;
 
 /// One error of a row.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(super) struct RowError {
     /// The field; empty if it is an error of the whole row.
     pub(super) field: String,
@@ -35,7 +35,7 @@ impl RowError {
 }
 
 /// The position of a row in its file.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     /// The number of the row. The first row below a header is 1.
     pub(super) row: u64,
@@ -43,19 +43,34 @@ pub(super) struct Position {
     pub(super) line: u64,
 }
 
+/// A row without a valid record.
+pub(super) struct InvalidRow {
+    pub(super) position: Position,
+    pub(super) errors: Vec<RowError>,
+}
+
+impl InvalidRow {
+    /// A row with an error of the whole row.
+    pub(super) fn new(position: Position, reason: impl Into<String>) -> Self {
+        Self { position, errors: vec![RowError::of_row(reason)] }
+    }
+}
+
+/// One entry of the report.
 #[derive(Serialize)]
-struct Line<'a> {
-    #[serde(flatten)]
-    position: Position,
-    #[serde(flatten)]
-    error: &'a RowError,
+struct Entry<'a> {
+    row: u64,
+    line: u64,
+    field: &'a str,
+    value: &'a str,
+    reason: &'a str,
 }
 
 /// The file of the errors: CSV if its name ends in `.csv`, otherwise NDJSON. It is removed at the end if there are none.
 pub(super) struct Report {
     path: PathBuf,
     output: Output,
-    errors: u64,
+    empty: bool,
 }
 
 enum Output {
@@ -78,46 +93,39 @@ impl Report {
             format!("cannot write the report {} (choose another file with --report)", path.display())
         })?;
         let output = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) {
-            let mut writer = csv::Writer::from_writer(file);
-            writer.write_record(["row", "line", "field", "value", "reason"])?;
-            Output::Csv(Box::new(writer))
+            Output::Csv(Box::new(csv::Writer::from_writer(file)))
         } else {
             Output::Ndjson(BufWriter::new(file))
         };
-        Ok(Self { path, output, errors: 0 })
+        Ok(Self { path, output, empty: true })
     }
 
     /// Writes the errors of one row.
-    pub(super) fn write(&mut self, position: Position, errors: &[RowError]) -> anyhow::Result<()> {
-        self.try_write(position, errors).with_context(|| format!("cannot write the report {}", self.path.display()))
-    }
-
-    fn try_write(&mut self, position: Position, errors: &[RowError]) -> anyhow::Result<()> {
-        for error in errors {
-            self.errors += 1;
-            match &mut self.output {
-                Output::Csv(writer) => {
-                    let (row, line) = (position.row.to_string(), position.line.to_string());
-                    writer.write_record([&row, &line, &error.field, &error.value, &error.reason])?;
-                }
-                Output::Ndjson(file) => {
-                    serde_json::to_writer(&mut *file, &Line { position, error })?;
-                    file.write_all(b"\n")?;
-                }
-            }
-        }
-        Ok(())
+    pub(super) fn write(&mut self, row: &InvalidRow) -> anyhow::Result<()> {
+        self.empty = false;
+        let mut entries = row.errors.iter().map(|RowError { field, value, reason }| Entry {
+            row: row.position.row,
+            line: row.position.line,
+            field,
+            value,
+            reason,
+        });
+        let written = entries.try_for_each(|entry| match &mut self.output {
+            Output::Csv(writer) => writer.serialize(entry).map_err(anyhow::Error::from),
+            Output::Ndjson(file) => Ok(serde_json::to_writer(&mut *file, &entry).map(|()| file.write_all(b"\n"))??),
+        });
+        written.with_context(|| format!("cannot write the report {}", self.path.display()))
     }
 
     /// Completes the report. Returns its path if there are errors.
     pub(super) fn finish(self) -> anyhow::Result<Option<PathBuf>> {
-        let Self { path, output, errors } = self;
+        let Self { path, output, empty } = self;
         let written = match output {
             Output::Csv(mut writer) => writer.flush(),
             Output::Ndjson(mut file) => file.flush(),
         };
         written.with_context(|| format!("cannot write the report {}", path.display()))?;
-        if errors == 0 {
+        if empty {
             // An empty report is of no use.
             let _ = fs::remove_file(&path);
             return Ok(None);

@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use encoding_rs_io::DecodeReaderBytesBuilder;
 
 /// Longest row in bytes. A quote that is never closed makes the rest of the file one row.
-pub(super) const LONGEST_ROW: u64 = 16 << 20;
+const LONGEST_ROW: u64 = 16 << 20;
 
 /// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -127,32 +127,25 @@ impl Source {
 }
 
 /// The number of the first line that is not UTF-8; `None` if all are, or if a byte order mark marks UTF-16.
-fn first_bad_line(mut file: &File) -> io::Result<Option<u64>> {
-    let (mut buffer, mut kept, mut lines, mut first) = (vec![0; 64 << 10], 0, 1, true);
-    loop {
-        let read = match file.read(&mut buffer[kept..]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        let bytes = &buffer[..kept + read];
-        if std::mem::take(&mut first) && (bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")) {
-            return Ok(None);
-        }
-        let count = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').skip(1).count() as u64;
-        let good = match std::str::from_utf8(bytes) {
-            Ok(text) => text.len(),
-            // A character may continue in the next piece, but not after the end of the file.
-            Err(error) if error.error_len().is_none() && read > 0 => error.valid_up_to(),
-            Err(error) => return Ok(Some(lines + count(&bytes[..error.valid_up_to()]))),
-        };
-        if read == 0 {
-            return Ok(None);
-        }
-        lines += count(&bytes[..good]);
-        let end = bytes.len();
-        buffer.copy_within(good..end, 0);
-        kept = end - good;
+fn first_bad_line(file: &File) -> io::Result<Option<u64>> {
+    let mut text = BufReader::with_capacity(64 << 10, file);
+    let start = text.fill_buf()?;
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Ok(None);
     }
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let length = text.by_ref().take(LONGEST_ROW).read_until(b'\n', &mut line)? as u64;
+        // A line that is too long is refused when it is read as a row.
+        if length == 0 || length == LONGEST_ROW {
+            break;
+        }
+        if std::str::from_utf8(&line).is_err() {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
 }
 
 /// Counts the bytes that are read, and fails at a row that is too long.

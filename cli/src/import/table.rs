@@ -5,9 +5,10 @@ use std::io::BufRead;
 use anyhow::Context as _;
 
 use super::{
+    affiliate::{Affiliate, Draft},
+    batches::Parsed,
     mapping::{Mapping, Target},
-    report::{Position, RowError},
-    row::Row,
+    report::{InvalidRow, Position},
     source::{Meter, Source},
 };
 
@@ -39,7 +40,7 @@ impl Table {
     }
 
     /// The next row. An empty cell is a field that is not given.
-    pub(super) fn next(&mut self) -> anyhow::Result<Option<Row>> {
+    pub(super) fn next(&mut self) -> anyhow::Result<Option<Parsed<Affiliate>>> {
         let more = self.reader.read_record(&mut self.record);
         if !more.with_context(|| format!("row {} cannot be read", self.row + 1))? {
             return Ok(None);
@@ -48,23 +49,24 @@ impl Table {
         self.row += 1;
         // The reader counts the line feed of a line's end to the next row.
         let line = self.record.position().map_or(0, csv::Position::line) + u64::from(self.ends_in_crlf);
-        let mut row = Row::at(Position { row: self.row, line });
+        let position = Position { row: self.row, line };
         if self.record.len() != self.columns.len() {
             let reason = format!(
                 "The row has {} columns, and the row of names has {}; is a separator or a quote missing?",
                 self.record.len(),
                 self.columns.len()
             );
-            return Ok(Some(row.with(RowError::of_row(reason))));
+            return Ok(Some(Err(InvalidRow::new(position, reason))));
         }
+        let mut draft = Draft::at(position);
         for (target, cell) in self.columns.iter().zip(&self.record) {
             if let Target::Field(field) = target
                 && !cell.is_empty()
             {
-                row.set(field, Some(cell.to_owned()));
+                draft.set(field, Some(cell.to_owned()));
             }
         }
-        Ok(Some(row))
+        Ok(Some(draft.finish()))
     }
 }
 

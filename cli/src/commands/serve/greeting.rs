@@ -1,7 +1,6 @@
-//! The greeting of `--demo`: addresses, a token and commands to try.
+//! The message of `--demo`: addresses, a token and commands to try.
 
 use std::{
-    borrow::Cow,
     fmt,
     io::Write as _,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -9,26 +8,25 @@ use std::{
 };
 
 use compliance_api::token::{Claims, Secret, issue};
-
 use fixtures::DEMO_COMPANY;
 use runtime::unix_now;
 
-/// How long the token in the greeting is good for, in hours.
+/// The lifetime of the token, in hours.
 const HOURS: i64 = 8;
 
-/// The greeting. It goes to standard output: it holds a token, and tokens do not belong in a log.
+/// The message. It is printed to standard output: it contains a token, and tokens do not belong in a log.
 pub(super) struct Greeting<'a> {
     pub(super) rest: SocketAddr,
     pub(super) grpc: SocketAddr,
-    pub(super) data: String,
+    pub(super) data: &'a str,
     pub(super) data_dir: &'a Path,
-    /// What tokens are signed with, when that is for us to do.
+    /// The secret that signs tokens, unless another issuer does.
     pub(super) secret: Option<&'a Secret>,
     pub(super) issuer: Option<String>,
 }
 
 impl Greeting<'_> {
-    /// Prints it. Nobody may be there to read it.
+    /// Prints it. Standard output may be closed.
     pub(super) fn print(&self) {
         let mut out = std::io::stdout().lock();
         let _ = write!(out, "{self}").and_then(|()| out.flush());
@@ -43,43 +41,43 @@ impl Greeting<'_> {
 
 impl fmt::Display for Greeting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rest, grpc) = (reachable(self.rest), reachable(self.grpc));
+        let (rest, grpc, data) = (reachable(self.rest), reachable(self.grpc), self.data);
         let token = self.token();
-        writeln!(f)?;
-        writeln!(f, "The Affiliate Compliance Service is running.")?;
-        writeln!(f)?;
-        writeln!(f, "  REST  http://{rest}/api")?;
-        writeln!(f, "  gRPC  {grpc}")?;
-        writeln!(f, "  Data  {}", self.data)?;
-        writeln!(f)?;
-        writeln!(f, "Company {DEMO_COMPANY} is for trying things out. Paste these lines into another terminal:")?;
-        writeln!(f)?;
-        writeln!(f, "  TOKEN={}", token.as_deref().unwrap_or("'a token of your own issuer'"))?;
-        // Answers do not end in a line break, which a terminal would miss.
+        let shown = token.as_deref().unwrap_or("'a token of your own issuer'");
+        // Response bodies do not end in a line break, so curl adds one for the terminal.
         let curl = r#"curl -sw '\n' -H "Authorization: Bearer $TOKEN""#;
-        writeln!(f, "  {curl} http://{rest}/api/affiliates")?;
-        writeln!(f, "  {curl} 'http://{rest}/api/cases?per_page=2'")?;
-        writeln!(
+        let json = "-H 'Content-Type: application/json'";
+        write!(
             f,
-            r#"  {curl} -H 'Content-Type: application/json' -d '{{"urls":[{{"url":"https://example.org/offer"}}]}}' http://{rest}/api/urls"#
+            r#"
+The Affiliate Compliance Service is running.
+
+  REST  http://{rest}/api
+  gRPC  {grpc}
+  Data  {data}
+
+Company {DEMO_COMPANY} is for trying things out. Paste these lines into another terminal:
+
+  TOKEN={shown}
+  {curl} http://{rest}/api/affiliates
+  {curl} 'http://{rest}/api/cases?per_page=2'
+  {curl} {json} -d '{{"urls":[{{"url":"https://example.org/offer"}}]}}' http://{rest}/api/urls
+
+"#
         )?;
-        writeln!(f)?;
         if token.is_some() {
             let program = std::env::current_exe().unwrap_or_else(|_| "compliance".into());
+            let (program, data_dir) = (quoted(&program.to_string_lossy()), quoted(&self.data_dir.to_string_lossy()));
             writeln!(
                 f,
-                "The token is good for {HOURS} hours. Another one: {} token --company {} --data-dir {}",
-                quoted(&program.to_string_lossy()),
-                DEMO_COMPANY,
-                quoted(&self.data_dir.to_string_lossy())
+                "The token is valid for {HOURS} hours. Another one: {program} token --company {DEMO_COMPANY} --data-dir {data_dir}"
             )?;
         }
-        writeln!(f, "Ctrl-C stops the service.")?;
-        writeln!(f)
+        writeln!(f, "Ctrl-C stops the service.\n")
     }
 }
 
-/// The address to use on this machine for one that stands for all of its addresses.
+/// The address under which this machine reaches a server that listens on `address`.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.is_unspecified() => {}
@@ -89,13 +87,13 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// A word as a shell takes it.
-fn quoted(word: &str) -> Cow<'_, str> {
+/// A word, quoted for the shell if necessary.
+fn quoted(word: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "/._-+@=:".contains(character);
     if !word.is_empty() && word.chars().all(plain) {
-        Cow::Borrowed(word)
+        word.to_owned()
     } else {
-        Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -104,12 +102,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_can_be_pasted() {
+    fn the_commands_can_be_pasted() {
         let secret = Secret::new([7; 32]).unwrap();
         let greeting = Greeting {
             rest: "0.0.0.0:8080".parse().unwrap(),
             grpc: "[::]:50051".parse().unwrap(),
-            data: "/data".to_owned(),
+            data: "/data",
             data_dir: Path::new("/it's here"),
             secret: Some(&secret),
             issuer: None,

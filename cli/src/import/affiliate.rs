@@ -1,0 +1,133 @@
+//! One affiliate of a file, whatever its format.
+
+use compliance_api::{
+    country,
+    record::{Access, Field, FieldSet, Record as _, StoredAs},
+    rules::check,
+    v1::{AffiliateInput, CreateAffiliateRequest},
+};
+use serde_json::Value;
+
+use super::{
+    batches::{Parsed, Row},
+    mapping::{Mapping, Target},
+    report::{InvalidRow, Position, RowError},
+};
+
+/// One affiliate.
+#[derive(Debug, Default)]
+pub(super) struct Affiliate {
+    pub(super) input: AffiliateInput,
+    /// The fields that the row gives, including those that it sets to null.
+    pub(super) given: FieldSet<AffiliateInput>,
+}
+
+impl Affiliate {
+    /// The affiliate's name, or an empty text.
+    pub(super) fn name(&self) -> &str {
+        self.input.affiliate_name.as_deref().unwrap_or_default()
+    }
+
+    /// An error of a field, with its value.
+    pub(super) fn error(&self, field: &str, reason: &str) -> RowError {
+        let value = AffiliateInput::field(field).and_then(|field| field.written(&self.input));
+        RowError::new(field, &value.unwrap_or_default(), reason)
+    }
+}
+
+/// The affiliate of a row while its fields are read.
+pub(super) struct Draft {
+    position: Position,
+    affiliate: Affiliate,
+    errors: Vec<RowError>,
+}
+
+impl Draft {
+    pub(super) fn at(position: Position) -> Self {
+        Self { position, affiliate: Affiliate::default(), errors: Vec::new() }
+    }
+
+    /// Sets a field from its written form, or clears it.
+    pub(super) fn set(&mut self, field: &'static Field<AffiliateInput>, value: Option<String>) {
+        let value = if field.column.form == StoredAs::CountryCode { value.map(alpha2) } else { value };
+        self.affiliate.given.insert(field);
+        let text = value.clone().unwrap_or_default();
+        if !field.set_written(&mut self.affiliate.input, value) {
+            self.errors.push(unexpected(field, field.name, &text));
+        }
+    }
+
+    /// Validates the affiliate by the rules of the service unless it has errors already.
+    pub(super) fn finish(mut self) -> Parsed<Affiliate> {
+        if self.errors.is_empty() {
+            let request = CreateAffiliateRequest { affiliate: Some(std::mem::take(&mut self.affiliate.input)) };
+            let violations = check(&request);
+            self.affiliate.input = request.affiliate.unwrap_or_default();
+            let errors = violations.iter().map(|each| self.affiliate.error(&each.path, &each.message));
+            self.errors = errors.collect();
+        }
+        let Self { position, affiliate: record, errors } = self;
+        if errors.is_empty() { Ok(Row { position, record }) } else { Err(InvalidRow { position, errors }) }
+    }
+}
+
+/// Reads the affiliate of a line of NDJSON. Keys are names of fields, as they are written or as they are read. Null clears
+/// a field.
+pub(super) fn parse(position: Position, line: &[u8], mapping: &Mapping) -> Parsed<Affiliate> {
+    let object = match serde_json::from_slice(line) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return Err(InvalidRow::new(position, "The line is no JSON object.")),
+        Err(error) => return Err(InvalidRow::new(position, format!("The line is no JSON: {error}."))),
+    };
+    let mut draft = Draft::at(position);
+    for (key, value) in object {
+        match (mapping.target(&key), value) {
+            (Some(Target::Nothing), _) => {}
+            (Some(Target::Field(field)), Value::Null) => draft.set(field, None),
+            (Some(Target::Field(field)), Value::String(text)) => draft.set(field, Some(text)),
+            (Some(Target::Field(field)), value) if takes(field, &value) => draft.set(field, Some(value.to_string())),
+            (Some(Target::Field(field)), other) => draft.errors.push(unexpected(field, &key, &other.to_string())),
+            (None, other) => {
+                let reason = format!("There is no field of this name; leave it out with --map \"{key}=\".");
+                draft.errors.push(RowError::new(&key, &other.to_string(), reason));
+            }
+        }
+    }
+    draft.finish()
+}
+
+/// The error of a value that a field cannot hold. `name` is the field's name in the file.
+fn unexpected(field: &Field<AffiliateInput>, name: &str, value: &str) -> RowError {
+    RowError::new(name, value, format!("The {} field must be {}.", name.replace('_', " "), field.expected()))
+}
+
+/// Whether a number or a flag can be the value of a field; a country may be given by its numeric code.
+fn takes(field: &Field<AffiliateInput>, value: &Value) -> bool {
+    match field.access {
+        Access::Integer { .. } => value.is_number(),
+        Access::Boolean { .. } => value.is_boolean(),
+        _ => value.is_number() && field.column.form == StoredAs::CountryCode,
+    }
+}
+
+/// The alpha-2 code of a country that is given by its numeric code.
+fn alpha2(code: String) -> String {
+    match code.parse().ok().filter(|_| code.len() <= 3 && code.bytes().all(|byte| byte.is_ascii_digit())) {
+        Some(number) => country::alpha2(number).map_or(code, str::to_owned),
+        None => code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::alpha2;
+
+    #[test]
+    fn a_country_may_be_given_by_either_code() {
+        assert_eq!(alpha2("840".to_owned()), "US");
+        assert_eq!(alpha2("8".to_owned()), "AL");
+        for kept in ["us", "DE", "999", "+40", "0840", ""] {
+            assert_eq!(alpha2(kept.to_owned()), kept);
+        }
+    }
+}

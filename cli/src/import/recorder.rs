@@ -1,0 +1,112 @@
+//! Counts and reports the rows of an import, and shows its progress.
+
+use std::{io::Write as _, path::PathBuf, process::ExitCode, time::Instant};
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::{
+    batches::{Parsed, Row},
+    report::{InvalidRow, Report},
+    source::{Meter, Source},
+};
+use crate::{progress::Progress, record_kind::RecordKind};
+
+/// The exit status of an import with invalid rows.
+const SOME_ROWS_BAD: u8 = 2;
+
+/// Numbers of rows by result.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Tally {
+    /// Rows of the file.
+    pub(super) rows: u64,
+    /// Records that were created.
+    pub(super) created: u64,
+    /// Records that existed and were updated.
+    pub(super) updated: u64,
+    /// Rows whose record existed already.
+    pub(super) skipped: u64,
+    /// Invalid rows, which the report lists.
+    pub(super) bad: u64,
+}
+
+/// The summary in JSON.
+#[derive(Serialize)]
+struct Summary {
+    #[serde(flatten)]
+    tally: Tally,
+    dry_run: bool,
+    seconds: f64,
+    rows_per_second: u64,
+    report: Option<PathBuf>,
+}
+
+/// The counters, the report and the progress of one import.
+pub(super) struct Recorder {
+    pub(super) tally: Tally,
+    report: Report,
+    /// Rows that the report will list.
+    listed: Vec<InvalidRow>,
+    progress: Progress,
+    meter: Meter,
+    started: Instant,
+}
+
+impl Recorder {
+    pub(super) fn new(kind: RecordKind, source: &Source, report: Report) -> Self {
+        let progress = Progress::of_bytes(kind.name(), source.size);
+        let (meter, started) = (source.meter.clone(), Instant::now());
+        Self { tally: Tally::default(), report, listed: Vec::new(), progress, meter, started }
+    }
+
+    /// Counts the rows of a batch, and returns the valid ones.
+    pub(super) fn valid<R>(&mut self, batch: Vec<Parsed<R>>) -> Vec<Row<R>> {
+        self.tally.rows += batch.len() as u64;
+        batch.into_iter().filter_map(|row| row.map_err(|invalid| self.reject(invalid)).ok()).collect()
+    }
+
+    /// Counts and lists an invalid row.
+    pub(super) fn reject(&mut self, row: InvalidRow) {
+        self.tally.bad += 1;
+        self.list(row);
+    }
+
+    /// Lists a row in the report.
+    pub(super) fn list(&mut self, row: InvalidRow) {
+        self.listed.push(row);
+    }
+
+    /// Writes the listed rows in the order of the file, and shows the progress: at the end of each batch.
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+        self.listed.sort_by_key(|row| row.position.row);
+        self.listed.drain(..).try_for_each(|row| self.report.write(&row))?;
+        self.progress.reach(self.meter.total(), self.tally.rows);
+        Ok(())
+    }
+
+    /// Completes the report, prints the summary on standard output, and returns the exit status.
+    pub(super) fn conclude(mut self, dry_run: bool, json: bool) -> anyhow::Result<ExitCode> {
+        self.flush()?;
+        self.progress.end();
+        let (tally, report) = (self.tally, self.report.finish()?);
+        let seconds = self.started.elapsed().as_secs_f64();
+        let rows_per_second = (tally.rows as f64 / seconds.max(0.001)) as u64;
+        let line = if json {
+            let seconds = (seconds * 1000.0).round() / 1000.0;
+            serde_json::to_string(&Summary { tally, dry_run, seconds, rows_per_second, report })?
+        } else {
+            let Tally { rows, created, updated, skipped, bad } = tally;
+            let what = if dry_run {
+                format!("{rows} rows checked, nothing written: {created} good")
+            } else {
+                format!("{rows} rows: {created} created, {updated} updated")
+            };
+            let report = report
+                .map(|report| format!("; the report {} lists the invalid rows", report.display()))
+                .unwrap_or_default();
+            format!("{what}, {skipped} skipped, {bad} bad, in {seconds:.1} s ({rows_per_second} rows/s){report}")
+        };
+        writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")?;
+        Ok(if tally.bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(SOME_ROWS_BAD) })
+    }
+}
