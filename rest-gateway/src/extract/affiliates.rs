@@ -4,7 +4,7 @@ mod record;
 
 use compliance_api::{
     error::Error,
-    rules::{self, Violations},
+    rules::{self, Check, Violations},
     v1::{
         AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
         CreateAffiliateRequest, UpdateAffiliateRequest,
@@ -15,35 +15,24 @@ use super::{
     Form,
     body_violations::At,
     document::{Document, Object as _, document},
-    json::Sent,
+    json::Value,
     path::PathId,
 };
 use record::Record;
 
+/// What a body asks for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum OneOrBatch<One, Batch> {
+    One(Box<One>),
+    Batch(Batch),
+}
+
 /// What a `POST` asks for.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Create {
-    One(Box<CreateAffiliateRequest>),
-    Batch(BatchCreateAffiliatesRequest),
-}
-
+pub(crate) type Create = OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliatesRequest>;
 /// What a `PUT` asks for.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Update {
-    One(Box<UpdateAffiliateRequest>),
-    Batch(BatchUpdateAffiliatesRequest),
-}
+pub(crate) type Update = OneOrBatch<UpdateAffiliateRequest, BatchUpdateAffiliatesRequest>;
 
-impl Form for Create {
-    fn violations(&self) -> Violations {
-        match self {
-            Self::One(request) => rules::check(&**request),
-            Self::Batch(request) => rules::check(request),
-        }
-    }
-}
-
-impl Form for Update {
+impl<One: Check + Send + 'static, Batch: Check + Send + 'static> Form for OneOrBatch<One, Batch> {
     fn violations(&self) -> Violations {
         match self {
             Self::One(request) => rules::check(&**request),
@@ -71,10 +60,10 @@ pub(crate) fn update(body: &[u8], memory: usize, path: &PathId) -> Result<Update
     } else {
         top.report(At::Body, &mut violations);
         // A path without a number has nothing to compare with; it is reported as unknown below.
-        if let (Sent::Value(id), Some(number)) = (top.id, path.number)
-            && id != number
+        if let (Value::Integer(id), Some(number)) = (&top.id, path.number)
+            && *id != number
         {
-            violations.push(At::Body, "id", 1, |label| format!("The {label} field must match the ID in the URL."));
+            violations.push(At::Body, "id", 1, "must match the ID in the URL");
         }
         let request = UpdateAffiliateRequest { update: Some(top.into()) };
         violations.or(request).map(|request| Update::One(Box::new(request)))

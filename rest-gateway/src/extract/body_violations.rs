@@ -47,19 +47,19 @@ impl At {
 }
 
 impl BodyViolations {
-    /// Adds a violation of a field, of which `number` is the number in its message.
-    pub(super) fn push(&mut self, at: At, field: &str, number: u32, message: impl FnOnce(&str) -> String) {
+    /// Adds a violation of a field, of which `number` is the number in its message: what the field must do.
+    pub(super) fn push(&mut self, at: At, field: &str, number: u32, must: &str) {
         if self.violations.len() < MAX_VIOLATIONS {
             let path = at.path(field);
-            let message = message(&label(&path));
+            let message = format!("The {} field {must}.", label(&path));
             self.violations.push(path, message, at.item(), number);
         }
     }
 
     /// Makes a violation of a field, or of the object itself if `field` is empty, the only one of the object.
-    pub(super) fn push_only(&mut self, at: At, field: &str, number: u32, message: impl FnOnce(&str) -> String) {
+    pub(super) fn push_only(&mut self, at: At, field: &str, number: u32, must: &str) {
         self.unchecked_items.insert(at.item());
-        self.push(at, field, number, message);
+        self.push(at, field, number, must);
     }
 
     /// The message if there are no violations, otherwise all of them, those of the rules included.

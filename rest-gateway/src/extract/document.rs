@@ -8,24 +8,23 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{
     body_violations::{At, BodyViolations, not_an_object, not_json, too_large},
-    json::{Key, Read, Shape, read},
+    json::{Key, Read, Shape, Value, read},
 };
 
 /// An object with known keys, as it was sent.
 pub(super) trait Object: Default + Into<Self::Message> {
     /// What the object stands for.
-    type Message: Default;
+    type Message;
     /// A known key.
     type Key;
     /// Key of the list that holds such objects.
     const LIST: &'static str;
 
-    /// The known key of a name. `next` is where to search first: 0 for the first key of an object, then left to the
-    /// implementation.
-    fn key(name: &str, next: &mut usize) -> Option<Self::Key>;
+    /// The known key of a name.
+    fn key(&mut self, name: &str) -> Option<Self::Key>;
 
-    /// Reads the value of a key. If a key is sent twice, the last value counts.
-    fn read<'de, A: MapAccess<'de>>(&mut self, key: Self::Key, object: &mut A) -> Result<(), A::Error>;
+    /// Sets the value of a key. If a key is sent twice, the last value counts.
+    fn set(&mut self, key: Self::Key, value: Value);
 
     /// Reports the values of the wrong type.
     fn report(&self, at: At, violations: &mut BodyViolations);
@@ -59,6 +58,21 @@ pub(super) fn document<O: Object>(body: &[u8], memory: usize) -> Result<Document
     }
 }
 
+/// Reads the entries of an object; `other` reads the value of a name that is not a known key.
+fn read_entries<'de, O: Object, A: MapAccess<'de>>(
+    object: &mut O,
+    entries: &mut A,
+    mut other: impl FnMut(&str, &mut A) -> Result<(), A::Error>,
+) -> Result<(), A::Error> {
+    while let Some(Key(name)) = entries.next_key()? {
+        match object.key(&name) {
+            Some(key) => object.set(key, entries.next_value()?),
+            None => other(&name, entries)?,
+        }
+    }
+    Ok(())
+}
+
 struct DocumentShape<'a, O> {
     max_items: usize,
     expected_items: usize,
@@ -67,46 +81,32 @@ struct DocumentShape<'a, O> {
     object: PhantomData<O>,
 }
 
+/// `None` if the body is not an object.
 impl<'de, O: Object> Shape<'de> for DocumentShape<'_, O> {
-    type Value = Option<Document<O>>;
+    type Output = Option<Document<O>>;
 
-    fn other(self) -> Self::Value {
+    fn value(self, _: Value) -> Self::Output {
         None
     }
 
-    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-        enum Known<K> {
-            List,
-            Field(K),
-            Nothing,
-        }
-        let mut document = Document { top: O::default(), list: None, violations: BodyViolations::default() };
-        let mut next = 0;
-        let mut key = |name: &str| match O::key(name, &mut next) {
-            Some(key) => Known::Field(key),
-            None if name == O::LIST => Known::List,
-            None => Known::Nothing,
-        };
-        while let Some(known) = object.next_key_seed(Key::new(&mut key))? {
-            match known {
-                Known::Field(key) => document.top.read(key, &mut object)?,
-                Known::List => {
-                    // The last list counts: an earlier one is forgotten with its violations.
-                    document.violations = BodyViolations::default();
-                    let shape = ListShape::<O> {
-                        max_items: self.max_items,
-                        overflow: &mut *self.overflow,
-                        violations: &mut document.violations,
-                        items: Vec::with_capacity(self.expected_items),
-                    };
-                    document.list = Some(object.next_value_seed(Read(shape))?);
-                }
-                Known::Nothing => {
-                    object.next_value::<IgnoredAny>()?;
-                }
+    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
+        let mut top = O::default();
+        let (mut list, mut violations) = (None, BodyViolations::default());
+        read_entries(&mut top, &mut object, |name, object| {
+            if name != O::LIST {
+                return object.next_value::<IgnoredAny>().map(drop);
             }
-        }
-        Ok(Some(document))
+            // The last list counts: an earlier one is forgotten with its violations.
+            violations = BodyViolations::default();
+            list = Some(object.next_value_seed(Read(ListShape::<O> {
+                max_items: self.max_items,
+                overflow: &mut *self.overflow,
+                violations: &mut violations,
+                items: Vec::with_capacity(self.expected_items),
+            }))?);
+            Ok(())
+        })?;
+        Ok(Some(Document { top, list, violations }))
     }
 }
 
@@ -118,60 +118,49 @@ struct ListShape<'a, O: Object> {
 }
 
 impl<'de, O: Object> Shape<'de> for ListShape<'_, O> {
-    type Value = Vec<O::Message>;
+    type Output = Vec<O::Message>;
 
-    fn other(self) -> Self::Value {
-        self.violations.push(At::Body, O::LIST, 0, |label| format!("The {label} field must be an array."));
+    fn value(self, value: Value) -> Self::Output {
+        if value != Value::Null {
+            self.violations.push(At::Body, O::LIST, 0, "must be an array");
+        }
         Vec::new()
     }
 
-    fn null(self) -> Self::Value {
-        Vec::new()
-    }
-
-    fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Self::Value, A::Error> {
-        while let Some(object) = array.next_element_seed(Read(ObjectShape::<O>(PhantomData)))? {
+    fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Self::Output, A::Error> {
+        loop {
+            let mut object = O::default();
+            let Some(is_object) = array.next_element_seed(Read(ItemShape(&mut object)))? else { break };
             let index = self.items.len();
             if index == self.max_items {
                 *self.overflow = true;
                 return Err(A::Error::custom("the list takes too much memory"));
             }
             let at = At::Element(O::LIST, index);
-            if let Some(object) = object {
+            if is_object {
                 object.report(at, self.violations);
-                self.items.push((*object).into());
             } else {
-                self.violations.push_only(at, "", 0, |label| format!("The {label} field must be an object."));
-                // Those that follow keep their indexes.
-                self.items.push(O::Message::default());
+                self.violations.push_only(at, "", 0, "must be an object");
             }
+            // What is not an object becomes an empty message, so that those that follow keep their indexes.
+            self.items.push(object.into());
         }
         Ok(self.items)
     }
 }
 
-/// An element of the list; `None` if it is not an object.
-struct ObjectShape<O>(PhantomData<O>);
+/// Reads an element of the list into an object and returns whether it is one.
+struct ItemShape<'o, O>(&'o mut O);
 
-impl<'de, O: Object> Shape<'de> for ObjectShape<O> {
-    type Value = Option<Box<O>>;
+impl<'de, O: Object> Shape<'de> for ItemShape<'_, O> {
+    type Output = bool;
 
-    fn other(self) -> Self::Value {
-        None
+    fn value(self, _: Value) -> bool {
+        false
     }
 
-    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-        let mut read = Box::<O>::default();
-        let mut next = 0;
-        let mut key = |name: &str| O::key(name, &mut next);
-        while let Some(known) = object.next_key_seed(Key::new(&mut key))? {
-            match known {
-                Some(key) => read.read(key, &mut object)?,
-                None => {
-                    object.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(Some(read))
+    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<bool, A::Error> {
+        read_entries(self.0, &mut object, |_, object| object.next_value::<IgnoredAny>().map(drop))?;
+        Ok(true)
     }
 }

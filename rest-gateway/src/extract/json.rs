@@ -3,224 +3,151 @@
 //!
 //! The reader recurses only as deep as a shape goes; whatever is nested deeper is skipped without recursion.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{
+    Deserialize,
+    de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+/// A JSON value as it was sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Null, or nothing at all.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Flag(bool),
+    /// A number written as an integer.
+    Integer(i64),
+    /// A string.
+    Text(String),
+    /// Any other number, an array or an object.
+    Other,
+}
 
 /// The expected type of a value, and what to make of a value of another type.
 pub(crate) trait Shape<'de>: Sized {
     /// What is made of the value.
-    type Value;
+    type Output;
 
-    /// A value of another type.
-    fn other(self) -> Self::Value;
-
-    /// Null.
-    fn null(self) -> Self::Value {
-        self.other()
-    }
-
-    /// A string.
-    fn text(self, _text: &str) -> Self::Value {
-        self.other()
-    }
-
-    /// A number written as an integer.
-    fn integer(self, _number: i64) -> Self::Value {
-        self.other()
-    }
-
-    /// `true` or `false`.
-    fn flag(self, _flag: bool) -> Self::Value {
-        self.other()
-    }
+    /// Neither an array nor an object, or [`Value::Other`] for one that is not expected.
+    fn value(self, value: Value) -> Self::Output;
 
     /// An array. An implementation must read it to its end.
-    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Output, A::Error> {
         while array.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(self.other())
+        Ok(self.value(Value::Other))
     }
 
     /// An object. An implementation must read it to its end.
-    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(self.other())
+        Ok(self.value(Value::Other))
     }
 }
 
 /// Reads a whole document of a shape.
-pub(crate) fn read<'de, S: Shape<'de>>(bytes: &'de [u8], shape: S) -> Result<S::Value, serde_json::Error> {
+pub(crate) fn read<'de, S: Shape<'de>>(bytes: &'de [u8], shape: S) -> Result<S::Output, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Read(shape).deserialize(&mut deserializer)?;
+    let output = Read(shape).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(value)
+    Ok(output)
 }
 
 /// Reads one value of a shape, within an array or an object.
 pub(crate) struct Read<S>(pub(crate) S);
 
 impl<'de, S: Shape<'de>> DeserializeSeed<'de> for Read<S> {
-    type Value = S::Value;
+    type Value = S::Output;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Output, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
-    type Value = S::Value;
+    type Value = S::Output;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<S::Value, E> {
-        Ok(self.0.flag(flag))
+    fn visit_bool<E>(self, flag: bool) -> Result<S::Output, E> {
+        Ok(self.0.value(Value::Flag(flag)))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<S::Value, E> {
-        Ok(self.0.integer(number))
+    fn visit_i64<E>(self, number: i64) -> Result<S::Output, E> {
+        Ok(self.0.value(Value::Integer(number)))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<S::Value, E> {
-        Ok(match i64::try_from(number) {
-            Ok(number) => self.0.integer(number),
-            Err(_) => self.0.other(),
-        })
+    fn visit_u64<E>(self, number: u64) -> Result<S::Output, E> {
+        Ok(self.0.value(i64::try_from(number).map_or(Value::Other, Value::Integer)))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<S::Value, E> {
-        Ok(self.0.other())
+    fn visit_f64<E>(self, _: f64) -> Result<S::Output, E> {
+        Ok(self.0.value(Value::Other))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<S::Value, E> {
-        Ok(self.0.text(text))
+    fn visit_str<E>(self, text: &str) -> Result<S::Output, E> {
+        Ok(self.0.value(Value::Text(text.to_owned())))
     }
 
-    fn visit_unit<E>(self) -> Result<S::Value, E> {
-        Ok(self.0.null())
+    fn visit_unit<E>(self) -> Result<S::Output, E> {
+        Ok(self.0.value(Value::Null))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<S::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<S::Output, A::Error> {
         self.0.array(array)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<S::Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<S::Output, A::Error> {
         self.0.object(object)
     }
 }
 
-/// Reads the key of an object's entry without allocating.
-pub(crate) struct Key<F, K>(F, PhantomData<K>);
+struct AnyShape;
 
-impl<F: FnOnce(&str) -> K, K> Key<F, K> {
-    /// Maps the key by `map`.
-    pub(crate) fn new(map: F) -> Self {
-        Self(map, PhantomData)
+impl Shape<'_> for AnyShape {
+    type Output = Value;
+
+    fn value(self, value: Value) -> Value {
+        value
     }
 }
 
-impl<'de, F: FnOnce(&str) -> K, K> DeserializeSeed<'de> for Key<F, K> {
-    type Value = K;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K, D::Error> {
-        deserializer.deserialize_identifier(self)
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Read(AnyShape).deserialize(deserializer)
     }
 }
 
-impl<F: FnOnce(&str) -> K, K> Visitor<'_> for Key<F, K> {
-    type Value = K;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: Error>(self, key: &str) -> Result<K, E> {
-        Ok((self.0)(key))
-    }
-}
-
-/// A value as it was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sent<T> {
-    /// Not at all, or null.
-    #[default]
-    Absent,
-    Value(T),
-    /// A value of another type.
-    WrongType,
-}
-
-impl<T> Sent<T> {
-    /// The value, if it is one.
-    pub(crate) fn value(self) -> Option<T> {
-        if let Self::Value(value) = self { Some(value) } else { None }
-    }
-}
-
-/// The shape of a string.
-pub(crate) struct TextShape;
-
-impl Shape<'_> for TextShape {
-    type Value = Sent<String>;
-
-    fn other(self) -> Self::Value {
-        Sent::WrongType
-    }
-
-    fn null(self) -> Self::Value {
-        Sent::Absent
-    }
-
-    fn text(self, text: &str) -> Self::Value {
-        Sent::Value(text.to_owned())
-    }
-}
-
-/// The shape of an integer.
-pub(crate) struct IntegerShape;
-
-impl Shape<'_> for IntegerShape {
-    type Value = Sent<i64>;
-
-    fn other(self) -> Self::Value {
-        Sent::WrongType
-    }
-
-    fn null(self) -> Self::Value {
-        Sent::Absent
-    }
-
-    fn integer(self, number: i64) -> Self::Value {
-        Sent::Value(number)
-    }
-}
+/// The key of an object's entry, copied only if it is written with escapes.
+#[derive(Deserialize)]
+pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
-    use super::{IntegerShape, Sent, TextShape, read};
+    use super::{AnyShape, Value, read};
 
     #[test]
     fn a_value_has_one_type() {
-        let integer = |text: &str| read(text.as_bytes(), IntegerShape).unwrap();
-        assert_eq!(integer("5"), Sent::Value(5));
-        assert_eq!(integer("-5"), Sent::Value(-5));
-        assert_eq!(integer("null"), Sent::Absent);
-        for wrong in ["5.0", "5e0", "\"5\"", "true", "[5]", "{\"5\":5}", "99999999999999999999", "18446744073709551615"]
-        {
-            assert_eq!(integer(wrong), Sent::WrongType, "{wrong}");
+        let value = |text: &str| read(text.as_bytes(), AnyShape).unwrap();
+        assert_eq!(value("5"), Value::Integer(5));
+        assert_eq!(value("-5"), Value::Integer(-5));
+        assert_eq!(value("null"), Value::Null);
+        assert_eq!(value("true"), Value::Flag(true));
+        assert_eq!(value("\"\\u00e9\""), Value::Text("é".into()));
+        for other in ["5.0", "5e0", "[5]", "{\"5\":5}", "99999999999999999999", "18446744073709551615"] {
+            assert_eq!(value(other), Value::Other, "{other}");
         }
-        let text = |text: &str| read(text.as_bytes(), TextShape).unwrap();
-        assert_eq!(text("\"\\u00e9\""), Sent::Value("é".into()));
-        assert_eq!(text("null"), Sent::Absent);
-        assert_eq!(text("5"), Sent::WrongType);
     }
 
     #[test]
     fn invalid_json_is_refused_at_any_depth() {
         let deep = "[".repeat(200_000);
         let closed = format!("{deep}{}", "]".repeat(200_000));
-        assert!(read(closed.as_bytes(), TextShape).is_ok_and(|text| text == Sent::WrongType));
+        assert!(read(closed.as_bytes(), AnyShape).is_ok_and(|value| value == Value::Other));
         let hostile: [&[u8]; 11] = [
             b"",
             b"{",
@@ -235,7 +162,7 @@ mod tests {
             deep.as_bytes(),
         ];
         for bytes in hostile {
-            assert!(read(bytes, TextShape).is_err(), "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(20)]));
+            assert!(read(bytes, AnyShape).is_err(), "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(20)]));
         }
     }
 }

@@ -4,12 +4,11 @@ use compliance_api::{
     error::Error,
     v1::{AddComplianceUrlsRequest, UrlInput},
 };
-use serde::de::MapAccess;
 
 use super::{
     body_violations::{At, BodyViolations},
     document::{Document, Object, document},
-    json::{Read, Sent, TextShape},
+    json::Value,
 };
 
 /// Reads the body. Its elements may take `memory` bytes.
@@ -21,14 +20,15 @@ pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest
 /// An element of the list, as it was sent.
 #[derive(Default)]
 struct Element {
-    url: Sent<String>,
+    url: Value,
 }
 
 struct Url;
 
 impl From<Element> for UrlInput {
     fn from(element: Element) -> Self {
-        Self { url: element.url.value() }
+        let Value::Text(url) = element.url else { return Self::default() };
+        Self { url: Some(url) }
     }
 }
 
@@ -37,19 +37,18 @@ impl Object for Element {
     type Key = Url;
     const LIST: &'static str = "urls";
 
-    fn key(name: &str, _: &mut usize) -> Option<Url> {
+    fn key(&mut self, name: &str) -> Option<Url> {
         (name == "url").then_some(Url)
     }
 
-    fn read<'de, A: MapAccess<'de>>(&mut self, Url: Url, object: &mut A) -> Result<(), A::Error> {
-        self.url = object.next_value_seed(Read(TextShape))?;
-        Ok(())
+    fn set(&mut self, Url: Url, value: Value) {
+        self.url = value;
     }
 
     fn report(&self, at: At, violations: &mut BodyViolations) {
-        if self.url == Sent::WrongType {
+        if !matches!(self.url, Value::Text(_) | Value::Null) {
             // The rules would take the element for one that lacks its entry.
-            violations.push_only(at, "url", 1, |label| format!("The {label} field must be a string."));
+            violations.push_only(at, "url", 1, "must be a string");
         }
     }
 }

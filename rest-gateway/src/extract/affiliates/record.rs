@@ -6,25 +6,26 @@ use compliance_api::{
     record::{Access, Field, FieldSet, Record as _},
     v1::{AffiliateInput, AffiliateUpdate},
 };
-use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use crate::extract::{
     body_violations::{At, BodyViolations},
     document::Object,
-    json::{IntegerShape, Read, Sent, Shape, TextShape},
+    json::Value,
 };
 
 /// An affiliate as it was sent, to become an [`AffiliateInput`] or an [`AffiliateUpdate`].
 pub(super) struct Record<M> {
-    pub(super) id: Sent<i64>,
+    pub(super) id: Value,
     input: AffiliateInput,
     sent: FieldSet<AffiliateInput>,
     wrong: FieldSet<AffiliateInput>,
+    /// Index of the field after the one whose key was found last.
+    next: usize,
     message: PhantomData<M>,
 }
 
 /// What a record becomes.
-pub(super) trait Message: From<Record<Self>> + Default {
+pub(super) trait Message: From<Record<Self>> {
     /// Whether `id` is a known key.
     const HAS_ID: bool;
 }
@@ -45,7 +46,8 @@ impl From<Record<Self>> for AffiliateInput {
 
 impl From<Record<Self>> for AffiliateUpdate {
     fn from(record: Record<Self>) -> Self {
-        Self { id: record.id.value(), affiliate: Some(record.input), update_mask: Some(record.sent.to_mask()) }
+        let id = if let Value::Integer(id) = record.id { Some(id) } else { None };
+        Self { id, affiliate: Some(record.input), update_mask: Some(record.sent.to_mask()) }
     }
 }
 
@@ -53,10 +55,11 @@ impl From<Record<Self>> for AffiliateUpdate {
 impl<M> Default for Record<M> {
     fn default() -> Self {
         Self {
-            id: Sent::Absent,
+            id: Value::Null,
             input: AffiliateInput::default(),
             sent: FieldSet::EMPTY,
             wrong: FieldSet::EMPTY,
+            next: 0,
             message: PhantomData,
         }
     }
@@ -74,94 +77,54 @@ impl<M: Message> Object for Record<M> {
     const LIST: &'static str = "affiliates";
 
     /// Objects tend to have their keys in the order of declaration, so the search starts after the last one found.
-    fn key(name: &str, next: &mut usize) -> Option<Key> {
+    fn key(&mut self, name: &str) -> Option<Key> {
         let fields = AffiliateInput::FIELDS;
-        if let Some(index) = (*next..fields.len()).chain(0..*next).find(|index| fields[*index].name == name) {
-            *next = index + 1;
+        if let Some(index) = (self.next..fields.len()).chain(0..self.next).find(|index| fields[*index].name == name) {
+            self.next = index + 1;
             return Some(Key::Field(&fields[index]));
         }
         (name == "id" && M::HAS_ID).then_some(Key::Id)
     }
 
-    fn read<'de, A: MapAccess<'de>>(&mut self, key: Key, object: &mut A) -> Result<(), A::Error> {
+    fn set(&mut self, key: Key, value: Value) {
         match key {
-            Key::Id => self.id = object.next_value_seed(Read(IntegerShape))?,
+            Key::Id => self.id = value,
             Key::Field(field) => {
                 self.sent.insert(field);
                 self.wrong.remove(field);
-                if !object.next_value_seed(Read(FieldShape { field, input: &mut self.input }))? {
+                if !set_field(field, &mut self.input, value) {
                     self.wrong.insert(field);
                 }
             }
         }
-        Ok(())
     }
 
     fn report(&self, at: At, violations: &mut BodyViolations) {
-        if self.id == Sent::WrongType {
-            violations.push(at, "id", 1, |label| format!("The {label} field must be an integer."));
+        if !matches!(self.id, Value::Integer(_) | Value::Null) {
+            violations.push(at, "id", 1, "must be an integer");
         }
-        if !self.wrong.is_empty() {
-            for field in self.wrong.iter() {
-                let message = |label: &str| format!("The {label} field must be {}.", field.expected());
-                violations.push(at, field.name, field.number, message);
-            }
+        for field in self.wrong.iter() {
+            violations.push(at, field.name, field.number, &format!("must be {}", field.expected()));
         }
     }
 }
 
-/// The shape of a field's value: sets the field, and reports whether the value is of its type. A value of another type
-/// clears the field.
-struct FieldShape<'r> {
-    field: &'static Field<AffiliateInput>,
-    input: &'r mut AffiliateInput,
-}
-
-impl<'de> Shape<'de> for FieldShape<'_> {
-    type Value = bool;
-
-    fn other(self) -> bool {
-        self.null();
-        false
-    }
-
-    fn null(self) -> bool {
-        self.field.set_written(self.input, None)
-    }
-
-    fn text(self, text: &str) -> bool {
-        match self.field.access {
-            Access::Integer { .. } | Access::Texts { .. } => self.other(),
-            _ => self.field.set_written(self.input, Some(text.to_owned())) || self.other(),
+/// Sets a field and returns whether the value is of its type. A value of another type clears the field.
+fn set_field(field: &Field<AffiliateInput>, input: &mut AffiliateInput, value: Value) -> bool {
+    let is_cleared = field.set_written(input, None);
+    match (value, field.access) {
+        (Value::Null, _) => is_cleared,
+        (Value::Integer(number), Access::Integer { set, .. }) => {
+            set(input, Some(number));
+            true
         }
-    }
-
-    fn integer(self, number: i64) -> bool {
-        let Access::Integer { set, .. } = self.field.access else { return self.other() };
-        set(self.input, Some(number));
-        true
-    }
-
-    fn flag(self, flag: bool) -> bool {
-        let Access::Boolean { set, .. } = self.field.access else { return self.other() };
-        set(self.input, Some(flag));
-        true
-    }
-
-    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<bool, A::Error> {
-        let Access::Texts { set, .. } = self.field.access else {
-            while array.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(self.other());
-        };
-        let mut texts = Some(Vec::new());
-        while let Some(element) = array.next_element_seed(Read(TextShape))? {
-            match (element, &mut texts) {
-                (Sent::Value(text), Some(texts)) => texts.push(text),
-                _ => texts = None,
-            }
+        (Value::Flag(flag), Access::Boolean { set, .. }) => {
+            set(input, Some(flag));
+            true
         }
-        let are_texts = texts.is_some();
-        set(self.input, texts.unwrap_or_default());
-        Ok(are_texts)
+        (Value::Text(text), Access::Text { .. } | Access::Boolean { .. } | Access::Timestamp { .. }) => {
+            field.set_written(input, Some(text))
+        }
+        _ => false,
     }
 }
