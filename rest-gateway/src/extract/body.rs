@@ -132,30 +132,18 @@ async fn read(gateway: &Gateway, body: &mut Body) -> Result<(Bytes, Option<Owned
     let mut memory = None;
     reserve(gateway, &mut memory, announced as usize)?;
 
-    let mut first = Bytes::new();
-    let mut whole = BytesMut::new();
+    let mut bytes = BytesMut::with_capacity(announced as usize);
     while let Some(frame) = body.frame().await {
         // An incomplete body has no client left to respond to.
-        let frame = frame.map_err(|_| not_json())?;
-        let Ok(data) = frame.into_data() else { continue };
-        let length = first.len() + whole.len() + data.len();
+        let Ok(data) = frame.map_err(|_| not_json())?.into_data() else { continue };
+        let length = bytes.len() + data.len();
         if length > limit {
             return Err(too_large());
         }
-        if first.is_empty() && whole.is_empty() {
-            // Most bodies come in one piece, which is not copied.
-            first = data;
-            continue;
-        }
         reserve(gateway, &mut memory, length)?;
-        if whole.is_empty() {
-            whole.reserve((announced as usize).max(length));
-            whole.extend_from_slice(&first);
-            first = Bytes::new();
-        }
-        whole.extend_from_slice(&data);
+        bytes.extend_from_slice(&data);
     }
-    Ok((if whole.is_empty() { first } else { whole.freeze() }, memory))
+    Ok((bytes.freeze(), memory))
 }
 
 /// Reserves memory for `bytes` of one body in all. Small bodies need none: the connections bound their number.
