@@ -1,6 +1,6 @@
 //! Query strings: unknown parameters are ignored, an empty one is absent, the last of several counts.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use compliance_api::{
     error::Error,
@@ -61,27 +61,22 @@ parameters! {
     }
 }
 
-/// The values of the parameters that a request has fields for.
+/// The parameters of a query, and the violations found in them.
 struct Query<'q> {
+    /// Names of the request's fields.
     names: &'static [&'static str],
-    values: Vec<Option<Cow<'q, str>>>,
+    values: HashMap<Cow<'q, str>, Cow<'q, str>>,
     violations: Violations,
 }
 
 impl<'q> Query<'q> {
     fn of<M: Check>(query: Option<&'q str>) -> Self {
-        let mut values = vec![None; M::NAMES.len()];
-        for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            if let Some(index) = M::NAMES.iter().position(|known| **known == *name) {
-                values[index] = Some(value).filter(|value| !value.is_empty());
-            }
-        }
+        let values = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect();
         Self { names: M::NAMES, values, violations: Violations::new() }
     }
 
     fn take(&mut self, name: &str) -> Option<Cow<'q, str>> {
-        let index = self.names.iter().position(|known| *known == name)?;
-        self.values[index].take()
+        self.values.remove(name).filter(|value| !value.is_empty())
     }
 
     fn text(&mut self, name: &str) -> Option<String> {
