@@ -20,6 +20,8 @@ pub(crate) struct Caller {
     gateway: Arc<Gateway>,
     authorization: HeaderValue,
     request_id: Option<HeaderValue>,
+    /// How long the core may take for a call.
+    timeout: Duration,
 }
 
 impl Caller {
@@ -36,7 +38,13 @@ impl Caller {
             gateway: Arc::clone(gateway),
             authorization: first.cloned().ok_or(TokenError::Missing)?,
             request_id: headers.get(REQUEST_ID).cloned(),
+            timeout: gateway.settings.request_timeout,
         })
+    }
+
+    /// Sets how long a call may take as a whole, for an operation that returns a stream.
+    pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
     }
 
     /// Calls an operation of the core with the caller's token, the request's ID and a deadline.
@@ -48,25 +56,12 @@ impl Caller {
     where
         F: Future<Output = Result<Response<R>, Status>>,
     {
-        self.call_within(self.gateway.settings.request_timeout, message, operation).await
-    }
-
-    /// As [`call`](Self::call), for an operation that returns a stream, which may take `timeout` as a whole.
-    pub(crate) async fn call_within<'a, M, R, F>(
-        &'a self,
-        timeout: Duration,
-        message: M,
-        operation: impl FnOnce(&'a Clients, Request<M>) -> F,
-    ) -> Result<(R, RateLimit), Refusal>
-    where
-        F: Future<Output = Result<Response<R>, Status>>,
-    {
-        let response = operation(&self.gateway.clients, self.request(timeout, message));
+        let response = operation(&self.gateway.clients, self.request(message));
         let (metadata, message, _) = self.wait(response).await?.into_parts();
         Ok((message, metadata.into()))
     }
 
-    /// Waits for the core, at most as long as one call may take.
+    /// Waits for a message of the core, at most as long as most calls may take as a whole.
     pub(crate) async fn wait<T>(&self, response: impl Future<Output = Result<T, Status>>) -> Result<T, Refusal> {
         match tokio::time::timeout(self.gateway.settings.request_timeout + SLACK, response).await {
             Ok(result) => Ok(result?),
@@ -87,14 +82,14 @@ impl Caller {
         }
     }
 
-    fn request<M>(&self, timeout: Duration, message: M) -> Request<M> {
+    fn request<M>(&self, message: M) -> Request<M> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(AUTHORIZATION, self.authorization.clone());
         if let Some(id) = &self.request_id {
             headers.insert(REQUEST_ID, id.clone());
         }
         let mut request = Request::from_parts(MetadataMap::from_headers(headers), Extensions::new(), message);
-        request.set_timeout(timeout);
+        request.set_timeout(self.timeout);
         request
     }
 }

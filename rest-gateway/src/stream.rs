@@ -2,7 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use compliance_api::v1::ListAffiliatesResponse;
-use futures::{Stream, StreamExt as _};
+use futures::{Stream, StreamExt as _, stream::BoxStream};
 use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
@@ -18,23 +18,19 @@ enum StreamError {
     Json(#[from] serde_json::Error),
 }
 
+type Messages = BoxStream<'static, Result<ListAffiliatesResponse, Status>>;
+
 /// An envelope with all records of `messages` as its data.
-pub(crate) fn list_body<M>(msg: &'static str, messages: M, deadline: Instant) -> Body
-where
-    M: Stream<Item = Result<ListAffiliatesResponse, Status>> + Send + Unpin + 'static,
-{
+pub(crate) fn list_body(msg: &'static str, messages: Messages, deadline: Instant) -> Body {
     Body::from_stream(chunks(msg, messages, deadline))
 }
 
 /// Makes each chunk when the connection asks for it, so at most one message is held in memory.
-fn chunks<M>(
+fn chunks(
     msg: &'static str,
-    mut messages: M,
+    mut messages: Messages,
     deadline: Instant,
-) -> impl Stream<Item = Result<Bytes, StreamError>> + Send + 'static
-where
-    M: Stream<Item = Result<ListAffiliatesResponse, Status>> + Send + Unpin + 'static,
-{
+) -> impl Stream<Item = Result<Bytes, StreamError>> + Send + 'static {
     async_stream::try_stream! {
         let mut chunk = br#"{"code":"1026","status":"ok","detail":{"msg":"#.to_vec();
         serde_json::to_writer(&mut chunk, msg)?;
@@ -59,10 +55,7 @@ where
 }
 
 /// The next message, unless the deadline has passed.
-async fn next<M>(messages: &mut M, deadline: Instant) -> Result<Option<ListAffiliatesResponse>, StreamError>
-where
-    M: Stream<Item = Result<ListAffiliatesResponse, Status>> + Unpin,
-{
+async fn next(messages: &mut Messages, deadline: Instant) -> Result<Option<ListAffiliatesResponse>, StreamError> {
     // `timeout_at` alone returns messages that are ready however late it is.
     if Instant::now() >= deadline {
         return Err(StreamError::Deadline);

@@ -32,13 +32,13 @@ use crate::{
 pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) -> Result<Response, Refusal> {
     let timeout = gateway.settings.list_timeout;
     let deadline = Instant::now() + timeout;
-    let list =
-        caller.call_within(timeout, ListAffiliatesRequest {}, |core, request| core.affiliates.list_affiliates(request));
+    let caller = caller.with_timeout(timeout);
+    let list = caller.call(ListAffiliatesRequest {}, |core, request| core.affiliates.list_affiliates(request));
     let (mut messages, rate_limit) = list.await?;
     // An error before the first record still gets its own status.
     let first = caller.wait(messages.try_next()).await;
     let first = first.map_err(|refusal| Refusal { rate_limit: rate_limit.clone(), ..refusal })?;
-    let messages = stream::iter(first.map(Ok)).chain(messages);
+    let messages = stream::iter(first.map(Ok)).chain(messages).boxed();
     Ok(respond_with(StatusCode::OK, rate_limit, list_body(text::AFFILIATES_FOUND, messages, deadline)))
 }
 
