@@ -3,17 +3,23 @@
 use std::{convert::Infallible, pin::pin, sync::Arc};
 
 use axum::{Router, body::Body};
+use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
+use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto::Builder,
 };
-use tokio::{net::TcpStream, sync::OwnedSemaphorePermit, time::sleep_until};
+use tokio::{
+    net::TcpStream,
+    sync::OwnedSemaphorePermit,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::activity::{Activity, State, Tracked};
+use super::activity::{Activity, State};
 use crate::Settings;
 
 /// What every connection shares.
@@ -37,9 +43,9 @@ pub(super) async fn run(server: Arc<Server>, stream: TcpStream, _permit: OwnedSe
         return;
     }
     let activity = Activity::new(&server.settings);
-    let service = service_fn(|request| respond(&server, &activity, request));
+    let service = service_fn(|request| respond(Arc::clone(&server), Arc::clone(&activity), request));
     let mut connection = pin!(server.http.serve_connection(TokioIo::new(stream), service));
-    let mut check = pin!(sleep_until(activity.first_check()));
+    let mut check = pin!(sleep_until(Instant::now() + server.settings.header_timeout));
     let mut closing = false;
     loop {
         tokio::select! {
@@ -73,21 +79,22 @@ pub(super) async fn run(server: Arc<Server>, stream: TcpStream, _permit: OwnedSe
     }
 }
 
-fn respond(
-    server: &Arc<Server>,
-    activity: &Arc<Activity>,
+async fn respond(
+    server: Arc<Server>,
+    activity: Arc<Activity>,
     request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<Tracked>, Infallible>> + Send + 'static {
+) -> Result<Response<impl http_body::Body<Data = Bytes, Error = axum::Error>>, Infallible> {
     let in_flight = activity.start();
-    let server = Arc::clone(server);
     let closes = request.version() < Version::HTTP_2;
-    let response = server.router.clone().oneshot(request.map(Body::new));
-    async move {
-        let mut response = response.await?;
-        // HTTP/2 sends a GOAWAY frame instead.
-        if closes && server.draining.is_cancelled() {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        Ok(response.map(|body| Tracked::new(body, in_flight)))
+    let mut response = server.router.clone().oneshot(request.map(Body::new)).await?;
+    // HTTP/2 sends a GOAWAY frame instead.
+    if closes && server.draining.is_cancelled() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    let keep_in_flight = move |error| {
+        let _ = &in_flight;
+        error
+    };
+    // The body owns the guard with the function, so the request is in flight until its body is sent.
+    Ok(response.map(|body| body.map_err(keep_in_flight)))
 }
