@@ -44,6 +44,21 @@ async fn kept(addr: SocketAddr, sent: &[u8]) -> Duration {
     started.elapsed()
 }
 
+/// A connection that has had its response.
+async fn idle_connection(addr: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(addr).await.unwrap();
+    stream.write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    one_response(&mut stream).await;
+    stream
+}
+
+/// Waits until the gateway closes an idle connection, which it does when a shutdown ends what is not in flight.
+async fn closed(mut idle: TcpStream) {
+    let mut rest = Vec::new();
+    timeout(Duration::from_secs(20), idle.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert!(rest.is_empty(), "{rest:?}");
+}
+
 #[tokio::test]
 async fn silent_slow_and_idle_connections_are_closed() {
     let second = Duration::from_secs(1);
@@ -92,10 +107,11 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
     let fake = Fake::default();
     let gateway = Gateway::before(&fake).await;
     // A slow request is in flight before the others start.
-    let slow = tokio::spawn(gateway.request(Method::GET, "/api/affiliates/2500").send());
+    let slow = tokio::spawn(gateway.request(Method::GET, "/api/affiliates/202").send());
     fake.called().await;
+    let idle = idle_connection(gateway.addr).await;
     let request =
-        format!("GET /api/affiliates/1005 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\n\r\n", gateway.token);
+        format!("GET /api/affiliates/5 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\n\r\n", gateway.token);
     let request: Arc<[u8]> = request.into_bytes().into();
     let responses = Arc::new(Semaphore::new(0));
     let mut clients = Vec::new();
@@ -118,6 +134,8 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
     }
     let _load = responses.acquire_many(500).await.unwrap();
     gateway.shutdown.cancel();
+    closed(idle).await;
+    fake.release();
     assert_eq!(slow.await.unwrap().unwrap().status(), 200);
     for client in clients {
         client.await.unwrap();
@@ -127,7 +145,8 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
 
 #[tokio::test]
 async fn a_shutdown_finishes_http2_requests() {
-    let gateway = Gateway::before(&Fake::listing(&[Step::Records(5), Step::Fail])).await;
+    let fake = Fake::listing(&[Step::Records(5), Step::Fail]);
+    let gateway = Gateway::before(&fake).await;
     let stream = TcpStream::connect(gateway.addr).await.unwrap();
     let http2 = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     let (mut client, connection) = http2.handshake(TokioIo::new(stream)).await.unwrap();
@@ -138,10 +157,16 @@ async fn a_shutdown_finishes_http2_requests() {
     };
     let list = client.send_request(request("/api/affiliates")).await.unwrap();
     assert_eq!(list.status(), 200);
+    fake.called().await;
+    fake.release();
     assert!(list.into_body().collect().await.is_err(), "an incomplete list is reset");
 
-    let slow = client.send_request(request("/api/affiliates/1300"));
+    let idle = idle_connection(gateway.addr).await;
+    let slow = client.send_request(request("/api/affiliates/202"));
+    fake.called().await;
     gateway.shutdown.cancel();
+    closed(idle).await;
+    fake.release();
     assert_eq!(slow.await.unwrap().status(), 200);
     timeout(Duration::from_secs(5), connection).await.unwrap().unwrap().unwrap();
     timeout(Duration::from_secs(5), gateway.served).await.unwrap().unwrap().unwrap();
@@ -152,9 +177,9 @@ async fn a_shutdown_finishes_a_list_that_is_being_read() {
     let gateway = Gateway::before(&Fake::listing(&[Step::Records(500); 100])).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     response.chunk().await.unwrap();
+    let idle = idle_connection(gateway.addr).await;
     gateway.shutdown.cancel();
-    // Longer than connections without a request stay open after the shutdown has begun.
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    closed(idle).await;
     let mut last = Vec::new();
     while let Some(chunk) = response.chunk().await.unwrap() {
         last = chunk.to_vec();

@@ -21,7 +21,9 @@ use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
 pub(crate) enum Step {
     /// A message of so many records.
     Records(i64),
+    /// An error, once it is released.
     Fail,
+    /// Nothing, for ever.
     Hang,
 }
 
@@ -33,6 +35,7 @@ pub(crate) struct Fake(pub(crate) Arc<State>);
 pub(crate) struct State {
     pub(crate) calls: Mutex<Vec<&'static str>>,
     called: Notify,
+    released: Notify,
     pub(crate) metadata: Mutex<MetadataMap>,
     pub(crate) limited: AtomicBool,
     pub(crate) list: Mutex<Vec<Step>>,
@@ -60,6 +63,16 @@ impl Fake {
     /// Waits for a call.
     pub(crate) async fn called(&self) {
         self.0.called.notified().await;
+    }
+
+    /// Lets one waiting call or step continue, or the next one that would wait.
+    pub(crate) fn release(&self) {
+        self.0.released.notify_one();
+    }
+
+    /// Waits until it is released.
+    pub(crate) async fn wait(&self) {
+        self.0.released.notified().await;
     }
 
     /// The operations that were called since the last time.
@@ -113,15 +126,15 @@ impl Fake {
     /// The affiliate of an ID, or the error that the ID stands for.
     pub(crate) async fn affiliate(&self, id: i64) -> Result<Affiliate, Status> {
         match id {
+            202 => {
+                self.wait().await;
+                Ok(affiliate(id))
+            }
             404 => Err(bad(Error::affiliate_not_found(id))),
             500 => panic!("a secret"),
             501 => Err(Status::internal("a secret of the database")),
             503 => Err(bad(Error::database_unavailable())),
             504 => std::future::pending().await,
-            1000.. => {
-                tokio::time::sleep(Duration::from_millis((id - 1000) as u64)).await;
-                Ok(affiliate(id))
-            }
             _ => Ok(affiliate(id)),
         }
     }

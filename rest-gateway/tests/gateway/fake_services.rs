@@ -1,6 +1,6 @@
 //! The services of the fake core.
 
-use std::{pin::Pin, time::Duration};
+use std::pin::Pin;
 
 use compliance_api::{
     client::BoxStream,
@@ -49,7 +49,7 @@ impl AffiliateService for Fake {
     ) -> Result<Response<Self::ListAffiliatesStream>, Status> {
         self.enter("list_affiliates", request)?;
         let steps = self.0.list.lock().unwrap().clone();
-        let state = self.0.clone();
+        let fake = self.clone();
         let messages = stream::iter(steps).scan(0, |next, step| {
             let first = *next;
             if let Step::Records(records) = step {
@@ -58,7 +58,8 @@ impl AffiliateService for Fake {
             std::future::ready(Some((first, step)))
         });
         let messages = messages.then(move |(first, step)| {
-            *state.taken.lock().unwrap() += 1;
+            *fake.0.taken.lock().unwrap() += 1;
+            let fake = fake.clone();
             async move {
                 match step {
                     Step::Records(records) => {
@@ -66,8 +67,7 @@ impl AffiliateService for Fake {
                         Ok(v1::ListAffiliatesResponse { affiliates })
                     }
                     Step::Fail => {
-                        // What was sent before must arrive first.
-                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        fake.wait().await;
                         Err(bad(Error::database_unavailable()))
                     }
                     Step::Hang => std::future::pending().await,

@@ -1,6 +1,6 @@
 //! The streamed list.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use rest_gateway::Settings;
@@ -39,7 +39,9 @@ async fn an_empty_list_has_an_empty_array() {
 
 #[tokio::test]
 async fn a_failure_before_the_first_record_has_its_status() {
-    let gateway = Gateway::before(&Fake::listing(&[Step::Fail])).await;
+    let fake = Fake::listing(&[Step::Fail]);
+    let gateway = Gateway::before(&fake).await;
+    fake.release();
     let response = gateway.get("/api/affiliates").await;
     assert_eq!(response.status, 503);
     assert_eq!(response.header("x-ratelimit-limit"), Some("1000"));
@@ -47,9 +49,11 @@ async fn a_failure_before_the_first_record_has_its_status() {
 
 #[tokio::test]
 async fn a_failure_in_mid_stream_aborts_the_transfer() {
-    let gateway = Gateway::before(&Fake::listing(&[Step::Records(5), Step::Records(5), Step::Fail])).await;
+    let fake = Fake::listing(&[Step::Records(5), Step::Records(5), Step::Fail]);
+    let gateway = Gateway::before(&fake).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
+    fake.release();
     let mut received = Vec::new();
     let failure = loop {
         match response.chunk().await {
@@ -63,12 +67,38 @@ async fn a_failure_in_mid_stream_aborts_the_transfer() {
 }
 
 #[tokio::test]
+async fn a_connection_is_not_idle_while_it_sends_a_list() {
+    let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
+    let list_timeout = Duration::from_secs(1);
+    let idle = list_timeout / 10;
+    let settings = Settings { list_timeout, header_timeout: idle, idle_timeout: idle, ..Settings::default() };
+    let gateway = Gateway::start(in_process(&fake), settings).await;
+    let started = Instant::now();
+    let response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
+    assert!(response.text().await.is_err());
+    assert!(started.elapsed() >= list_timeout, "{:?}", started.elapsed());
+}
+
+#[tokio::test]
 async fn a_list_has_a_bounded_time() {
     let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
     let settings = Settings { list_timeout: Duration::from_millis(300), ..Settings::default() };
     let gateway = Gateway::start(in_process(&fake), settings).await;
     let response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     assert!(response.text().await.is_err());
+}
+
+/// The number of messages that are read while the client reads nothing. All tasks run on this thread, so they are blocked
+/// once nothing has changed in many rounds.
+async fn taken_without_reader(fake: &Fake) -> usize {
+    let (mut taken, mut rounds) = (0, 0);
+    while rounds < 10_000 {
+        tokio::task::yield_now().await;
+        let now = *fake.0.taken.lock().unwrap();
+        rounds = if now == taken { rounds + 1 } else { 0 };
+        taken = now;
+    }
+    taken
 }
 
 #[tokio::test]
@@ -78,8 +108,7 @@ async fn a_client_that_does_not_read_slows_the_core_down() {
     let gateway = Gateway::before(&fake).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     response.chunk().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    let taken = *fake.0.taken.lock().unwrap();
+    let taken = taken_without_reader(&fake).await;
     assert!(taken < 100, "{taken} messages of 300 were read for a client that reads nothing");
     let mut length = 0;
     while let Some(chunk) = response.chunk().await.unwrap() {
