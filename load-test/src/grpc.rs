@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
+    AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
     BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
     ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, ResultCode, UrlInput,
     affiliate_service_client::AffiliateServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
@@ -122,7 +122,7 @@ impl Connection {
     }
 
     /// Streams the affiliates until `enough` have arrived, and returns their number.
-    pub async fn affiliates(&mut self, enough: u64, mut each: impl FnMut(i64)) -> anyhow::Result<u64> {
+    pub async fn affiliates(&mut self, enough: u64, mut each: impl FnMut(&Affiliate)) -> anyhow::Result<u64> {
         let request = self.request(ListAffiliatesRequest {});
         let mut stream = self.affiliates.list_affiliates(request).await?.into_inner();
         let (mut count, mut last) = (0, 0);
@@ -130,7 +130,7 @@ impl Connection {
             for affiliate in &message.affiliates {
                 ensure!(affiliate.id > last, "the affiliates do not ascend");
                 last = affiliate.id;
-                each(last);
+                each(affiliate);
             }
             count += message.affiliates.len() as u64;
             if count >= enough {

@@ -41,8 +41,11 @@ pub(super) async fn over_grpc(target: &Target, token: &str, ids: Option<Ids>) ->
     let mut connection = grpc::Connection::open(target, token).await?;
     let (urls, cases) = connection.totals().await?;
     let mut list = Sample::default();
-    connection.affiliates(u64::MAX, |id| list.add(id)).await?;
-    list.company = company_of(token);
+    let listed = connection.affiliates(u64::MAX, |affiliate| {
+        list.company = Some(affiliate.client_id);
+        list.add(affiliate.id);
+    });
+    listed.await?;
     universe(list, ids, [urls, cases])
 }
 
@@ -53,32 +56,8 @@ fn universe(list: Sample, ids: Option<Ids>, [urls, cases]: [u64; 2]) -> anyhow::
         None if total as usize <= ENOUGH => Ids::of(list.ids)?,
         None => Ids::Known(Arc::from(list.ids)),
     };
-    let company = list.company.context("the list of affiliates does not name the company")?;
+    let company = list.company.context("the company has no affiliates")?;
     Ok(Universe { company, affiliates, affiliates_total: Some(total), urls, cases })
-}
-
-/// The company that a token names. The service has verified the token already.
-fn company_of(token: &str) -> Option<i64> {
-    let mut bits = 0_u32;
-    let mut held = 0;
-    let mut bytes = Vec::new();
-    for digit in token.split('.').nth(1)?.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'-' => 62,
-            b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held) as u8);
-        }
-    }
-    serde_json::from_slice::<Value>(&bytes).ok()?["company_id"].as_i64()
 }
 
 /// Counts the list of affiliates while it is read, and keeps IDs at even intervals.
@@ -144,7 +123,7 @@ fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sample, company_of};
+    use super::Sample;
 
     #[test]
     fn records_are_counted_in_pieces_of_any_size() {
@@ -153,13 +132,7 @@ mod tests {
             let mut list = Sample::default();
             text.as_bytes().chunks(size).for_each(|part| list.read(part));
             assert_eq!((list.ids.as_slice(), list.count), ([12, 345, 6789].as_slice(), 3), "in pieces of {size}");
+            assert_eq!(list.company, Some(7), "in pieces of {size}");
         }
-    }
-
-    #[test]
-    fn the_company_is_read_from_the_token() {
-        // {"company_id":42}
-        assert_eq!(company_of("x.eyJjb21wYW55X2lkIjo0Mn0.y"), Some(42));
-        assert_eq!(company_of("x"), None);
     }
 }
