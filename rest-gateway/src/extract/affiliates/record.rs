@@ -112,7 +112,7 @@ impl<M: Message> Object for Record<M> {
 /// Sets a field and returns whether the value is of its type. A value of another type clears the field.
 fn set_field(field: &Field<AffiliateInput>, input: &mut AffiliateInput, value: Value) -> bool {
     let is_cleared = field.set_written(input, None);
-    match (value, field.access) {
+    match (value, &field.access) {
         (Value::Null, _) => is_cleared,
         (Value::Integer(number), Access::Integer { set, .. }) => {
             set(input, Some(number));
