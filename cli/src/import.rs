@@ -8,6 +8,7 @@ mod mapping;
 mod recorder;
 mod records;
 mod report;
+mod row;
 mod source;
 mod table;
 

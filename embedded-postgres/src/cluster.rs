@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::{fcntl::Flock, sys::signal::Signal};
+use nix::sys::signal::Signal;
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use crate::{
@@ -35,7 +35,7 @@ pub struct Cluster {
     /// The task that runs the server until the sender is dropped.
     supervisor: Option<(oneshot::Sender<()>, JoinHandle<Server>)>,
     /// Held until the server has been asked to stop.
-    _lock: Flock<File>,
+    _lock: File,
     remove_on_stop: bool,
 }
 

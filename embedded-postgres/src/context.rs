@@ -2,10 +2,7 @@
 
 use std::{ffi::OsString, fs::File, os::unix::ffi::OsStrExt, path::PathBuf, time::Duration};
 
-use nix::{
-    fcntl::Flock,
-    unistd::{User, geteuid},
-};
+use nix::unistd::{User, geteuid};
 
 use crate::{
     endpoint::{Endpoint, PORT},
@@ -41,7 +38,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Finds the programs, locks the data folder, and creates the cluster if it is missing, which takes some seconds.
-    pub(crate) async fn prepare(options: &ClusterOptions) -> Result<(Self, Flock<File>), Error> {
+    pub(crate) async fn prepare(options: &ClusterOptions) -> Result<(Self, File), Error> {
         let (layout, account) = Layout::create(&options.data_dir)?;
         let lock = layout.acquire(options.lock_timeout).await?;
         initdb::remove_incomplete(&layout);

@@ -2,20 +2,16 @@
 
 use std::{
     env,
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Read, Seek, Write},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Write},
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     },
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use nix::{
-    errno::Errno,
-    fcntl::{Flock, FlockArg},
-};
 use tokio::time::{Instant, sleep};
 
 use crate::{
@@ -76,37 +72,27 @@ impl Layout {
     }
 
     /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
-    pub(crate) async fn acquire(&self, timeout: Duration) -> Result<Flock<File>, Error> {
+    pub(crate) async fn acquire(&self, timeout: Duration) -> Result<File, Error> {
         let deadline = Instant::now() + timeout;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o644)
-            .open(&self.lock)
-            .map_err(Error::io("open", &self.lock))?;
-        let mut held = loop {
-            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-                Ok(held) => break held,
-                Err((mut back, Errno::EWOULDBLOCK)) => {
-                    if Instant::now() >= deadline {
-                        let mut text = String::new();
-                        let _ = back.rewind().and_then(|()| back.read_to_string(&mut text));
-                        return Err(Error::InUse { path: self.data_dir.clone(), holder: text.trim().parse().ok() });
-                    }
-                    file = back;
-                    sleep(Duration::from_millis(50)).await;
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).mode(0o644).open(&self.lock);
+        let mut file = file.map_err(Error::io("open", &self.lock))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &self.lock)(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(Duration::from_millis(50)).await,
+                Err(TryLockError::WouldBlock) => {
+                    let holder = fs::read_to_string(&self.lock).ok().and_then(|text| text.trim().parse().ok());
+                    return Err(Error::InUse { path: self.data_dir.clone(), holder });
                 }
-                Err((_, errno)) => return Err(Error::io("lock", &self.lock)(errno.into())),
             }
-        };
+        }
         // The process ID only serves the error message of a second process.
-        held.set_len(0)
-            .and_then(|()| held.rewind())
-            .and_then(|()| writeln!(held, "{}", std::process::id()))
+        file.set_len(0)
+            .and_then(|()| writeln!(file, "{}", std::process::id()))
             .map_err(Error::io("write", &self.lock))?;
-        Ok(held)
+        Ok(file)
     }
 
     /// A name for the cluster that is unique on this machine, even among containers with the same path.
@@ -177,8 +163,12 @@ fn fits(dir: &Path) -> bool {
 pub(crate) fn replace_file(path: &Path, text: &str, account: &Account) -> Result<(), Error> {
     remove_file(path)?;
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(Error::io("write", path))?;
-    account.chown(path)
+    let mut file = file.map_err(Error::io("create", path))?;
+    if account.switched {
+        // By descriptor, since that user could replace the file under this path by another user's file.
+        fchown(&file, Some(account.uid), Some(account.gid)).map_err(Error::io("change the owner of", path))?;
+    }
+    file.write_all(text.as_bytes()).map_err(Error::io("write", path))
 }
 
 /// Removes a file if it exists.

@@ -83,9 +83,8 @@ pub(crate) async fn reclaim(context: &Context) -> Result<Option<i32>, Error> {
     // The file is removed last: it keeps a second server from starting while processes of the first one run.
     server::stop_members(context).await?;
     let socket = socket_file(context.endpoint.socket_dir());
-    let mut socket_lock = socket.clone().into_os_string();
-    socket_lock.push(".lock");
-    [PidFile::path(cluster), socket, socket_lock.into()].iter().try_for_each(|path| remove_file(path))?;
+    let socket_lock = socket.with_added_extension("lock");
+    [PidFile::path(cluster), socket, socket_lock].iter().try_for_each(|path| remove_file(path))?;
     Ok(None)
 }
 

@@ -35,9 +35,7 @@ impl Output {
     pub(super) fn create(path: Option<&Path>, format: OutputFormat) -> anyhow::Result<Self> {
         let (sink, names): (Box<dyn Write + Send>, _) = match path {
             Some(path) => {
-                let mut unfinished = path.as_os_str().to_owned();
-                unfinished.push(".unfinished");
-                let unfinished = PathBuf::from(unfinished);
+                let unfinished = path.with_added_extension("unfinished");
                 let file = File::create(&unfinished);
                 let file = file.with_context(|| format!("cannot write {}", unfinished.display()))?;
                 (Box::new(BufWriter::with_capacity(256 << 10, file)), Some((unfinished, path.to_owned())))

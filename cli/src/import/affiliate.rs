@@ -9,9 +9,8 @@ use compliance_api::{
 use serde_json::Value;
 
 use super::{
-    batches::{Parsed, Row},
     mapping::{Mapping, Target},
-    report::{InvalidRow, Position, RowError},
+    row::{InvalidRow, Parsed, Position, Row, RowError},
 };
 
 /// One affiliate.

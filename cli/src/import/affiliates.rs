@@ -16,9 +16,9 @@ use compliance_api::{
 
 use super::{
     affiliate::Affiliate,
-    batches::{Batches, Row},
+    batches::Batches,
     recorder::Recorder,
-    report::{InvalidRow, RowError},
+    row::{InvalidRow, Row, RowError},
 };
 use crate::service::{Refused, Service, patiently};
 

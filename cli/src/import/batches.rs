@@ -4,27 +4,11 @@ use tokio::sync::mpsc;
 
 use super::{
     recorder::Recorder,
-    report::{InvalidRow, Position, RowError},
+    row::{Parsed, Row},
 };
 
 /// Batches that are read ahead while one is sent.
 const AHEAD: usize = 2;
-
-/// A row with a valid record.
-pub(super) struct Row<R> {
-    pub(super) position: Position,
-    pub(super) record: R,
-}
-
-/// A row that was read: its record, or its errors.
-pub(super) type Parsed<R> = Result<Row<R>, InvalidRow>;
-
-impl<R> Row<R> {
-    /// The row with these errors.
-    pub(super) fn invalid(&self, errors: Vec<RowError>) -> InvalidRow {
-        InvalidRow { position: self.position, errors }
-    }
-}
 
 /// The rows of a file, in batches.
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);

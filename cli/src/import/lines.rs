@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::{
-    report::Position,
+    row::Position,
     source::{Meter, Source},
 };
 use anyhow::Context as _;

@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use super::{
-    batches::{Parsed, Row},
-    report::{InvalidRow, Report},
+    report::Report,
+    row::{InvalidRow, Parsed, Row},
     source::{Meter, Source},
 };
 use crate::{progress::Progress, record_kind::RecordKind};

@@ -16,10 +16,10 @@ use tokio::sync::mpsc;
 use tonic::Streaming;
 
 use super::{
-    batches::{Batches, Parsed, Row},
+    batches::Batches,
     lines::Lines,
     recorder::{Recorder, Tally},
-    report::{InvalidRow, Position, RowError},
+    row::{InvalidRow, Parsed, Position, Row, RowError},
     source::Source,
 };
 use crate::service::{Retries, Service, patiently};

@@ -72,12 +72,12 @@ impl Source {
         let mut file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
         let meta = file.metadata().with_context(|| format!("cannot inspect {shown}"))?;
         if !meta.is_file() {
-            bail!("{shown} is no file; it is read twice, so a pipe will not do");
+            bail!("{shown} is not a regular file; it is read twice, so it cannot be a pipe");
         }
         if encoding != Some(Encoding::Windows1252) {
             if let Some(line) = first_bad_line(&file).with_context(|| format!("cannot read {shown}"))? {
                 bail!(
-                    "{shown} is not UTF-8 (line {line} holds other bytes): if a spreadsheet saved it on a western \
+                    "{shown} is not UTF-8 (see line {line}): if a spreadsheet saved it on a western \
                      Windows, import it with --encoding windows-1252; otherwise save it as UTF-8"
                 );
             }

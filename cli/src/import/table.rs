@@ -6,9 +6,8 @@ use anyhow::Context as _;
 
 use super::{
     affiliate::{Affiliate, Draft},
-    batches::Parsed,
     mapping::{Mapping, Target},
-    report::{InvalidRow, Position},
+    row::{InvalidRow, Parsed, Position},
     source::{Meter, Source},
 };
 

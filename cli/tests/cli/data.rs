@@ -6,13 +6,13 @@ use crate::common::{DataDir, Service, compliance, output, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// Runs a command that is to print one line of JSON; its exit status, the line and the log.
+/// Runs a command that prints one line of JSON, and returns its exit status, the line and the log.
 fn json_of(data: &DataDir, arguments: &[&str]) -> (ExitStatus, Value, String) {
     let (status, stdout, log) = output(compliance(data).args(arguments).arg("--json"));
     (status, serde_json::from_str(&stdout).unwrap_or_default(), log)
 }
 
-/// A made programme for a company.
+/// Generates the records of a company.
 fn demo_data(data: &DataDir, company: &str, sizes: [&str; 3], seed: &str) -> Value {
     let [affiliates, urls, cases] = sizes;
     let arguments = ["demo-data", "--company", company, "--affiliates", affiliates, "--urls", urls, "--cases", cases];
@@ -21,14 +21,14 @@ fn demo_data(data: &DataDir, company: &str, sizes: [&str; 3], seed: &str) -> Val
     made
 }
 
-/// What a company's records are as NDJSON.
+/// The exported records of a company.
 fn exported(data: &DataDir, company: &str, what: &str) -> Vec<Value> {
     let (status, stdout, log) = output(compliance(data).args(["export", what, "--company", company]));
     assert!(status.success(), "{log}");
     stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A file beside the database.
+/// Creates a file in the data folder, and returns its path.
 fn file(data: &DataDir, name: &str, content: &[u8]) -> String {
     fs::create_dir_all(data.path()).unwrap();
     let path = data.path().join(name);
@@ -82,7 +82,7 @@ fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -
 }
 
 #[test]
-fn a_seed_makes_the_same_programme_and_no_company_gets_two() {
+fn a_seed_generates_the_same_records_and_a_company_is_filled_once() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let sizes = ["150", "1200", "120"];
@@ -110,9 +110,9 @@ fn a_seed_makes_the_same_programme_and_no_company_gets_two() {
 }
 
 #[test]
-fn what_is_made_fits_together() {
+fn generated_records_are_consistent() {
     let data = DataDir::new();
-    // Without a service: the database is started for it, and stopped.
+    // Without a service, the command starts and stops the database.
     let made = demo_data(&data, "9", ["300", "4000", "400"], "3");
     assert!(!data.path().join("postgres/postmaster.pid").exists());
     let service = start(&data, &["serve"]);
@@ -161,7 +161,7 @@ fn what_is_made_fits_together() {
     assert!(service.end().success());
 }
 
-/// A table of affiliates in which every hundredth row is bad, in one of four ways.
+/// A table of affiliates in which every hundredth row is invalid, in one of four ways.
 fn table(rows: usize) -> String {
     let mut table = String::from("City,Affiliate Name,client_affiliate_id,email_one,country,start_date,id\n");
     for row in 1..=rows {
@@ -180,7 +180,7 @@ fn table(rows: usize) -> String {
 }
 
 #[test]
-fn one_bad_row_in_a_hundred_is_named_and_the_rest_is_imported() {
+fn invalid_rows_are_reported_and_the_others_are_imported() {
     let data = DataDir::new();
     let path = file(&data, "affiliates.csv", table(2500).as_bytes());
     let service = start(&data, &["serve"]);
@@ -208,7 +208,7 @@ fn one_bad_row_in_a_hundred_is_named_and_the_rest_is_imported() {
     });
     assert_eq!(affiliates[0], first);
 
-    // Again: nothing happens twice.
+    // An import is idempotent.
     let (_, tally, _) = import(&[]);
     assert_eq!((&tally["created"], &tally["skipped"], &tally["bad"]), (&json!(0), &json!(2475), &json!(25)));
     let (status, tally, _) = import(&["--on-duplicate", "fail"]);
@@ -237,7 +237,7 @@ fn one_bad_row_in_a_hundred_is_named_and_the_rest_is_imported() {
 }
 
 #[test]
-fn files_are_taken_as_spreadsheets_save_them_or_refused_clearly() {
+fn encodings_and_separators_of_spreadsheets_are_detected_or_refused() {
     let data = DataDir::new();
     let dry = |path: &str, more: &[&str]| {
         let arguments = [&["import", "affiliates", path, "--company", "4", "--dry-run"], more].concat();
@@ -280,7 +280,7 @@ fn files_are_taken_as_spreadsheets_save_them_or_refused_clearly() {
     let fields: Vec<Value> =
         report(&format!("{lines}.report.ndjson")).iter().map(|error| error["field"].clone()).collect();
     assert_eq!(fields, ["client_affiliate_id", "town", ""]);
-    // Nothing of this needed a database.
+    // A dry run starts no database.
     assert!(!data.path().join("postgres").exists());
 }
 
@@ -294,7 +294,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
         let path = data.path().join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
         let (status, _, log) = output(compliance(&data).args(["export", what, "--company", "1", "--output", &path]));
         assert!(status.success(), "{log}");
-        // To one company through a core in the command's own process, to another through the running one.
+        // Into one company through a core in the process of the command, into another through the running core.
         for arguments in [&["--company", "2"][..], &["--company", "3", "--core-url", &core]] {
             let (status, tally, log) = json_of(&data, &[&["import", what, &path], arguments].concat());
             assert!(status.success(), "{log}");
@@ -302,7 +302,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
         }
         let (status, tally, log) = json_of(&data, &["import", what, &path, "--company", "2"]);
         assert!(status.success(), "{log}");
-        assert_eq!(tally["created"], json!(0), "imported again, nothing is made twice");
+        assert_eq!(tally["created"], json!(0), "an import is idempotent");
     }
     let everything = |company| {
         let token = token(&data, company);
@@ -316,7 +316,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
             assert_eq!(copy, original);
         }
     }
-    // Bad lines are named, and do not stop the rest.
+    // Invalid lines are reported, and the others are imported.
     let lines = concat!(
         "{\"url\": \"ftp://example.org/\"}\n{\"url\": \"https://new.example/\", \"incident_status\": \"Nonsense\"}\n",
         "{\"url\": \"https://new.example/\", \"uri\": 1}\n{\"url\": \"https://new.example/\"}\n"

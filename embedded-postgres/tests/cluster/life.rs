@@ -1,4 +1,4 @@
-//! The usual life of a cluster: made, started, used, stopped, started again.
+//! The usual lifecycle of a cluster: created, started, used, stopped, started again.
 
 use std::{fs, path::Path, time::Instant};
 
@@ -13,20 +13,20 @@ async fn setting(connection: &mut PgConnection, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn data_is_kept_from_one_start_to_the_next_which_is_quick() {
+async fn a_restart_keeps_the_data_and_is_fast() {
     let data = DataDir::new();
     let clock = Instant::now();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     eprintln!("first start: {:?}", clock.elapsed());
     assert!(cluster.create_database(DATABASE).await.unwrap());
-    assert!(!cluster.create_database(DATABASE).await.unwrap(), "it is there already");
+    assert!(!cluster.create_database(DATABASE).await.unwrap(), "it exists already");
     put(cluster.endpoint(), 1).await;
     let pid = cluster.server_pid().unwrap();
     let clock = Instant::now();
     cluster.stop().await.unwrap();
     eprintln!("stop: {:?}", clock.elapsed());
     assert!(!is_running(pid));
-    assert_eq!(data.postmaster(), None, "a shutdown cleans up");
+    assert_eq!(data.postmaster(), None, "a shutdown removes the file");
     assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None);
 
     let clock = Instant::now();
@@ -39,7 +39,7 @@ async fn data_is_kept_from_one_start_to_the_next_which_is_quick() {
 }
 
 #[tokio::test]
-async fn the_server_is_durable_private_and_as_documented() {
+async fn the_server_is_durable_and_private_and_has_the_documented_settings() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
@@ -58,7 +58,7 @@ async fn the_server_is_durable_private_and_as_documented() {
         ("is_superuser", "off"),
         ("session_authorization", SERVICE_ROLE),
     ] {
-        // `lc_collate` is no setting any more since PostgreSQL 16; a database's is in the catalog.
+        // Since PostgreSQL 16, `lc_collate` is no setting; the catalog has that of a database.
         let found: String = if name == "lc_collate" {
             let query = sqlx::query_scalar("SELECT datcollate FROM pg_database WHERE datname = current_database()");
             query.fetch_one(&mut connection).await.unwrap()
@@ -67,7 +67,7 @@ async fn the_server_is_durable_private_and_as_documented() {
         };
         assert_eq!(found, value, "{name}");
     }
-    // Migrations make tables and the extensions that need no superuser.
+    // Migrations create schemas and tables.
     sqlx::raw_sql("CREATE SCHEMA s; CREATE TABLE s.t (); CREATE TABLE u ()").execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 
@@ -84,7 +84,7 @@ async fn the_server_is_durable_private_and_as_documented() {
 }
 
 #[tokio::test]
-async fn a_long_or_unusual_path_is_no_obstacle() {
+async fn a_long_or_unusual_path_works() {
     for suffix in ["-".repeat(120), ", with 'a comma\"".to_owned()] {
         let data = DataDir::ending_in(&suffix);
         let cluster = Cluster::start(options(&data)).await.unwrap();
@@ -95,17 +95,17 @@ async fn a_long_or_unusual_path_is_no_obstacle() {
         let found = Cluster::connect_running(data.path()).await.unwrap().unwrap();
         assert_eq!(kept(&found).await, [1]);
         cluster.stop().await.unwrap();
-        assert!(!socket_dir.exists(), "the socket's directory goes with the server");
+        assert!(!socket_dir.exists(), "the folder of the socket is removed with the server");
     }
 }
 
 #[tokio::test]
-async fn an_interrupted_beginning_is_begun_again() {
+async fn an_interrupted_initdb_is_repeated() {
     let data = DataDir::new();
     let half = data.path().join("postgres.new-0badf00d");
     fs::create_dir_all(half.join("base")).unwrap();
     fs::write(half.join("PG_VERSION"), "15\n").unwrap();
-    // An empty folder under the cluster's name does no harm either.
+    // An empty folder under the cluster's name is replaced, too.
     fs::create_dir(data.cluster()).unwrap();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     assert!(!half.exists());
@@ -113,7 +113,7 @@ async fn an_interrupted_beginning_is_begun_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_cluster_is_left_alone() {
+async fn a_folder_that_is_no_cluster_is_not_changed() {
     let data = DataDir::new();
     fs::create_dir_all(data.cluster()).unwrap();
     let precious = data.cluster().join("precious");
@@ -131,18 +131,18 @@ async fn what_is_no_cluster_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_start_says_why() {
+async fn the_error_of_a_server_that_cannot_start_has_its_log() {
     let data = DataDir::new();
     let mut wrong = options(&data);
     wrong.settings.extra.push(("no_such_setting".to_owned(), "1".to_owned()));
     let error = Cluster::start(wrong).await.unwrap_err().to_string();
     assert!(error.contains("unrecognized configuration parameter \"no_such_setting\""), "{error}");
-    // The folder is free again, and nothing is broken.
+    // The data folder is released, and the cluster is intact.
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_temporary_cluster_leaves_nothing() {
+async fn a_temporary_cluster_is_removed_completely() {
     let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
     let (dir, pid) = (cluster.data_dir().to_owned(), cluster.server_pid().unwrap());
     cluster.stop().await.unwrap();
@@ -157,7 +157,7 @@ async fn a_temporary_cluster_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_is_dropped_shuts_down_and_can_be_started_at_once() {
+async fn a_dropped_cluster_shuts_down_and_can_be_started_immediately() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
@@ -171,7 +171,7 @@ async fn a_cluster_that_is_dropped_shuts_down_and_can_be_started_at_once() {
 }
 
 #[tokio::test]
-async fn a_large_log_is_set_aside_at_a_start() {
+async fn a_start_rotates_a_large_log() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::write(data.path().join("postgres.log"), vec![b'x'; 9 << 20]).unwrap();

@@ -1,5 +1,5 @@
-//! The private database as services see it: started, used, killed, recovered, and run as another user.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The private database: started, used, killed, recovered, and run as another user.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod life;
 mod privilege;

@@ -33,64 +33,60 @@ async fn the_server_has_its_own_user_and_its_own_process_group() {
         assert_eq!(owner, geteuid().as_raw());
     }
     let group = nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(pid))).unwrap();
-    assert_eq!(group.as_raw(), pid, "a Ctrl-C in the terminal must not reach it");
+    assert_eq!(group.as_raw(), pid, "Ctrl-C in the terminal must not reach it");
 
     let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data.cluster()), 0o700);
     assert_eq!(mode(&data.cluster().join(".s.PGSQL.5432")), 0o700);
-    assert_eq!(mode(data.path()) & 0o007, 0, "the data folder is closed to others");
+    assert_eq!(mode(data.path()) & 0o007, 0, "others have no access to the data folder");
     cluster.stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_copy_put_back_by_root_is_given_to_the_database_again() {
+async fn a_backup_that_root_restored_gets_the_owner_of_the_database() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
     put(cluster.endpoint(), 1).await;
     cluster.stop().await.unwrap();
     let me = geteuid().as_raw();
-    give(&data.cluster(), me);
+    change_owner(&data.cluster(), me);
     fs::set_permissions(data.cluster(), Permissions::from_mode(0o755)).unwrap();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
 }
 
-fn give(path: &Path, uid: u32) {
+fn change_owner(path: &Path, uid: u32) {
     lchown(path, Some(uid), None).unwrap();
     if fs::symlink_metadata(path).unwrap().is_dir() {
         for entry in fs::read_dir(path).unwrap() {
-            give(&entry.unwrap().path(), uid);
+            change_owner(&entry.unwrap().path(), uid);
         }
     }
 }
 
 #[tokio::test]
-async fn a_folder_the_database_cannot_reach_is_named() {
+async fn the_error_names_the_folder_that_the_database_cannot_reach() {
     let closed = DataDir::new();
     fs::create_dir(closed.path()).unwrap();
     fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
     let data = DataDir::at(closed.path().join("deeper/data"));
-    let verdict = check_data_dir(data.path());
+    let checked = check_data_dir(data.path());
     if geteuid().is_root() {
         let error = Cluster::start(options(&data)).await.unwrap_err();
         assert!(matches!(&error, Error::NotPassable { dir, .. } if *dir == closed.path()), "{error}");
-        assert!(matches!(verdict, Err(Error::NotPassable { .. })));
-        assert!(!closed.path().join("deeper").exists(), "nothing was begun");
-        assert_eq!(
-            fs::metadata(closed.path()).unwrap().mode() & 0o777,
-            0o700,
-            "what is not the service's is left alone"
-        );
+        assert!(matches!(checked, Err(Error::NotPassable { .. })));
+        assert!(!closed.path().join("deeper").exists(), "nothing is created");
+        assert_eq!(fs::metadata(closed.path()).unwrap().mode() & 0o777, 0o700, "a folder of others is not changed");
     } else {
-        verdict.unwrap();
+        checked.unwrap();
         Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_closed_data_folder_is_opened_for_the_database_alone() {
+async fn only_the_database_gets_access_to_a_private_data_folder() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
@@ -105,7 +101,7 @@ async fn root_runs_the_database_as_the_owner_of_the_data_folder() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
-    // Every system has this user, and it owns no data folders otherwise.
+    // Every system has this user.
     let owner = if geteuid().is_root() {
         nix::unistd::User::from_name("daemon").unwrap().unwrap().uid.as_raw()
     } else {

@@ -1,4 +1,4 @@
-//! What is done about services and databases that were killed, and about two that want the same folder.
+//! Killed services, killed databases, and two services on one data folder.
 
 use std::{
     fs,
@@ -27,11 +27,11 @@ async fn the_database_of_a_killed_service_is_taken_over() {
     assert_eq!(cluster.server_pid(), Some(pid));
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
-    assert!(!is_running(pid), "and is stopped like any other");
+    assert!(!is_running(pid), "it is stopped like a child");
 }
 
 #[tokio::test]
-async fn a_database_taken_over_is_supervised_too() {
+async fn a_database_that_was_taken_over_is_supervised() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
@@ -44,7 +44,7 @@ async fn a_database_taken_over_is_supervised_too() {
 }
 
 #[tokio::test]
-async fn a_database_left_with_other_settings_is_replaced() {
+async fn a_running_database_with_other_settings_is_restarted() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
@@ -64,7 +64,7 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
-    // A connection that is busy when its server dies does not notice, and goes on holding the shared memory.
+    // A backend that executes a query does not notice that its server has died, and keeps the shared memory.
     let mut busy = connect(&endpoint).await;
     let endless = "DO $$ DECLARE until timestamptz := clock_timestamp() + interval '60 s'; \
                    BEGIN WHILE clock_timestamp() < until LOOP END LOOP; END $$";
@@ -92,7 +92,7 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
 }
 
 #[tokio::test]
-async fn a_database_killed_under_a_live_service_comes_back() {
+async fn a_killed_database_is_restarted() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.create_database(DATABASE).await.unwrap();
@@ -108,7 +108,7 @@ async fn a_database_killed_under_a_live_service_comes_back() {
 }
 
 #[tokio::test]
-async fn a_cluster_stopped_while_its_server_restarts_stays_stopped() {
+async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
@@ -132,10 +132,10 @@ async fn without_supervision_a_killed_database_stays_down() {
 }
 
 #[tokio::test]
-async fn a_stale_process_number_does_not_block_a_start() {
+async fn a_stale_process_id_does_not_block_a_start() {
     let data = DataDir::new();
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
-    // Dead, given to another program (this one, and the first of all), and damaged.
+    // An ended process, other programs (this one and the first of the machine), and a malformed file.
     for first_line in [i32::MAX.to_string(), std::process::id().to_string(), "1".to_owned(), String::new()] {
         let dir = data.cluster();
         let text = format!("{first_line}\n{0}\n1700000000\n5432\n{0}\n\n  1 2\nready   \n", dir.display());
@@ -162,11 +162,11 @@ async fn a_second_service_is_refused_but_a_program_may_connect() {
     put(access.endpoint(), 7).await;
     let server = data.postmaster().unwrap();
     access.release().await.unwrap();
-    assert!(is_running(server), "a guest does not stop it");
+    assert!(is_running(server), "a program that connects does not stop it");
 }
 
 #[tokio::test]
-async fn programs_that_start_together_share_one_database() {
+async fn programs_that_start_at_the_same_time_share_one_database() {
     let data = DataDir::new();
     let (one, two) = tokio::join!(Cluster::connect_or_start(options(&data)), Cluster::connect_or_start(options(&data)));
     let (one, two) = (one.unwrap(), two.unwrap());
@@ -181,15 +181,15 @@ async fn programs_that_start_together_share_one_database() {
 }
 
 #[tokio::test]
-async fn a_service_killed_while_it_makes_its_database_makes_it_again() {
+async fn an_initdb_of_a_killed_service_is_repeated() {
     let data = DataDir::new();
     let mut service = Service::spawn(&data);
-    let beginning = || {
+    let initdb_runs = || {
         fs::read_dir(data.path()).is_ok_and(|mut all| {
             all.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("postgres.new-")))
         })
     };
-    wait_until("initdb works", beginning);
+    wait_until("initdb runs", initdb_runs);
     std::thread::sleep(Duration::from_millis(100));
     service.kill();
     assert!(!data.cluster().exists());
@@ -202,7 +202,7 @@ async fn a_service_killed_while_it_makes_its_database_makes_it_again() {
 async fn wait_for_restart(cluster: &Cluster, times: u64) {
     let start = Instant::now();
     while cluster.restarts() < times {
-        assert!(start.elapsed() < Duration::from_secs(30), "it does not come back");
+        assert!(start.elapsed() < Duration::from_secs(30), "it is not restarted");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

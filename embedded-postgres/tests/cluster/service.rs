@@ -40,7 +40,7 @@ impl Service {
         Self(command.stdout(Stdio::null()).spawn().unwrap())
     }
 
-    /// As `kill -9`.
+    /// Kills it, like `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -54,7 +54,7 @@ impl Drop for Service {
     }
 }
 
-/// Not a test: what the copy of this program does. Without the variable it does nothing.
+/// Not a test but the work of the copy. Without the variable it does nothing.
 #[tokio::test]
 async fn acts_as_a_service() {
     if let Some(path) = std::env::var_os(VARIABLE) {

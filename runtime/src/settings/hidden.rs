@@ -1,6 +1,6 @@
 //! Values that must not show up in debug output.
 
-use std::{convert::Infallible, fmt, str::FromStr};
+use std::fmt;
 
 /// A text that may hold a password or a secret. Its debug output does not show it.
 #[derive(Clone)]
@@ -13,11 +13,9 @@ impl Hidden {
     }
 }
 
-impl FromStr for Hidden {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(text.to_owned()))
+impl From<String> for Hidden {
+    fn from(text: String) -> Self {
+        Self(text)
     }
 }
 
