@@ -95,3 +95,8 @@ create type vocabulary_entry_input as (
     parent_id integer, -- of an infraction name: its type, where every company has it
     parent_name text collate "C" -- of an infraction name: its type
 );
+
+-- The new value of a column: the one that is given, null if the column is cleared, and otherwise another one.
+create function new_value(cleared text[], name text, given anyelement, other anyelement) returns anyelement
+    language sql immutable parallel safe
+    as $$ select case when given is not null or name = any(cleared) then given else other end $$;

@@ -67,18 +67,17 @@ with input as materialized (
         $1, n.id, n.request_id, n.found_affiliate_id, n.case_worker, coalesce(n.tags, '{}'), n.status_id,
         n.sub_status_id, n.submitter, n.notice_status_id, n.risk_level_id, n.case_country, n.sub_affiliate_id,
         coalesce(n.created_date, n.now), n.follow_up_date,
-        case when n.first_action_date is not null or 'first_action_date' = any(n.cleared) then n.first_action_date
-            when n.status_id <> 1 or n.case_worker is not null or n.notice_status_id is not null then n.now end,
-        case when n.reviewed_date is not null or 'reviewed_date' = any(n.cleared) then n.reviewed_date
-            when n.status_id not in (1, 2) or n.sub_status_id is not null then n.now end,
-        case when n.flagged_date is not null or 'flagged_date' = any(n.cleared) then n.flagged_date
-            when n.risk_level_id in (3, 4) then n.now end,
-        case when n.resolved_date is not null or 'resolved_date' = any(n.cleared) then n.resolved_date
-            when n.status_id = 5 then n.now end,
-        case when n.closed_date is not null or 'closed_date' = any(n.cleared) then n.closed_date
-            when n.status_id between 6 and 9 then n.now end,
-        case when n.last_updated_date is not null or 'last_updated_date' = any(n.cleared) then n.last_updated_date
-            else n.now end
+        new_value(n.cleared, 'first_action_date', n.first_action_date,
+            case when n.status_id <> 1 or n.case_worker is not null or n.notice_status_id is not null then n.now end),
+        new_value(n.cleared, 'reviewed_date', n.reviewed_date,
+            case when n.status_id not in (1, 2) or n.sub_status_id is not null then n.now end),
+        new_value(n.cleared, 'flagged_date', n.flagged_date,
+            case when n.risk_level_id in (3, 4) then n.now end),
+        new_value(n.cleared, 'resolved_date', n.resolved_date,
+            case when n.status_id = 5 then n.now end),
+        new_value(n.cleared, 'closed_date', n.closed_date,
+            case when n.status_id between 6 and 9 then n.now end),
+        new_value(n.cleared, 'last_updated_date', n.last_updated_date, n.now)
     from fresh n
     order by n.request_id
     on conflict (company_id, request_id) where request_id is not null do nothing

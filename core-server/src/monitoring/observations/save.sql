@@ -53,35 +53,26 @@ with input as materialized (
     update compliance_urls u set
         incident_status_id = coalesce(i.incident_status_id, u.incident_status_id),
         disabled = coalesce(i.disabled, u.disabled),
-        false_positive = case when 'false_positive' = any(i.cleared) then null
-            else coalesce(i.false_positive, u.false_positive) end,
-        country = case when 'country' = any(i.cleared) then null else coalesce(i.country, u.country) end,
+        false_positive = new_value(i.cleared, 'false_positive', i.false_positive, u.false_positive),
+        country = new_value(i.cleared, 'country', i.country, u.country),
         discovery_date = coalesce(i.discovery_date, u.discovery_date),
-        last_review_date = case when 'last_review_date' = any(i.cleared) then null
-            else coalesce(i.last_review_date, u.last_review_date) end,
-        last_crawl_date = case when 'last_crawl_date' = any(i.cleared) then null
-            else coalesce(i.last_crawl_date, u.last_crawl_date) end,
-        last_seen = case when 'last_seen' = any(i.cleared) then null else coalesce(i.last_seen, u.last_seen) end,
-        affiliate_id = case when 'affiliate_id' = any(i.cleared) then null
-            else coalesce(i.found_affiliate_id, u.affiliate_id) end,
-        sub_affiliate_id = case when 'sub_affiliate_id' = any(i.cleared) then null
-            else coalesce(i.sub_affiliate_id, u.sub_affiliate_id) end,
-        owner_email = case when 'owner_email' = any(i.cleared) then null
-            else coalesce(i.owner_email, u.owner_email) end,
-        social_one = case when 'social_one' = any(i.cleared) then null else coalesce(i.social_one, u.social_one) end,
-        social_two = case when 'social_two' = any(i.cleared) then null else coalesce(i.social_two, u.social_two) end,
-        social_three = case when 'social_three' = any(i.cleared) then null
-            else coalesce(i.social_three, u.social_three) end,
-        phone_one = case when 'phone_one' = any(i.cleared) then null else coalesce(i.phone_one, u.phone_one) end,
-        phone_two = case when 'phone_two' = any(i.cleared) then null else coalesce(i.phone_two, u.phone_two) end,
-        landing_page = case when 'landing_page' = any(i.cleared) then null
-            else coalesce(i.landing_page, u.landing_page) end,
-        note = case when 'note' = any(i.cleared) then null else coalesce(i.note, u.note) end,
-        video_path = case when 'video_path' = any(i.cleared) then null else coalesce(i.video_path, u.video_path) end,
-        transcription_text = case when 'transcription_text' = any(i.cleared) then null
-            else coalesce(i.transcription_text, u.transcription_text) end,
-        transcription_status_id = case when 'transcription_status_id' = any(i.cleared) then null
-            else coalesce(i.transcription_status_id, u.transcription_status_id) end
+        last_review_date = new_value(i.cleared, 'last_review_date', i.last_review_date, u.last_review_date),
+        last_crawl_date = new_value(i.cleared, 'last_crawl_date', i.last_crawl_date, u.last_crawl_date),
+        last_seen = new_value(i.cleared, 'last_seen', i.last_seen, u.last_seen),
+        affiliate_id = new_value(i.cleared, 'affiliate_id', i.found_affiliate_id, u.affiliate_id),
+        sub_affiliate_id = new_value(i.cleared, 'sub_affiliate_id', i.sub_affiliate_id, u.sub_affiliate_id),
+        owner_email = new_value(i.cleared, 'owner_email', i.owner_email, u.owner_email),
+        social_one = new_value(i.cleared, 'social_one', i.social_one, u.social_one),
+        social_two = new_value(i.cleared, 'social_two', i.social_two, u.social_two),
+        social_three = new_value(i.cleared, 'social_three', i.social_three, u.social_three),
+        phone_one = new_value(i.cleared, 'phone_one', i.phone_one, u.phone_one),
+        phone_two = new_value(i.cleared, 'phone_two', i.phone_two, u.phone_two),
+        landing_page = new_value(i.cleared, 'landing_page', i.landing_page, u.landing_page),
+        note = new_value(i.cleared, 'note', i.note, u.note),
+        video_path = new_value(i.cleared, 'video_path', i.video_path, u.video_path),
+        transcription_text = new_value(i.cleared, 'transcription_text', i.transcription_text, u.transcription_text),
+        transcription_status_id = new_value(
+            i.cleared, 'transcription_status_id', i.transcription_status_id, u.transcription_status_id)
     from locked i
     where u.company_id = $1 and u.id = i.id and i.has_values
 ), recorded as (
