@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, ensure};
+use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use prost_reflect::{DescriptorPool, Kind, MessageDescriptor, MethodDescriptor, ServiceDescriptor};
 
 /// The services that have a client. `MonitoringService` takes streams, which exist on a network alone.
@@ -42,8 +43,7 @@ impl Reads {
 fn variant(message: &MessageDescriptor, oneof: &str, content: &MessageDescriptor) -> Option<String> {
     let oneof = message.oneofs().find(|declared| declared.name() == oneof)?;
     let field = oneof.fields().find(|field| field.kind() == Kind::Message(content.clone()))?;
-    let (first, rest) = field.name().split_at(1);
-    Some(first.to_uppercase() + rest)
+    Some(field.name().to_upper_camel_case())
 }
 
 struct Service {
@@ -75,7 +75,7 @@ struct Operation {
 impl Service {
     fn new(service: &ServiceDescriptor, reads: &Reads) -> anyhow::Result<Self> {
         let name = service.name().to_owned();
-        let module = snake_case(&name);
+        let module = name.to_snake_case();
         let stem = name.strip_suffix("Service").context("a service is named …Service")?;
         Ok(Self {
             client: format!("{stem}Client"),
@@ -199,7 +199,7 @@ impl Operation {
         ensure!(!method.is_client_streaming(), "{} takes a stream, which has no local form", method.full_name());
         Ok(Self {
             name: method.name().to_owned(),
-            method: snake_case(method.name()),
+            method: method.name().to_snake_case(),
             path: format!("/{}/{}", method.parent_service().full_name(), method.name()),
             request: message(&method.input())?,
             response: message(&method.output())?,
@@ -212,15 +212,4 @@ impl Operation {
 fn message(message: &MessageDescriptor) -> anyhow::Result<String> {
     ensure!(message.package_name() == "compliance.v1", "{} is of another package", message.full_name());
     Ok(format!("crate::v1::{}", message.name()))
-}
-
-fn snake_case(name: &str) -> String {
-    let mut snake = String::new();
-    for (index, letter) in name.char_indices() {
-        if letter.is_ascii_uppercase() && index > 0 {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_lowercase());
-    }
-    snake
 }

@@ -1,6 +1,7 @@
 //! The options of messages and fields that `rules.proto` and `storage.proto` declare.
 
 use anyhow::{Context as _, bail};
+use heck::ToUpperCamelCase as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, Kind, ReflectMessage as _, Value};
 
 /// The value of an option; the default of its type if it is not given.
@@ -34,7 +35,6 @@ pub(crate) fn variant(option: &DynamicMessage, name: &str) -> anyhow::Result<Str
     let Kind::Enum(kind) = field.kind() else { bail!("{name} is not an enum") };
     let number = option.get_field(&field).as_enum_number().unwrap_or_default();
     let value = kind.get_value(number).with_context(|| format!("{name} has no value {number}"))?;
-    let words = value.name().split('_').map(|word| word[..1].to_owned() + &word[1..].to_lowercase());
-    let variant = words.collect::<String>();
+    let variant = value.name().to_upper_camel_case();
     Ok(variant.strip_prefix(kind.name()).unwrap_or(&variant).to_owned())
 }

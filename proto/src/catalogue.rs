@@ -97,14 +97,12 @@ pub const DEFAULT_NAMES_A_TYPE: [usize; 8] = [5, 3, 2, 3, 3, 1, 3, 1];
 
 /// The ID of the type that a default infraction name belongs to.
 pub fn default_type_of_name(name_id: i32) -> Option<i32> {
-    let mut rest = usize::try_from(name_id).ok()?.checked_sub(1)?;
-    for (index, names) in DEFAULT_NAMES_A_TYPE.into_iter().enumerate() {
-        if rest < names {
-            return Some(index as i32 + 1);
-        }
-        rest -= names;
-    }
-    None
+    let (name_id, mut last) = (usize::try_from(name_id).ok().filter(|id| *id > 0)?, 0);
+    let of_type = |names: usize| {
+        last += names;
+        name_id <= last
+    };
+    DEFAULT_NAMES_A_TYPE.into_iter().position(of_type).map(|index| index as i32 + 1)
 }
 
 #[cfg(test)]

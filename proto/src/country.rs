@@ -2,9 +2,6 @@
 
 /// The numeric code of an alpha-2 code in either case; `None` when it is no code of the standard.
 pub fn numeric(alpha2: &str) -> Option<i16> {
-    if alpha2.len() != 2 || !alpha2.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return None;
-    }
     let code = rust_iso3166::from_alpha2(&alpha2.to_ascii_uppercase())?;
     i16::try_from(code.numeric).ok()
 }

@@ -82,8 +82,9 @@ impl Connections {
     ) -> Result<T, Error> {
         let mut tries = 1;
         loop {
-            match self.0.inputs.send(&run).await {
-                Err(error) if tries < MAX_TRIES && can_retry(&error) => {
+            let Inner { inputs, .. } = &*self.0;
+            match run(inputs.layouts()).await {
+                Err(error) if tries < MAX_TRIES && (can_retry(&error) || inputs.changed(&error).await) => {
                     tracing::debug!("a write is retried: {error}");
                     tries += 1;
                 }

@@ -8,7 +8,7 @@ use compliance_api::{
     rules::start_date,
 };
 use sqlx::{Encode, Postgres, error::BoxDynError};
-use time::{Date, OffsetDateTime, format_description::well_known::Iso8601};
+use time::{Date, OffsetDateTime};
 
 use super::batch::{Composite, Encoder};
 
@@ -104,10 +104,9 @@ impl<T: 'static> Attribute<T> {
             (Access::Text { get, .. }, StoredAs::Plain) => {
                 Self::text(name, move |value| get(record(value)).filter(|text| !text.is_empty()))
             }
-            (Access::Text { get, .. }, StoredAs::Date) => Self::scalar(name, move |value| {
-                let day = get(record(value)).and_then(start_date)?;
-                Date::parse(&day, &Iso8601::DATE).ok()
-            }),
+            (Access::Text { get, .. }, StoredAs::Date) => {
+                Self::scalar(name, move |value| get(record(value)).and_then(start_date))
+            }
             (Access::Text { get, .. }, StoredAs::CountryCode) => {
                 Self::scalar(name, move |value| get(record(value)).and_then(country::numeric))
             }

@@ -21,38 +21,28 @@ impl Inputs {
         Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
     }
 
-    fn layouts(&self) -> Arc<Layouts> {
+    /// The layouts, as they were read last.
+    pub(crate) fn layouts(&self) -> Arc<Layouts> {
         Arc::clone(&self.layouts.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs a write that sends batches. If the database reports that a type has other attributes by now, nothing was
-    /// written: the layouts are read again and the write runs once more.
-    pub(crate) async fn send<T, F: Future<Output = Result<T, sqlx::Error>>>(
-        &self,
-        run: impl Fn(Arc<Layouts>) -> F,
-    ) -> Result<T, sqlx::Error> {
-        match run(self.layouts()).await {
-            Err(error) if is_other_layout(&error) => {
-                tracing::info!("the database's input types have changed; their attributes are read again");
-                match self.expected.check(&self.pool).await {
-                    Ok(layouts) => {
-                        let layouts = Arc::new(layouts);
-                        *self.layouts.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&layouts);
-                        run(layouts).await
-                    }
-                    Err(changed) => {
-                        tracing::error!("the database has changed under the service: {changed}");
-                        Err(error)
-                    }
-                }
+    /// Reads the layouts again if `error` says that a value has other attributes than its type (`datatype_mismatch`).
+    /// Returns whether it did: then nothing was written, and the write can run again.
+    pub(crate) async fn changed(&self, error: &sqlx::Error) -> bool {
+        let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+        if code.is_none_or(|code| code != "42804") {
+            return false;
+        }
+        tracing::info!("the database's input types have changed; their attributes are read again");
+        match self.expected.check(&self.pool).await {
+            Ok(layouts) => {
+                *self.layouts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(layouts);
+                true
             }
-            result => result,
+            Err(changed) => {
+                tracing::error!("the database has changed under the service: {changed}");
+                false
+            }
         }
     }
-}
-
-/// `datatype_mismatch`: a value has other attributes than its type.
-fn is_other_layout(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    code.is_some_and(|code| code == "42804")
 }

@@ -5,7 +5,10 @@ use compliance_api::{
     record::{Access, Field, Record, StoredAs},
 };
 use prost_types::Timestamp;
-use sqlx::{Column as _, Decode, Postgres, Row as _, Type, TypeInfo as _, postgres::PgRow};
+use sqlx::{
+    Column as _, Decode, Postgres, Row as _, Type as _, TypeInfo as _,
+    postgres::{PgColumn, PgRow, PgTypeInfo},
+};
 use time::OffsetDateTime;
 
 use super::sql::own_name_column;
@@ -57,7 +60,7 @@ fn resolve<R: Record>(row: &PgRow) -> Result<Vec<ReadColumn<R>>, sqlx::Error> {
         let own_name = match field.column.form {
             StoredAs::Name(_) => {
                 let column = row.try_column(own_name_column(field.name).as_str())?;
-                compatible::<String>(field.name, column)?;
+                check(field, column, String::compatible)?;
                 column.ordinal()
             }
             _ => ordinal,
@@ -68,32 +71,30 @@ fn resolve<R: Record>(row: &PgRow) -> Result<Vec<ReadColumn<R>>, sqlx::Error> {
 }
 
 /// Values are decoded without a check of their type, so the type is checked here.
-fn check_type<R>(field: &Field<R>, column: &sqlx::postgres::PgColumn) -> Result<(), sqlx::Error> {
-    let name = field.name;
-    match (&field.access, field.column.form) {
-        (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => compatible::<String>(name, column),
-        (Access::Text { .. }, StoredAs::Name(_)) => compatible::<i32>(name, column),
+fn check_type<R>(field: &Field<R>, column: &PgColumn) -> Result<(), sqlx::Error> {
+    let compatible = match (&field.access, field.column.form) {
+        (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => String::compatible,
+        (Access::Text { .. }, StoredAs::Name(_)) => i32::compatible,
         (Access::Text { .. }, StoredAs::CountryCode | StoredAs::CountryName)
-        | (Access::Integer { .. }, StoredAs::CountryNumber) => compatible::<i16>(name, column),
-        (Access::Integer { .. }, _) if field.column.sql_type == "integer" => compatible::<i32>(name, column),
-        (Access::Integer { .. }, _) => compatible::<i64>(name, column),
-        (Access::Boolean { .. }, _) => compatible::<bool>(name, column),
-        (Access::Timestamp { .. }, _) => compatible::<OffsetDateTime>(name, column),
-        (Access::Texts { .. }, _) => compatible::<Vec<String>>(name, column),
-        (Access::Text { .. }, StoredAs::CountryNumber) => Err(mismatch(name, column, "a form for texts")),
-    }
+        | (Access::Integer { .. }, StoredAs::CountryNumber) => i16::compatible,
+        // A number is no text.
+        (Access::Text { .. }, StoredAs::CountryNumber) => |_: &PgTypeInfo| false,
+        (Access::Integer { .. }, _) if field.column.sql_type == "integer" => i32::compatible,
+        (Access::Integer { .. }, _) => i64::compatible,
+        (Access::Boolean { .. }, _) => bool::compatible,
+        (Access::Timestamp { .. }, _) => OffsetDateTime::compatible,
+        (Access::Texts { .. }, _) => Vec::<String>::compatible,
+    };
+    check(field, column, compatible)
 }
 
-fn compatible<T: Type<Postgres>>(name: &str, column: &sqlx::postgres::PgColumn) -> Result<(), sqlx::Error> {
-    if T::compatible(column.type_info()) {
+fn check<R>(field: &Field<R>, column: &PgColumn, compatible: fn(&PgTypeInfo) -> bool) -> Result<(), sqlx::Error> {
+    if compatible(column.type_info()) {
         return Ok(());
     }
-    Err(mismatch(name, column, T::type_info().name()))
-}
-
-fn mismatch(name: &str, column: &sqlx::postgres::PgColumn, expected: &str) -> sqlx::Error {
-    let found = column.type_info().name();
-    sqlx::Error::ColumnDecode { index: name.to_owned(), source: format!("it is {found}, expected {expected}").into() }
+    let (found, expected) = (column.type_info().name(), field.column.sql_type);
+    let source = format!("{} is {found}, which does not hold what is stored as {expected}", column.name());
+    Err(sqlx::Error::ColumnDecode { index: field.name.to_owned(), source: source.into() })
 }
 
 impl<R> ReadColumn<R> {

@@ -2,7 +2,7 @@
 
 use email_address::{EmailAddress, Options};
 use prost_types::Timestamp;
-use time::{Date, Month};
+use time::{Date, format_description::BorrowedFormatItem, macros::format_description};
 use url::Url;
 
 use crate::v1::Format;
@@ -35,32 +35,18 @@ pub fn normalised_url(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(Url::has_host)
 }
 
-/// A calendar day in one of its two written forms, as `YYYY-MM-DD`.
-pub fn start_date(text: &str) -> Option<String> {
-    let date = match text.as_bytes() {
-        [.., b'-', _, _] => iso_date(text),
-        [m1, m2, b'/', d1, d2, b'/', year @ ..] => calendar_day(year, &[*m1, *m2], &[*d1, *d2]),
-        _ => None,
-    }?;
-    Some(format!("{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day()))
+/// A calendar day in one of its two written forms, `YYYY-MM-DD` and `MM/DD/YYYY`.
+pub fn start_date(text: &str) -> Option<Date> {
+    iso_date(text).or_else(|| calendar_day(text, format_description!("[month]/[day]/[year]")))
 }
 
 fn iso_date(text: &str) -> Option<Date> {
-    match text.as_bytes() {
-        [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] => calendar_day(&[*y1, *y2, *y3, *y4], &[*m1, *m2], &[*d1, *d2]),
-        _ => None,
-    }
+    calendar_day(text, format_description!("[year]-[month]-[day]"))
 }
 
 /// A day of the years 1 to 9999, the ones that the database and four digits both hold.
-fn calendar_day(year: &[u8], month: &[u8], day: &[u8]) -> Option<Date> {
-    let number = |digits: &[u8], len: usize| {
-        (digits.len() == len && digits.iter().all(u8::is_ascii_digit))
-            .then(|| digits.iter().fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0')))
-    };
-    let year = number(year, 4).filter(|year| *year > 0)?;
-    let month = Month::try_from(u8::try_from(number(month, 2)?).ok()?).ok()?;
-    Date::from_calendar_date(year, month, u8::try_from(number(day, 2)?).ok()?).ok()
+fn calendar_day(text: &str, format: &[BorrowedFormatItem<'_>]) -> Option<Date> {
+    Date::parse(text, format).ok().filter(|date| text.len() == 10 && date.year() > 0)
 }
 
 /// Whether a timestamp lies in the years 1 to 9999.
@@ -72,12 +58,14 @@ pub(super) fn is_timestamp(value: &Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use time::macros::date;
+
     use super::{is_email, normalised_url, start_date};
 
     #[test]
     fn days_are_real_and_written_in_full() {
-        assert_eq!(start_date("2024-02-29").as_deref(), Some("2024-02-29"));
-        assert_eq!(start_date("02/29/2024").as_deref(), Some("2024-02-29"));
+        assert_eq!(start_date("2024-02-29"), Some(date!(2024 - 02 - 29)));
+        assert_eq!(start_date("02/29/2024"), Some(date!(2024 - 02 - 29)));
         for wrong in ["2023-02-29", "29/02/2024", "2024-2-29", "0000-01-01", "2024-02-2x", "+024-01-01", "20240229"] {
             assert_eq!(start_date(wrong), None, "{wrong}");
         }
