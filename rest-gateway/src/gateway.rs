@@ -18,7 +18,7 @@ pub(crate) struct Gateway {
     pub(crate) clients: Clients,
     pub(crate) verifier: Arc<Verifier>,
     pub(crate) settings: Settings,
-    /// Permits for the memory of bodies, one a KiB.
+    /// Permits for the memory of bodies, one per KiB.
     pub(crate) body_memory: Arc<Semaphore>,
     /// Permits for requests with a large body.
     pub(crate) large_requests: Arc<Semaphore>,

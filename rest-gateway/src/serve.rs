@@ -26,7 +26,7 @@ use connection::Server;
 const BACKLOG_TIME: Duration = Duration::from_millis(250);
 /// The backlog counts as empty when no connection arrives for this long.
 const BACKLOG_PAUSE: Duration = Duration::from_millis(10);
-/// How long a connection without a request stays open after the shutdown has begun: a request may be on its way.
+/// How long a connection without a request stays open after the shutdown has begun: the client may have sent one already.
 const LINGER: Duration = Duration::from_millis(500);
 /// The pause after a failed accept, for example when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

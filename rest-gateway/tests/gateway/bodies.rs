@@ -8,8 +8,8 @@ const GOOD: &str = r#"{"client_affiliate_id":"A-1","affiliate_name":"One"}"#;
 const TAKEN: &str = r#"{"client_affiliate_id":"A-2","affiliate_name":"Taken"}"#;
 
 #[tokio::test]
-async fn a_single_create() {
-    let gateway = Gateway::before(&Fake::default()).await;
+async fn a_single_create_returns_its_ids_or_409() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
     let response = gateway.post("/api/affiliates", GOOD).await;
     assert_eq!(response.status, 201);
     assert_eq!(
@@ -25,8 +25,8 @@ async fn a_single_create() {
 }
 
 #[tokio::test]
-async fn a_batch_create() {
-    let gateway = Gateway::before(&Fake::default()).await;
+async fn a_batch_create_returns_one_result_per_item() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
     let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD}]}}"#)).await;
     assert_eq!(response.status, 201);
     let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{TAKEN}]}}"#)).await;
@@ -42,9 +42,9 @@ async fn a_batch_create() {
 }
 
 #[tokio::test]
-async fn updates() {
+async fn every_kind_of_update_returns_its_documented_status() {
     let fake = Fake::default();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let response = gateway.put("/api/affiliates/7", r#"{"id":7}"#).await;
     assert_eq!(response.status, 200);
     assert_eq!(
@@ -75,8 +75,8 @@ async fn updates() {
 }
 
 #[tokio::test]
-async fn urls() {
-    let gateway = Gateway::before(&Fake::default()).await;
+async fn urls_are_added_and_listed() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
     let response = gateway.post("/api/urls", r#"{"urls":[{"url":"http://a/"},{"url":"http://taken/"}]}"#).await;
     assert_eq!(response.status, 201);
     assert_eq!(
@@ -97,7 +97,7 @@ async fn urls() {
 #[tokio::test]
 async fn violations_of_type_and_of_rules_are_reported_together() {
     let fake = Fake::default();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{{"city":5}},[]]}}"#)).await;
     assert_eq!(response.status, 422);
     assert_eq!(fake.calls(), ["check_access"]);
@@ -113,7 +113,7 @@ async fn violations_of_type_and_of_rules_are_reported_together() {
 #[tokio::test]
 async fn more_violations_than_a_status_can_carry_are_all_reported() {
     let fake = Fake::default();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let body = serde_json::to_string(&json!({ "affiliates": vec![json!({"zip": "1"}); 5000] })).unwrap();
     let response = gateway.post("/api/affiliates", body).await;
     assert_eq!(response.status, 422);
@@ -123,8 +123,8 @@ async fn more_violations_than_a_status_can_carry_are_all_reported() {
 }
 
 #[tokio::test]
-async fn ten_thousand_items_in_one_request() {
-    let gateway = Gateway::before(&Fake::default()).await;
+async fn ten_thousand_items_are_created_in_one_request() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
     let items: Vec<_> = (0..10_000)
         .map(|item| json!({"client_affiliate_id": item.to_string(), "affiliate_name": "N", "notes": "x".repeat(1000)}))
         .collect();

@@ -95,8 +95,8 @@ async fn a_core_that_does_not_respond_is_a_504_after_the_timeout() {
 }
 
 #[tokio::test]
-async fn health() {
-    let gateway = Gateway::before(&Fake::default()).await;
+async fn a_running_gateway_is_live_and_ready() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
     for path in ["/livez", "/readyz"] {
         assert_eq!(gateway.bare(Method::GET, path).send().await.unwrap().status(), 200, "{path}");
     }
@@ -105,7 +105,7 @@ async fn health() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_under_load_fails_no_accepted_request() {
     let fake = Fake::default();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     // A slow request is in flight before the others start.
     let slow = tokio::spawn(gateway.request(Method::GET, "/api/affiliates/202").send());
     fake.called().await;
@@ -146,7 +146,7 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
 #[tokio::test]
 async fn a_shutdown_finishes_http2_requests() {
     let fake = Fake::listing(&[Step::Records(5), Step::Fail]);
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let stream = TcpStream::connect(gateway.addr).await.unwrap();
     let http2 = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     let (mut client, connection) = http2.handshake(TokioIo::new(stream)).await.unwrap();
@@ -174,7 +174,7 @@ async fn a_shutdown_finishes_http2_requests() {
 
 #[tokio::test]
 async fn a_shutdown_finishes_a_list_that_is_being_read() {
-    let gateway = Gateway::before(&Fake::listing(&[Step::Records(500); 100])).await;
+    let gateway = Gateway::with_core(&Fake::listing(&[Step::Records(500); 100])).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     response.chunk().await.unwrap();
     let idle = idle_connection(gateway.addr).await;

@@ -23,7 +23,7 @@ pub(crate) enum Step {
     Records(i64),
     /// An error, once it is released.
     Fail,
-    /// Nothing, for ever.
+    /// No further message, without an end.
     Hang,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct State {
     pub(crate) limited: AtomicBool,
     pub(crate) list: Mutex<Vec<Step>>,
     /// How many messages of lists were read.
-    pub(crate) taken: Mutex<usize>,
+    pub(crate) messages_read: Mutex<usize>,
 }
 
 /// A record with as much text as is usual.
@@ -87,17 +87,18 @@ impl Fake {
 
     /// Every service, as the core serves it.
     pub(crate) fn routes(&self) -> Routes {
-        const MOST: usize = 1 << 30;
+        const MAX_MESSAGE: usize = 1 << 30;
         let (reporter, health) = tonic_health::server::health_reporter();
         drop(reporter);
         Routes::new(health)
             .add_service(v1::access_service_server::AccessServiceServer::new(self.clone()))
             .add_service(
-                v1::affiliate_service_server::AffiliateServiceServer::new(self.clone()).max_decoding_message_size(MOST),
+                v1::affiliate_service_server::AffiliateServiceServer::new(self.clone())
+                    .max_decoding_message_size(MAX_MESSAGE),
             )
             .add_service(
                 v1::compliance_url_service_server::ComplianceUrlServiceServer::new(self.clone())
-                    .max_decoding_message_size(MOST),
+                    .max_decoding_message_size(MAX_MESSAGE),
             )
             .add_service(ReadServiceServer::new(self.clone()))
             .prepare()
@@ -111,7 +112,7 @@ impl Fake {
         *self.0.metadata.lock().unwrap() = metadata;
         if self.0.limited.load(Ordering::Relaxed) {
             let error = Error::new(Reason::RateLimited, "Slow down.").retry_after(Duration::from_millis(1200));
-            return Err(bad(error));
+            return Err(failure(error));
         }
         Ok(message)
     }
@@ -120,7 +121,7 @@ impl Fake {
     pub(crate) fn enter_checked<M: Check>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
         let message = self.enter(name, request)?;
         let violations = rules::check(&message);
-        if violations.is_empty() { Ok(message) } else { Err(bad(Error::invalid(violations))) }
+        if violations.is_empty() { Ok(message) } else { Err(failure(Error::invalid(violations))) }
     }
 
     /// The affiliate of an ID, or the error that the ID stands for.
@@ -130,10 +131,10 @@ impl Fake {
                 self.wait().await;
                 Ok(affiliate(id))
             }
-            404 => Err(bad(Error::affiliate_not_found(id))),
+            404 => Err(failure(Error::affiliate_not_found(id))),
             500 => panic!("a secret"),
             501 => Err(Status::internal("a secret of the database")),
-            503 => Err(bad(Error::database_unavailable())),
+            503 => Err(failure(Error::database_unavailable())),
             504 => std::future::pending().await,
             _ => Ok(affiliate(id)),
         }
@@ -146,13 +147,13 @@ fn rate(metadata: &mut MetadataMap) {
     metadata.insert("x-ratelimit-reset", "1".parse().unwrap());
 }
 
-pub(crate) fn good<M>(message: M) -> Response<M> {
+pub(crate) fn success<M>(message: M) -> Response<M> {
     let mut response = Response::new(message);
     rate(response.metadata_mut());
     response
 }
 
-pub(crate) fn bad(error: Error) -> Status {
+pub(crate) fn failure(error: Error) -> Status {
     let mut status = Status::from(error);
     rate(status.metadata_mut());
     status

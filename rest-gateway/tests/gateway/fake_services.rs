@@ -19,7 +19,7 @@ use futures::{
 };
 use tonic::{Request, Response, Status, async_trait};
 
-use crate::fake::{Fake, Step, affiliate, bad, good};
+use crate::fake::{Fake, Step, affiliate, failure, success};
 
 /// An affiliate name that every company has.
 const TAKEN: &str = "Taken";
@@ -35,7 +35,7 @@ impl AccessService for Fake {
         request: Request<v1::CheckAccessRequest>,
     ) -> Result<Response<v1::CheckAccessResponse>, Status> {
         self.enter("check_access", request)?;
-        Ok(good(v1::CheckAccessResponse { company_id: 7 }))
+        Ok(success(v1::CheckAccessResponse { company_id: 7 }))
     }
 }
 
@@ -58,7 +58,7 @@ impl AffiliateService for Fake {
             std::future::ready(Some((first, step)))
         });
         let messages = messages.then(move |(first, step)| {
-            *fake.0.taken.lock().unwrap() += 1;
+            *fake.0.messages_read.lock().unwrap() += 1;
             let fake = fake.clone();
             async move {
                 match step {
@@ -68,13 +68,13 @@ impl AffiliateService for Fake {
                     }
                     Step::Fail => {
                         fake.wait().await;
-                        Err(bad(Error::database_unavailable()))
+                        Err(failure(Error::database_unavailable()))
                     }
                     Step::Hang => std::future::pending().await,
                 }
             }
         });
-        Ok(good(Box::pin(messages)))
+        Ok(success(Box::pin(messages)))
     }
 
     async fn get_affiliate(
@@ -82,7 +82,7 @@ impl AffiliateService for Fake {
         request: Request<v1::GetAffiliateRequest>,
     ) -> Result<Response<v1::Affiliate>, Status> {
         let request = self.enter("get_affiliate", request)?;
-        self.affiliate(request.id).await.map(good)
+        self.affiliate(request.id).await.map(success)
     }
 
     async fn batch_get_affiliates(
@@ -98,7 +98,7 @@ impl AffiliateService for Fake {
                 Err(status) => return Err(status),
             }
         }
-        Ok(good(v1::BatchGetAffiliatesResponse { affiliates }))
+        Ok(success(v1::BatchGetAffiliatesResponse { affiliates }))
     }
 
     async fn create_affiliate(
@@ -108,9 +108,9 @@ impl AffiliateService for Fake {
         let input = self.enter_checked("create_affiliate", request)?.affiliate.unwrap_or_default();
         let client_affiliate_id = input.client_affiliate_id.clone().unwrap_or_default();
         if is_taken(&input) {
-            return Err(bad(Error::affiliate_name_exists(&client_affiliate_id)));
+            return Err(failure(Error::affiliate_name_exists(&client_affiliate_id)));
         }
-        Ok(good(v1::CreateAffiliateResponse { affiliate_id: 1, client_affiliate_id }))
+        Ok(success(v1::CreateAffiliateResponse { affiliate_id: 1, client_affiliate_id }))
     }
 
     async fn batch_create_affiliates(
@@ -128,7 +128,7 @@ impl AffiliateService for Fake {
             AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg: msg.to_owned() }
         };
         let results = inputs.into_iter().enumerate().map(result).collect();
-        Ok(good(v1::BatchCreateAffiliatesResponse { results }))
+        Ok(success(v1::BatchCreateAffiliatesResponse { results }))
     }
 
     async fn update_affiliate(
@@ -137,7 +137,7 @@ impl AffiliateService for Fake {
     ) -> Result<Response<v1::UpdateAffiliateResponse>, Status> {
         let update = self.enter_checked("update_affiliate", request)?.update.unwrap_or_default();
         let affiliate = self.affiliate(update.id()).await?;
-        Ok(good(v1::UpdateAffiliateResponse { affiliate_id: affiliate.id }))
+        Ok(success(v1::UpdateAffiliateResponse { affiliate_id: affiliate.id }))
     }
 
     async fn batch_update_affiliates(
@@ -152,7 +152,7 @@ impl AffiliateService for Fake {
             AffiliateResult { code: code.into(), affiliate_id: update.id, client_affiliate_id: None, msg }
         };
         let results = request.affiliates.iter().map(result).collect();
-        Ok(good(v1::BatchUpdateAffiliatesResponse { results }))
+        Ok(success(v1::BatchUpdateAffiliatesResponse { results }))
     }
 }
 
@@ -166,7 +166,7 @@ impl ComplianceUrlService for Fake {
         let (per_page, current_page) = (request.per_page.unwrap_or(100) as i32, request.page.unwrap_or(1));
         let meta = v1::PageMeta { total: 1, per_page, current_page, last_page: 1 };
         let url = v1::ComplianceUrl { id: 1, url: "http://a/".to_owned(), ..v1::ComplianceUrl::default() };
-        Ok(good(v1::ListComplianceUrlsResponse { urls: vec![url], meta: Some(meta) }))
+        Ok(success(v1::ListComplianceUrlsResponse { urls: vec![url], meta: Some(meta) }))
     }
 
     async fn get_compliance_url(
@@ -174,7 +174,7 @@ impl ComplianceUrlService for Fake {
         request: Request<v1::GetComplianceUrlRequest>,
     ) -> Result<Response<v1::ComplianceUrl>, Status> {
         let id = self.enter("get_compliance_url", request)?.id;
-        Err(bad(Error::url_not_found(id)))
+        Err(failure(Error::url_not_found(id)))
     }
 
     async fn batch_get_compliance_urls(
@@ -182,7 +182,7 @@ impl ComplianceUrlService for Fake {
         request: Request<v1::BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<v1::BatchGetComplianceUrlsResponse>, Status> {
         self.enter("batch_get_compliance_urls", request)?;
-        Ok(good(v1::BatchGetComplianceUrlsResponse::default()))
+        Ok(success(v1::BatchGetComplianceUrlsResponse::default()))
     }
 
     async fn add_compliance_urls(
@@ -197,7 +197,7 @@ impl ComplianceUrlService for Fake {
             _ => UrlResult { code: ResultCode::Saved.into(), url_id: Some(index as i64 + 1), msg: "Added.".to_owned() },
         };
         let results = urls.iter().enumerate().map(result).collect();
-        Ok(good(v1::AddComplianceUrlsResponse { results }))
+        Ok(success(v1::AddComplianceUrlsResponse { results }))
     }
 }
 
@@ -208,7 +208,7 @@ impl ComplianceCaseService for Fake {
         request: Request<v1::ListComplianceCasesRequest>,
     ) -> Result<Response<v1::ListComplianceCasesResponse>, Status> {
         self.enter_checked("list_compliance_cases", request)?;
-        Ok(good(v1::ListComplianceCasesResponse::default()))
+        Ok(success(v1::ListComplianceCasesResponse::default()))
     }
 
     async fn get_compliance_case(
@@ -216,7 +216,7 @@ impl ComplianceCaseService for Fake {
         request: Request<v1::GetComplianceCaseRequest>,
     ) -> Result<Response<v1::ComplianceCase>, Status> {
         let id = self.enter("get_compliance_case", request)?.case_id;
-        Err(bad(Error::case_not_found(id)))
+        Err(failure(Error::case_not_found(id)))
     }
 
     async fn batch_get_compliance_cases(
@@ -224,7 +224,7 @@ impl ComplianceCaseService for Fake {
         request: Request<v1::BatchGetComplianceCasesRequest>,
     ) -> Result<Response<v1::BatchGetComplianceCasesResponse>, Status> {
         self.enter("batch_get_compliance_cases", request)?;
-        Ok(good(v1::BatchGetComplianceCasesResponse::default()))
+        Ok(success(v1::BatchGetComplianceCasesResponse::default()))
     }
 }
 

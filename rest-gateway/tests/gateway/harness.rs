@@ -36,8 +36,8 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
 }
 
 impl Gateway {
-    /// In front of a core in the same process, with limits as usual.
-    pub(crate) async fn before(fake: &Fake) -> Self {
+    /// Starts a gateway in front of a core in the same process, with the default limits.
+    pub(crate) async fn with_core(fake: &Fake) -> Self {
         Self::start(in_process(fake), Settings::default()).await
     }
 

@@ -15,7 +15,7 @@ use crate::{
 
 #[tokio::test]
 async fn every_body_gets_a_documented_response() {
-    let gateway = Gateway::before(&Fake::default()).await;
+    let gateway = Gateway::with_core(&Fake::default()).await;
     let brackets = "[".repeat(200_000);
     let braces = r#"{"affiliates":"#.repeat(200_000);
     let bodies: Vec<(Vec<u8>, u16)> = vec![
@@ -70,7 +70,7 @@ async fn a_body_that_is_too_large_is_refused() {
     let response = crate::connections::exchange(gateway.addr, &request).await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
 
-    // Few bytes, much memory.
+    // Few bytes that take much memory as messages.
     let response =
         gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(300_000))).await;
     assert_eq!(response.status, 413);
@@ -80,7 +80,7 @@ async fn a_body_that_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn a_large_body_without_a_token_gets_a_response_and_no_reset() {
-    let gateway = Gateway::before(&Fake::default()).await;
+    let gateway = Gateway::with_core(&Fake::default()).await;
     let request = gateway.bare(Method::POST, "/api/urls").body(vec![b' '; 20 << 20]);
     assert_eq!(RestResponse::of(request).await.status, 401);
 }

@@ -13,7 +13,7 @@ use crate::{
 #[tokio::test]
 async fn a_list_is_one_envelope() {
     let fake = Fake::listing(&[Step::Records(2), Step::Records(0), Step::Records(3)]);
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let response = gateway.get("/api/affiliates").await;
     assert_eq!((response.status, response.header("x-ratelimit-limit")), (200, Some("1000")));
     assert_eq!(response.header("content-type"), Some("application/json"));
@@ -31,7 +31,7 @@ async fn a_list_is_one_envelope() {
 #[tokio::test]
 async fn an_empty_list_has_an_empty_array() {
     for steps in [&[][..], &[Step::Records(0)]] {
-        let gateway = Gateway::before(&Fake::listing(steps)).await;
+        let gateway = Gateway::with_core(&Fake::listing(steps)).await;
         let expected = r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[]}"#;
         assert_eq!(gateway.get("/api/affiliates").await.text, expected);
     }
@@ -40,7 +40,7 @@ async fn an_empty_list_has_an_empty_array() {
 #[tokio::test]
 async fn a_failure_before_the_first_record_has_its_status() {
     let fake = Fake::listing(&[Step::Fail]);
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     fake.release();
     let response = gateway.get("/api/affiliates").await;
     assert_eq!(response.status, 503);
@@ -50,7 +50,7 @@ async fn a_failure_before_the_first_record_has_its_status() {
 #[tokio::test]
 async fn a_failure_in_mid_stream_aborts_the_transfer() {
     let fake = Fake::listing(&[Step::Records(5), Step::Records(5), Step::Fail]);
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
     fake.release();
@@ -90,26 +90,26 @@ async fn a_list_has_a_bounded_time() {
 
 /// The number of messages that are read while the client reads nothing. All tasks run on this thread, so they are blocked
 /// once nothing has changed in many rounds.
-async fn taken_without_reader(fake: &Fake) -> usize {
-    let (mut taken, mut rounds) = (0, 0);
+async fn messages_read_without_reader(fake: &Fake) -> usize {
+    let (mut read, mut rounds) = (0, 0);
     while rounds < 10_000 {
         tokio::task::yield_now().await;
-        let now = *fake.0.taken.lock().unwrap();
-        rounds = if now == taken { rounds + 1 } else { 0 };
-        taken = now;
+        let now = *fake.0.messages_read.lock().unwrap();
+        rounds = if now == read { rounds + 1 } else { 0 };
+        read = now;
     }
-    taken
+    read
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_read_slows_the_core_down() {
     let steps = vec![Step::Records(200); 300];
     let fake = Fake::listing(&steps);
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     response.chunk().await.unwrap();
-    let taken = taken_without_reader(&fake).await;
-    assert!(taken < 100, "{taken} messages of 300 were read for a client that reads nothing");
+    let read = messages_read_without_reader(&fake).await;
+    assert!(read < 100, "{read} messages of 300 were read for a client that reads nothing");
     let mut length = 0;
     while let Some(chunk) = response.chunk().await.unwrap() {
         length += chunk.len();

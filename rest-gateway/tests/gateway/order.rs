@@ -22,7 +22,7 @@ const OPERATIONS: &[(Method, &str)] = &[
 #[tokio::test]
 async fn the_token_is_checked_before_anything_else() {
     let fake = Fake::default();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let expired = token_with_scope(7, None, -1);
     for (method, path) in OPERATIONS {
         let request = || gateway.bare(method.clone(), path).body("{");
@@ -50,7 +50,7 @@ async fn the_token_is_checked_before_anything_else() {
 async fn the_rate_limit_comes_before_violations_and_unknown_records() {
     let fake = Fake::default();
     fake.limit();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     for (method, path) in OPERATIONS.iter().filter(|(_, path)| !path.starts_with("/api/cases?")) {
         let response = RestResponse::of(gateway.request(method.clone(), path).body("{")).await;
         assert_eq!(response.status, 429, "{method} {path}");
@@ -63,7 +63,7 @@ async fn the_rate_limit_comes_before_violations_and_unknown_records() {
 #[tokio::test]
 async fn the_core_is_called_once_and_only_for_access_if_the_gateway_refuses() {
     let fake = Fake::default();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     for (path, status, calls) in [
         ("/api/affiliates/7", 200, ["get_affiliate"]),
         ("/api/affiliates/404", 404, ["get_affiliate"]),
@@ -91,7 +91,7 @@ async fn the_core_is_called_once_and_only_for_access_if_the_gateway_refuses() {
 #[tokio::test]
 async fn token_request_id_and_deadline_are_forwarded_to_the_core() {
     let fake = Fake::default();
-    let gateway = Gateway::before(&fake).await;
+    let gateway = Gateway::with_core(&fake).await;
     let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "mine-1");
     let response = RestResponse::of(request).await;
     assert_eq!(response.header("x-request-id"), Some("mine-1"));
@@ -107,7 +107,7 @@ async fn token_request_id_and_deadline_are_forwarded_to_the_core() {
 
 #[tokio::test]
 async fn unknown_paths_and_wrong_methods_need_no_token() {
-    let gateway = Gateway::before(&Fake::default()).await;
+    let gateway = Gateway::with_core(&Fake::default()).await;
     for path in ["/", "/api", "/api/affiliate", "/api/affiliates/", "/api/affiliates/1/2", "/affiliates"] {
         let response = RestResponse::of(gateway.bare(Method::GET, path)).await;
         assert_eq!((response.status, &response.json()["code"]), (404, &json!("404")), "{path}");
@@ -128,7 +128,7 @@ async fn unknown_paths_and_wrong_methods_need_no_token() {
 
 #[tokio::test]
 async fn errors_reveal_no_secrets() {
-    let gateway = Gateway::before(&Fake::default()).await;
+    let gateway = Gateway::with_core(&Fake::default()).await;
     let sentence = "Unexpected server error. Please contact the server administrator.";
     for path in ["/api/affiliates/500", "/api/affiliates/501"] {
         let response = gateway.get(path).await;

@@ -1,4 +1,4 @@
-//! A core behind a socket.
+//! A core that is reached over a socket.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_core_behind_a_socket_behaves_the_same_until_it_is_gone() {
+async fn a_remote_core_behaves_like_a_local_one_until_it_stops() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let fake = Fake::listing(&[Step::Records(500); 20]);
