@@ -111,9 +111,7 @@ impl<M: Message> Object for Record<M> {
 
 /// Sets a field and returns whether the value is of its type. A value of another type clears the field.
 fn set_field(field: &Field<AffiliateInput>, input: &mut AffiliateInput, value: Value) -> bool {
-    let is_cleared = field.set_written(input, None);
-    match (value, &field.access) {
-        (Value::Null, _) => is_cleared,
+    let is_set = match (value, &field.access) {
         (Value::Integer(number), Access::Integer { set, .. }) => {
             set(input, Some(number));
             true
@@ -125,6 +123,12 @@ fn set_field(field: &Field<AffiliateInput>, input: &mut AffiliateInput, value: V
         (Value::Text(text), Access::Text { .. } | Access::Boolean { .. } | Access::Timestamp { .. }) => {
             field.set_written(input, Some(text))
         }
+        (Value::Null, _) => return field.set_written(input, None),
         _ => false,
+    };
+    if !is_set {
+        // Null is of every type.
+        let _ = field.set_written(input, None);
     }
+    is_set
 }
