@@ -44,7 +44,8 @@ pub(crate) struct DatabaseServer {
     options: PgConnectOptions,
     /// The service's own server; `None` if another one is given.
     own: Option<Access>,
-    description: String,
+    /// The location of the data, for people.
+    pub(crate) description: String,
 }
 
 impl DatabaseServer {
@@ -76,11 +77,6 @@ impl DatabaseServer {
         access.endpoint().create_database(NAME).await?;
         let options = access.endpoint().connect_options(NAME);
         Ok(Self { options, own: Some(access), description: data_dir.display().to_string() })
-    }
-
-    /// The location of the data, for people.
-    pub(crate) fn description(&self) -> &str {
-        &self.description
     }
 
     /// Connects as the service does, and brings the schema up to date.

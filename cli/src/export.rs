@@ -27,7 +27,7 @@ pub(crate) async fn export(
 ) -> anyhow::Result<u64> {
     let mut output = Output::create(path, format)?;
     output.columns(pages::columns(kind))?;
-    let progress = Progress::open(kind.name());
+    let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
     loop {
         let mut pages = pages::after(service, kind, format, last).await?;

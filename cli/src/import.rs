@@ -21,7 +21,7 @@ use compliance_api::v1::{OpenCaseRequest, UrlObservation};
 use affiliates::OnDuplicate;
 use batches::Batches;
 use lines::Lines;
-use mapping::{Mapping, Pair};
+use mapping::{Mapping, pair};
 use recorder::Recorder;
 use report::Report;
 use source::{Encoding, InputFormat, Source};
@@ -58,8 +58,8 @@ pub(crate) struct AffiliateArgs {
     #[arg(long, value_enum, default_value_t = OnDuplicate::Skip)]
     on_duplicate: OnDuplicate,
     /// Field of a column with another name. An empty field leaves the column out.
-    #[arg(long, value_name = "HEADER=field")]
-    map: Vec<Pair>,
+    #[arg(long, value_name = "HEADER=field", value_parser = pair)]
+    map: Vec<(String, String)>,
     /// Format of the file [default: by its name or its first character].
     // The log has a format, too, and IDs are unique.
     #[arg(id = "record_format", long = "format", value_enum)]

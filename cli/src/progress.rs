@@ -25,17 +25,14 @@ struct Phase {
 }
 
 impl Progress {
-    /// The progress of reading a file of `total` bytes.
-    pub(crate) fn of_bytes(name: &'static str, total: u64) -> Self {
+    /// The progress of reading a file of `bytes` bytes or, without them, of records whose number is unknown.
+    pub(crate) fn start(name: &'static str, bytes: Option<u64>) -> Self {
         let progress = Self::default();
-        progress.begin(name, total, "{msg:>22} {wide_bar} {bytes} of {total_bytes}, {prefix} rows, {eta} left");
-        progress
-    }
-
-    /// Progress of unknown length.
-    pub(crate) fn open(name: &'static str) -> Self {
-        let progress = Self::default();
-        progress.begin(name, 0, "{msg:>22} {spinner} {human_pos}, {per_sec}");
+        let template = match bytes {
+            Some(_) => "{msg:>22} {wide_bar} {bytes} of {total_bytes}, {prefix} rows, {eta} left",
+            None => "{msg:>22} {spinner} {human_pos}, {per_sec}",
+        };
+        progress.begin(name, bytes.unwrap_or(0), template);
         progress
     }
 

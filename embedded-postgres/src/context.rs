@@ -46,7 +46,7 @@ impl Context {
         let installation = Installation::find(existing).await?;
         if existing.is_none() {
             tracing::info!(
-                path = %layout.cluster.display(), version = installation.version(), user = account.name,
+                path = %layout.cluster.display(), version = installation.version, user = account.name,
                 "creating a new database"
             );
             initdb::create(&layout, &installation, &account, options.settings.durable).await?;

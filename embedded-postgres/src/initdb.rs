@@ -2,9 +2,9 @@
 
 use std::{
     fmt::Write,
-    fs::{self, DirBuilder},
+    fs::{self, DirBuilder, File, Permissions},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     time::Duration,
 };
 
@@ -12,7 +12,7 @@ use crate::{
     endpoint::{ADMIN_ROLE, SERVICE_ROLE},
     error::Error,
     install::Installation,
-    layout::{CLUSTER, Layout, replace_file, restrict_to_owner, sync_dir},
+    layout::{CLUSTER, Layout, replace_file},
     run::{run, text},
     user::Account,
 };
@@ -63,7 +63,12 @@ pub(crate) async fn create(
             return Err(Error::Other(format!("initdb could not create a database in {path}: {printed}")));
         }
         fs::rename(&new, &layout.cluster).map_err(Error::io("move the new database to", &layout.cluster))?;
-        if durable { sync_dir(&layout.data_dir) } else { Ok(()) }
+        if durable {
+            // Otherwise a crash of the machine could undo the rename.
+            let synced = File::open(&layout.data_dir).and_then(|dir| dir.sync_all());
+            synced.map_err(Error::io("flush", &layout.data_dir))?;
+        }
+        Ok(())
     };
     let made = made.await;
     if made.is_err() {
@@ -93,7 +98,7 @@ pub(crate) fn configure(layout: &Layout, account: &Account, caller: &str) -> Res
         // It belongs to root (see `Account::of`): a backup that root has restored.
         account.chown_all(cluster)?;
     }
-    restrict_to_owner(cluster)?;
+    fs::set_permissions(cluster, Permissions::from_mode(0o700)).map_err(Error::io("change the mode of", cluster))?;
     let hba = "# Written by the service at each start. Unix socket only; the kernel identifies the caller.\n\
                local all all peer map=compliance\n";
     let mut users = vec!["root", account.name.as_str(), caller];

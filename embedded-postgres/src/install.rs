@@ -27,23 +27,17 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A folder with the programs `postgres` and `initdb` of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Installation {
-    bin_dir: PathBuf,
-    major: u32,
-    version: String,
+    /// The folder of the programs.
+    pub bin_dir: PathBuf,
+    /// The major version, such as 17.
+    pub major: u32,
+    /// The full version, such as `17.2`.
+    pub version: String,
 }
 
 impl Installation {
-    /// The folder of the programs.
-    pub fn bin_dir(&self) -> &Path {
-        &self.bin_dir
-    }
-
-    /// The full version, such as `17.2`.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
     /// The path of one of the programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)

@@ -6,7 +6,7 @@ use std::{
     io::{self, Write},
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown},
     },
     path::{Path, PathBuf},
     time::Duration,
@@ -179,16 +179,6 @@ pub(crate) fn remove_file(path: &Path) -> Result<(), Error> {
 /// The result, but without errors of one kind.
 fn unless(accepted: io::ErrorKind, result: io::Result<()>) -> io::Result<()> {
     result.or_else(|error| if error.kind() == accepted { Ok(()) } else { Err(error) })
-}
-
-/// Flushes `dir`, so that a rename in it survives a crash of the machine.
-pub(crate) fn sync_dir(dir: &Path) -> Result<(), Error> {
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("flush", dir))
-}
-
-/// Restricts `dir` to its owner.
-pub(crate) fn restrict_to_owner(dir: &Path) -> Result<(), Error> {
-    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(Error::io("change the mode of", dir))
 }
 
 #[cfg(test)]

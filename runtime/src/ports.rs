@@ -12,14 +12,14 @@ const BACKLOG: u32 = 4096;
 #[derive(Debug)]
 pub struct Port {
     socket: TcpSocket,
-    flag: &'static str,
-    variable: &'static str,
-    address: SocketAddr,
+    /// The error message if it cannot be opened.
+    error: String,
 }
 
 impl Port {
     /// Binds a port. An error names `flag` and `variable`, which set the address.
-    pub fn bind(address: SocketAddr, flag: &'static str, variable: &'static str) -> anyhow::Result<Self> {
+    pub fn bind(address: SocketAddr, flag: &str, variable: &str) -> anyhow::Result<Self> {
+        let error = format!("cannot listen at {address} (choose another address with {flag} or {variable})");
         let bind = || -> std::io::Result<TcpSocket> {
             let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
             // Otherwise recently closed connections would keep a restarted program from its port.
@@ -27,19 +27,14 @@ impl Port {
             socket.bind(address)?;
             Ok(socket)
         };
-        let socket = bind().with_context(|| cannot_listen(address, flag, variable))?;
-        Ok(Self { socket, flag, variable, address })
+        let socket = bind().with_context(|| error.clone())?;
+        Ok(Self { socket, error })
     }
 
     /// Opens the port for connections.
     pub fn listen(self) -> anyhow::Result<TcpListener> {
-        let Self { socket, flag, variable, address } = self;
-        socket.listen(BACKLOG).with_context(|| cannot_listen(address, flag, variable))
+        self.socket.listen(BACKLOG).context(self.error)
     }
-}
-
-fn cannot_listen(address: SocketAddr, flag: &str, variable: &str) -> String {
-    format!("cannot listen at {address} (choose another address with {flag} or {variable})")
 }
 
 #[cfg(test)]

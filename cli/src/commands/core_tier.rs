@@ -45,8 +45,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
 }
 
 async fn prepare(args: &CoreTierArgs) -> anyhow::Result<(Arc<Verifier>, PgPool)> {
-    let keys = args.keys.source()?.unwrap_or_default();
-    let verifier = Arc::new(Verifier::new(keys, args.keys.issuer()).await?);
+    let verifier = args.keys.verifier().await?;
     let pool = database::connect(args.database.options()?, args.core.database_connections).await?;
     if args.migrate {
         database::migrate(&pool).await?;

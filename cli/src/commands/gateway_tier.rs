@@ -1,10 +1,9 @@
 //! `compliance gateway`: the REST tier alone.
 
-use std::{process::ExitCode, sync::Arc};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::token::Verifier;
 use rest_gateway::Settings;
 use runtime::{GatewayArgs, KeyArgs, refresh_keys, until_shutdown};
 use tokio_util::sync::CancellationToken;
@@ -29,10 +28,7 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let port = args.gateway.bind()?;
     let settings = Settings::from(&args.gateway);
     let core = rest_gateway::remote(&args.core_url, &settings)?;
-    let keys = args.keys.source()?.unwrap_or_default();
-    let verifier = async { Ok(Verifier::new(keys, args.keys.issuer()).await?) };
-    let Some(verifier) = until_shutdown(&shutdown, verifier).await? else { return Ok(()) };
-    let verifier = Arc::new(verifier);
+    let Some(verifier) = until_shutdown(&shutdown, args.keys.verifier()).await? else { return Ok(()) };
     let _refresh = refresh_keys(&verifier);
     let listener = port.listen()?;
     tracing::info!(rest = %listener.local_addr()?, core = args.core_url, "ready");

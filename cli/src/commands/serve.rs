@@ -83,9 +83,9 @@ async fn serve_over(
 
     let (rest_listener, grpc_listener) = (ports.0.listen()?, ports.1.listen()?);
     let (rest, grpc) = (rest_listener.local_addr()?, grpc_listener.local_addr()?);
-    tracing::info!(%rest, %grpc, data = database.description(), "ready");
+    tracing::info!(%rest, %grpc, data = database.description, "ready");
     if args.demo {
-        Greeting { rest, grpc, data: database.description(), data_dir, secret: secret.as_ref(), issuer }.print();
+        Greeting { rest, grpc, data: &database.description, data_dir, secret: secret.as_ref(), issuer }.print();
     }
     // After a shutdown both tiers stop accepting at once and finish what they have accepted. REST's calls of the core do
     // not depend on the gRPC port.

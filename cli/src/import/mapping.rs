@@ -17,23 +17,11 @@ pub(super) enum Target {
     Nothing,
 }
 
-/// One `--map HEADER=field`.
-#[derive(Clone, Debug)]
-pub(crate) struct Pair {
-    header: String,
-    field: String,
-}
-
-impl std::str::FromStr for Pair {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        match text.rsplit_once('=') {
-            Some((header, field)) if !header.is_empty() => {
-                Ok(Self { header: header.trim().to_owned(), field: field.trim().to_owned() })
-            }
-            _ => bail!("expected HEADER=field, or HEADER= to leave a column out"),
-        }
+/// Parses one `--map HEADER=field` into the header and the field.
+pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
+    match text.rsplit_once('=') {
+        Some((header, field)) if !header.is_empty() => Ok((header.trim().to_owned(), field.trim().to_owned())),
+        _ => Err("expected HEADER=field, or HEADER= to leave a column out"),
     }
 }
 
@@ -44,9 +32,10 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    pub(super) fn new(pairs: &[Pair]) -> anyhow::Result<Self> {
+    /// The mapping of these headers to these fields. Other headers have the names of fields.
+    pub(super) fn new(pairs: &[(String, String)]) -> anyhow::Result<Self> {
         let mut given = HashMap::new();
-        for Pair { header, field } in pairs {
+        for (header, field) in pairs {
             let target = match known(field) {
                 Some(target) => target,
                 None if field.is_empty() => Target::Nothing,
@@ -120,7 +109,7 @@ fn fields() -> String {
 mod tests {
     use compliance_api::{record::Record as _, v1::AffiliateInput};
 
-    use super::{Mapping, Pair, Target};
+    use super::{Mapping, Target, pair};
 
     fn field(name: &str) -> Target {
         Target::Field(AffiliateInput::field(name).unwrap())
@@ -128,7 +117,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_either_name_or_by_a_flag() {
-        let pairs: Vec<Pair> = ["Nr.=client_affiliate_id", "Kommentar="].map(|pair| pair.parse().unwrap()).into();
+        let pairs = ["Nr.=client_affiliate_id", "Kommentar="].map(|text| pair(text).unwrap());
         let mapping = Mapping::new(&pairs).unwrap();
         let header = ["Nr.", "Distributor Name", "id", "E-mail One", "Kommentar", "zip"];
         let error = mapping.columns(header.into_iter()).unwrap_err().to_string();
@@ -154,9 +143,9 @@ mod tests {
         assert!(columns(&["affiliate_name"]).unwrap_err().to_string().contains("client_affiliate_id"));
         let twice = columns(&["client_affiliate_id", "affiliate_name", "distributor_name"]);
         assert!(twice.unwrap_err().to_string().contains("second"));
-        assert!(Mapping::new(&["a=b".parse().unwrap()]).unwrap_err().to_string().contains("no field b"));
-        let absent = Mapping::new(&["a=city".parse().unwrap()]).unwrap();
+        assert!(Mapping::new(&[pair("a=b").unwrap()]).unwrap_err().to_string().contains("no field b"));
+        let absent = Mapping::new(&[pair("a=city").unwrap()]).unwrap();
         assert!(absent.columns(["affiliate_name", "client_affiliate_id"].into_iter()).is_err());
-        assert!("city".parse::<Pair>().is_err());
+        assert!(pair("city").is_err());
     }
 }

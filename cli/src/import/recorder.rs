@@ -54,7 +54,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     pub(super) fn new(kind: RecordKind, source: &Source, report: Report) -> Self {
-        let progress = Progress::of_bytes(kind.name(), source.size);
+        let progress = Progress::start(kind.name(), Some(source.size));
         let (meter, started) = (source.meter.clone(), Instant::now());
         Self { tally: Tally::default(), report, listed: Vec::new(), progress, meter, started }
     }

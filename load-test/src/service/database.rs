@@ -98,12 +98,12 @@ impl Database {
 
     /// The folder of the server's programs.
     pub fn bin_dir(&self) -> &Path {
-        self.cluster.installation().bin_dir()
+        &self.cluster.installation().bin_dir
     }
 
     /// The server's version.
     pub fn version(&self) -> &str {
-        self.cluster.installation().version()
+        &self.cluster.installation().version
     }
 
     /// Creates another database and returns its URL.

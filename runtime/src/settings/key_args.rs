@@ -1,9 +1,9 @@
 //! The keys of tokens.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
-use compliance_api::token::{KeySource, Secret, SecretError};
+use compliance_api::token::{KeySource, Secret, SecretError, Verifier};
 
 use super::Hidden;
 
@@ -53,6 +53,12 @@ impl KeyArgs {
         };
         let given = source.secret.is_some() || source.jwks_file.is_some() || source.jwks_url.is_some();
         Ok(given.then_some(source))
+    }
+
+    /// Loads the keys. Fails if the secret is too short, or if a key set cannot be loaded.
+    pub async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
+        let source = self.source()?.unwrap_or_default();
+        Ok(Arc::new(Verifier::new(source, self.issuer()).await?))
     }
 
     /// The issuer that tokens must name, if any.
