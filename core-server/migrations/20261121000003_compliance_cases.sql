@@ -36,14 +36,17 @@ alter sequence compliance_cases_id_seq owned by compliance_cases.id;
 create unique index compliance_cases_request_id_key on compliance_cases (company_id, request_id)
     where request_id is not null;
 
--- A list reads a page along its sort key, or reads the few records that its filters match and sorts them. Filters are
--- checked in the index alone.
+-- A list reads a page along its sort key. With filters it reads one such order for each combination of their values.
+-- With a range of days it may read and sort all matches instead. Everything is checked in the index alone.
 create index compliance_cases_created_date_idx
-    on compliance_cases (company_id, created_date, id) include (case_status_id)
+    on compliance_cases (company_id, created_date, id)
     where created_date is not null;
-create index compliance_cases_filter_idx
+create index compliance_cases_filter_id_idx
+    on compliance_cases (company_id, case_status_id, id) include (created_date)
+    where case_status_id is not null and id is not null;
+create index compliance_cases_filter_created_date_idx
     on compliance_cases (company_id, case_status_id, created_date, id)
-    where case_status_id is not null;
+    where case_status_id is not null and created_date is not null;
 create index compliance_cases_affiliate_idx
     on compliance_cases (company_id, affiliate_id, id) include (case_status_id, created_date)
     where affiliate_id is not null;

@@ -44,11 +44,12 @@ alter sequence compliance_urls_id_seq owned by compliance_urls.id;
 
 create unique index compliance_urls_url_key on compliance_urls (company_id, url_hash) where url_hash is not null;
 
--- A list reads a page along its sort key, or reads the few records that its filters match and sorts them. Filters are
--- checked in the index alone. Records without a timestamp follow those that have one, by ID. The condition of such an
--- index holds for every record; a query implies it once it asks for either kind.
+-- A list reads a page along its sort key. With filters it reads one such order for each combination of their values.
+-- With a range of days it may read and sort all matches instead. Everything is checked in the index alone. Records without
+-- a timestamp follow those that have one, by ID. The condition of such an index holds for every record; a query implies it
+-- once it asks for either kind.
 create index compliance_urls_discovery_date_idx
-    on compliance_urls (company_id, discovery_date, id) include (incident_status_id, disabled)
+    on compliance_urls (company_id, discovery_date, id)
     where discovery_date is not null;
 create index compliance_urls_last_review_date_idx
     on compliance_urls (company_id, last_review_date, id) include (incident_status_id, disabled, discovery_date)
@@ -56,10 +57,19 @@ create index compliance_urls_last_review_date_idx
 create index compliance_urls_last_seen_idx
     on compliance_urls (company_id, last_seen, id) include (incident_status_id, disabled, discovery_date)
     where last_seen is null or last_seen is not null;
-create index compliance_urls_filter_idx
+create index compliance_urls_filter_id_idx
+    on compliance_urls (company_id, incident_status_id, disabled, id) include (discovery_date)
+    where incident_status_id is not null and id is not null;
+create index compliance_urls_filter_discovery_date_idx
     on compliance_urls (company_id, incident_status_id, disabled, discovery_date, id)
     include (last_review_date, last_seen)
-    where incident_status_id is not null;
+    where incident_status_id is not null and discovery_date is not null;
+create index compliance_urls_filter_last_review_date_idx
+    on compliance_urls (company_id, incident_status_id, disabled, last_review_date, id) include (discovery_date)
+    where incident_status_id is not null and (last_review_date is null or last_review_date is not null);
+create index compliance_urls_filter_last_seen_idx
+    on compliance_urls (company_id, incident_status_id, disabled, last_seen, id) include (discovery_date)
+    where incident_status_id is not null and (last_seen is null or last_seen is not null);
 create index compliance_urls_affiliate_idx
     on compliance_urls (company_id, affiliate_id, id)
     include (incident_status_id, disabled, discovery_date, last_review_date, last_seen)

@@ -2,7 +2,7 @@
 //!
 //! A list is cut into buckets whose sizes are kept in a table of counts (see the migration that makes it). Totals are
 //! sums of counts. A page near the beginning is read along its sort key; a late one is found by adding up counts, and
-//! is read from there. [`statement`] says how one statement does so.
+//! is read from there. [`statement`] says which statement does so for which page.
 
 mod counts;
 mod description;

@@ -53,9 +53,10 @@ async fn lists_use_the_same_indexes_everywhere() {
             set_mode(&mut connection, mode).await;
             let mut statements = 0;
             for (number, (statement, types)) in core_server::list_statements().enumerate() {
-                let parameters = types.split(',').count();
-                // Company, limit, offset, days and affiliate; no filters.
-                let arguments = format!("1, 100, 0, 19800, 19900, 1{}", ", null".repeat(parameters - 6));
+                // Company, limit, offset, days and affiliate. Then the filters.
+                let filters = types.split(", ").skip(6).map(|kind| if kind == "boolean" { "false" } else { "1" });
+                let arguments =
+                    [&["1", "100", "0", "19800", "19900", "1"], &*filters.collect::<Vec<_>>()].concat().join(", ");
                 let plan = plan(&mut connection, &types, statement, &arguments).await;
                 let what = format!("statement {number} on a database that is {state}, {mode}");
                 let mut scans = Vec::new();
@@ -77,8 +78,9 @@ async fn lists_use_the_same_indexes_everywhere() {
                 }
                 statements += 1;
             }
-            // Four sorts of URLs and two of cases, each in two directions, with days or without, of an affiliate or not.
-            assert_eq!(statements, (4 + 2) * 2 * 2 * 2);
+            // Four sorts of URLs by two filters and two of cases by one: each in two directions, with days or without, with any
+            // of the filters, near the beginning, far from it, or of an affiliate.
+            assert_eq!(statements, (4 * 4 + 2 * 2) * 2 * 2 * 3);
         }
     }
 }

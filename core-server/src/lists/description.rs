@@ -24,8 +24,7 @@ pub(crate) struct Filter<Q> {
     pub(crate) column: &'static str,
     /// The value that a request asks for.
     pub(crate) value: Value<Q>,
-    /// Whether the list's filter index leads with the column, which is never null then. Otherwise every index of the
-    /// list includes it.
+    /// Whether the filters' indexes lead with the column, which is never null then. Otherwise they include it.
     pub(crate) leads: bool,
 }
 
@@ -38,6 +37,14 @@ pub(crate) enum Value<Q> {
 }
 
 impl<Q> Value<Q> {
+    /// Whether a request names a value.
+    pub(super) fn is_asked(&self, request: &Q) -> bool {
+        match self {
+            Self::Integer(value) => value(request).is_some(),
+            Self::Boolean(value) => value(request).is_some(),
+        }
+    }
+
     /// The type of the column.
     pub(super) fn sql_type(&self) -> &'static str {
         match self {
@@ -57,7 +64,7 @@ pub(crate) struct Sort {
 }
 
 /// What records are compared by.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
     /// The ID.
     Id,
@@ -113,15 +120,17 @@ impl Part {
         format!("{}_coarse", self.fine())
     }
 
-    /// The records between two fine buckets, the second excluded, as a condition on the alias `u`.
-    pub(super) fn between(self, low: &str, high: &str) -> String {
-        match self {
-            Self::Ids => format!("u.id >= (({low}) << 10) and u.id < (({high}) << 10)"),
-            Self::Days(column) => format!("u.{column} >= {} and u.{column} < {}", midnight(low), midnight(high)),
-            Self::Nulls(column) => {
-                format!("u.{column} is null and u.id >= (({low}) << 10) and u.id < (({high}) << 10)")
-            }
-        }
+    /// The records of the part as conditions on the alias `u`, from one fine bucket on and before another. Without a
+    /// bound they still imply the condition of the part's index.
+    pub(super) fn between(self, low: Option<&str>, high: Option<&str>) -> String {
+        let (key, lowest, start): (_, _, fn(&str) -> String) = match self {
+            Self::Ids | Self::Nulls(_) => ("id", "0", first_id),
+            Self::Days(column) => (column, "'-infinity'", midnight),
+        };
+        let is_null = if let Self::Nulls(column) = self { format!("and u.{column} is null") } else { String::new() };
+        let low = low.map_or_else(|| lowest.to_owned(), start);
+        let high = high.map_or_else(String::new, |high| format!("and u.{key} < {}", start(high)));
+        format!("{is_null} and u.{key} >= {low} {high}")
     }
 
     /// The order of the part's index.
@@ -138,4 +147,9 @@ impl Part {
 /// The first instant of a day, UTC, which is given as days since 1970-01-01.
 pub(super) fn midnight(day: &str) -> String {
     format!("to_timestamp(({day})::double precision * 86400)")
+}
+
+/// The first ID of a fine bucket.
+fn first_id(bucket: &str) -> String {
+    format!("(({bucket}) << 10)")
 }

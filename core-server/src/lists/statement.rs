@@ -1,20 +1,18 @@
 //! The statement that counts what matches, finds a page and reads its records, on one snapshot.
 //!
-//! Three ways lead to a page. The statement holds them all; the counts decide which one runs, and PostgreSQL does not
-//! execute the others:
+//! There are four kinds, by what is asked for:
 //!
-//! - `scan`: along the sort order, from the first bucket that can hold a match. For pages near the beginning.
-//! - `matches`: all matching records from the filter index, sorted. For few matches. Also for a scan that has read more
-//!   than this would have cost, because its matches are far apart.
-//! - `walk`: along the sort order, from the bucket that the page begins in, found by adding up counts. For late pages.
+//! - Near the beginning, without a range or with one on the sort key: a scan along the sort order. Filters have an index
+//!   for each sort key, so that it reads nothing but matches.
+//! - Far from it: a walk. The counts say in which bucket the page begins, and the scan begins there.
+//! - With a range on another column than the sort key: a scan along the sort order, which passes over what is not in the
+//!   range, or all matches, sorted. The counts decide, and PostgreSQL does not execute the other.
+//! - Of one affiliate: all matches, sorted.
 //!
 //! The planner never learns a bound or a limit: each is a subquery, so that it plans with the same defaults whatever
-//! it knows of the table. Filters are checked outside of the scans, so that they do not change its choice of an index.
+//! it knows of the table.
 
-use super::{
-    counts::Counts,
-    description::{Key, List, Part, midnight},
-};
+use super::description::{Filter, Key, List, Part, midnight};
 
 /// Parameters that every statement of every list has. Those of the filters follow.
 pub(super) const COMPANY: &str = "$1";
@@ -28,234 +26,277 @@ pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint
 /// Number of the first filter's parameter.
 const FIRST_FILTER: usize = 7;
 
-/// Records that a scan or a sort may read before it pays to ask what a walk would read.
-const NEAR: u32 = 20_000;
-/// What a walk costs before it reads its first record, in index entries that a scan reads in the same time.
-const WALK: u32 = 3_000;
+/// What it costs to read and sort a match, in index entries that a scan reads in the same time: with a page near the
+/// beginning, where few are kept, and with one far from it. The first is low because a scan reads more than expected
+/// where the range and the sort key depend on each other.
+const SORT_NEAR: f64 = 0.25;
+const SORT_DEEP: f64 = 4.0;
 
-/// A statement for pages of a list.
-pub(super) struct Statement<'l, Q: 'static> {
-    pub(super) list: &'l List<Q>,
+/// What decides on the statement that reads a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
     pub(super) key: Key,
     pub(super) descending: bool,
     /// Whether a range of days is asked for.
     pub(super) ranged: bool,
+    /// Which of the list's filters are asked for: a bit for each.
+    pub(super) filters: u32,
+    pub(super) among: Among,
+}
+
+/// Where a page is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Among {
+    /// The records of one affiliate.
+    Affiliate,
+    /// All records, near the beginning.
+    Near,
+    /// All records, far from the beginning.
+    Deep,
+}
+
+/// A statement for pages of a list.
+pub(super) struct Statement<'l, Q: 'static> {
+    pub(super) list: &'l List<Q>,
+    pub(super) shape: Shape,
 }
 
 impl<Q> Statement<'_, Q> {
-    /// The statement without a filter on the affiliate.
-    pub(super) fn of_all(&self) -> String {
-        let parts = self.key.parts();
-        let counts = Counts { statement: self };
+    pub(super) fn sql(&self) -> String {
+        if self.shape.among == Among::Affiliate { self.of_affiliate() } else { self.of_all() }
+    }
+
+    fn of_all(&self) -> String {
+        let parts = self.shape.key.parts();
+        let mut ctes = vec![format!("counted as materialized ({})", self.total())];
+        if self.grouped() || self.chooses() {
+            ctes.push(format!("groups as materialized ({})", self.groups()));
+        }
+        if self.walks() {
+            ctes.extend(self.walk(&parts));
+        }
+        if self.chooses() {
+            ctes.push(format!("choice as materialized ({})", self.choice()));
+            let bounds = parts.iter().enumerate().map(|(number, part)| {
+                format!("bounds{number} as materialized ({} where (select scans from choice))", self.bounds(*part))
+            });
+            ctes.extend(bounds);
+        }
         let scans: Vec<String> = parts.iter().enumerate().map(|(number, part)| self.scan(number, *part)).collect();
-        let scans = match scans.as_slice() {
-            [scan] => scan.clone(),
-            _ => format!("({}) limit (select budget from choice)", scans.join(" union all ")),
-        };
-        format!(
-            "with counted as materialized ({counted}),
-            cost as materialized ({cost}),
-            choice as materialized (
-                select total, page, case
-                    when page = 0 then 'nothing'
-                    when total < seen and matches <= scan * {trust} and matches <= coalesce(walk, matches) then 'matches'
-                    when scan <= coalesce(walk, scan) then 'scan'
-                    else 'walk' end as way,
-                    case when scan <= coalesce(walk, scan) then greatest(matches, scan)::bigint else seen end
-                        as budget
-                from cost
-            ),
-            {walk},
-            {bounds},
-            scanned as materialized (
-                select u.id, u.k, u.part from ({scans}) u where true {filters} {within}
-                offset coalesce((select skip from start), {OFFSET}) limit {LIMIT}
-            ),
-            outcome as materialized (
-                select way <> 'matches' and (way <> 'scan' or (select count(*) from scanned) >= page) as suffices
-                from choice
-            ),
-            matching as materialized ({matching}),
-            page as (
-                select id, k, part from scanned where (select suffices from outcome)
-                union all select id, k, part from matching
-            ) {records}",
-            counted = counts.counted(),
-            trust = if self.ranged_elsewhere() { 0.5 } else { 1.0 },
-            cost = self.cost(&counts, &parts),
-            walk = counts.walk(&parts),
-            bounds = counts.bounds(&parts),
-            filters = self.filters("u"),
-            within = and(self.ranged_elsewhere(), || within("u.range_key")),
-            matching = self.matching(),
-            records = self.records(),
-        )
+        let scanned =
+            format!("select id, k from ({}) u offset {} limit {LIMIT}", scans.join(" union all "), self.skip());
+        ctes.push(if self.chooses() {
+            format!("page as (({scanned}) union all ({}))", self.matching())
+        } else {
+            format!("page as ({scanned})")
+        });
+        format!("with {} {}", ctes.join(", "), self.records())
     }
 
     /// The statement for the records of one affiliate: its index has every column that is filtered or sorted by.
-    pub(super) fn of_affiliate(&self) -> String {
-        let List { table, counts, affiliate, date, .. } = self.list;
-        let within = and(self.ranged, || within(&format!("u.{date}")));
+    fn of_affiliate(&self) -> String {
+        let List { table, affiliate, .. } = self.list;
+        // Two readings cost less than one that is kept, unless a range leaves out most. In the order of the index, new
+        // records come first where they sort first, so that few enter the sort that others would drive out.
+        let keep = if self.shape.ranged { "materialized" } else { "not materialized" };
         format!(
-            "with matched as materialized (
-                select u.id, u.k from (
-                    select u.id, {key} as k {columns} from {table} u
-                    where u.company_id = {COMPANY} and u.{affiliate} = {AFFILIATE} order by u.{affiliate}, u.id limit (
-                        select sum(c.n) from {counts} c
-                        where c.company_id = {COMPANY} and c.dimension = 'all' and c.bucket = 0
-                    )
-                ) u where true {filters} {within}
-            ), choice as (select count(*) as total from matched
-            ), page as (
-                select id, k, (k is null)::integer as part from matched
-                order by {order} offset {OFFSET} limit {LIMIT}
-            ) {records}",
+            "with matches as {keep} (
+                select u.id, {key} as k from {table} u
+                where u.company_id = {COMPANY} and u.{affiliate} = {AFFILIATE} {equal} {in_range}
+                order by u.{affiliate} {direction}, u.id {direction}
+            ), counted as materialized (select count(*) as total from matches
+            ), page as (select id, k from matches order by {order} offset {OFFSET} limit {LIMIT}) {records}",
             key = self.key_column(),
-            columns = self.columns(|_| true) + &format!(", u.{date}"),
-            filters = self.filters("u"),
+            equal = self.equal("u"),
+            in_range = unindexed(&self.in_range()),
+            direction = self.direction(),
             order = self.order_of(""),
             records = self.records(),
         )
     }
 
-    /// What each way would read, in index entries. How far a scan reaches is known well where the counts are split by
-    /// everything that is asked for, and guessed where a range is about another column than the sort key.
-    fn cost(&self, counts: &Counts<'_, Q>, parts: &[Part]) -> String {
-        let edges = if self.ranged_elsewhere() {
-            format!("case when least(scan, matches) > {NEAR} then ({}) end", counts.edges(parts))
+    /// Whether to scan along the sort order or to sort all matches; neither when the page is behind the last record.
+    fn choice(&self) -> String {
+        let sort = if self.shape.among == Among::Deep { SORT_DEEP } else { SORT_NEAR };
+        // Each group is scanned until it has filled the page alone.
+        let (scans, scanned) = if self.grouped() {
+            ("(select count(*) from groups)", "(select sum(n) from groups)".to_owned())
         } else {
-            "0".to_owned()
+            ("1", format!("(select sum(c.n) {} and c.bucket = 0)", self.counts("c", "all")))
         };
         format!(
-            "with read as materialized (
-                select seen, total, least({LIMIT}, greatest(total - {OFFSET}, 0)) as page,
-                    case when total = seen then {OFFSET} + {LIMIT} else ({reach}) end::double precision as scan,
-                    case when total = seen or {OFFSET} = 0 then {OFFSET} else ({skipped}) end as skipped,
-                    -- A page far from the beginning needs everything sorted.
-                    readable * case when {OFFSET} + {LIMIT} > readable / 8 then 6 else 1 end as matches
-                from counted
-            ) select *, {WALK} + scan - skipped + {edges} as walk from read",
-            reach = counts.reach(parts, &format!("{OFFSET} + {LIMIT}")),
-            skipped = counts.reach(parts, OFFSET),
+            "select total > {OFFSET} and scan <= sort as scans, total > {OFFSET} and scan > sort as sorts from (
+                select total * {sort}::double precision as sort, total,
+                    least(({OFFSET} + {LIMIT}) * {scans} / total::double precision, 1) * {scanned} as scan
+                from counted where total > 0
+            ) c"
         )
     }
 
-    /// Index entries of one part, in the order asked for, from where the page begins or can begin.
+    /// Matches of one part in the order asked for, from where the page begins or can begin: as many as precede the end of
+    /// the page.
     fn scan(&self, number: usize, part: Part) -> String {
-        let (near, far) = (format!("(select near from bounds{number})"), format!("(select far from bounds{number})"));
-        let (mut low, mut high) = if self.descending {
-            (format!("{far} << 5"), format!("{near} + 1"))
+        let (low, high) = self.ends(number, part);
+        let limit = format!("limit (select {} + {LIMIT})", self.skip());
+        let group = if self.grouped() { self.of_group() } else { String::new() };
+        let mut passed_over = if self.grouped() { String::new() } else { self.equal("u") };
+        if self.ranged_elsewhere() {
+            passed_over += &self.in_range();
+        }
+        let matches = format!(
+            "select u.id, {key} as k from {table} u
+            where u.company_id = {COMPANY} {group} {between} {passed_over} order by {order} {limit}",
+            key = self.key_column(),
+            table = self.list.table,
+            between = part.between(low.as_deref(), high.as_deref()),
+            passed_over = unindexed(&passed_over),
+            order = part.order(self.shape.descending),
+        );
+        if self.grouped() {
+            let order = self.order_of("u.");
+            format!("(select u.* from groups g cross join lateral ({matches}) u order by {order} {limit})")
         } else {
-            (near, format!("({far} + 1) << 5"))
+            format!("({matches})")
+        }
+    }
+
+    /// The fine buckets that the scan of a part is bounded by.
+    fn ends(&self, number: usize, part: Part) -> (Option<String>, Option<String>) {
+        let (near, far) = if self.walks() {
+            // A part behind the one that the page begins in is read from its beginning.
+            let edge = if self.shape.descending { "1::bigint << 52" } else { "0" };
+            let near = format!("case when part = {number} then bucket when part < {number} then {edge} end");
+            let farthest = if self.shape.descending { "min" } else { "max" };
+            let far = format!("(select {farthest}(bucket) from coarse{number} where n > 0)");
+            (Some(format!("(select {near} from start)")), self.ranged_elsewhere().then_some(far))
+        } else if self.chooses() {
+            let bound = |name: &str| Some(format!("(select {name} from bounds{number})"));
+            (bound("near"), bound("far"))
+        } else {
+            (None, None)
+        };
+        let (mut low, mut high) = if self.shape.descending {
+            (far.map(|far| format!("{far} << 5")), near.map(|near| format!("{near} + 1")))
+        } else {
+            (near, far.map(|far| format!("({far} + 1) << 5")))
         };
         if self.ranged_along(part) {
-            low = format!("greatest({low}, {FIRST_DAY})");
-            high = format!("least({high}, {LAST_DAY} + 1)");
+            low = low.or_else(|| Some(FIRST_DAY.to_owned()));
+            high = high.or_else(|| Some(format!("{LAST_DAY} + 1")));
         }
-        let date = self.list.date;
-        let range_key = if self.ranged_elsewhere() { format!(", u.{date} as range_key") } else { String::new() };
+        (low, high)
+    }
+
+    /// The page among all matches, unless a scan finds it. Order and limit keep the planner from joining the groups in
+    /// another way than by their index.
+    fn matching(&self) -> String {
         format!(
-            "(select u.id, {key} as k, {number} as part {columns} from {table} u
-            where u.company_id = {COMPANY} and {between}
-                and (select way in ('scan', 'walk') from choice) and {number} >= coalesce((select part from start), 0)
-            order by {order} limit (select budget from choice))",
+            "select u.id, u.k from groups g cross join lateral (
+                select u.id, {key} as k from {table} u where u.company_id = {COMPANY} {of_group} {in_range}
+                order by u.{date}, u.id limit (select total from counted)
+            ) u where (select sorts from choice) order by {order} offset {OFFSET} limit {LIMIT}",
             key = self.key_column(),
-            columns = self.columns(|_| true) + &range_key,
             table = self.list.table,
-            between = part.between(&low, &high),
-            order = part.order(self.descending),
+            of_group = self.of_group(),
+            in_range = self.in_range(),
+            date = self.list.date,
+            order = self.order_of("u."),
         )
     }
 
-    /// The page among all matching records, read for each combination of the filters' values that the counts know.
-    fn matching(&self) -> String {
-        let List { table, counts, date, .. } = self.list;
-        let leading: Vec<&str> =
-            self.list.filters.iter().filter(|filter| filter.leads).map(|filter| filter.column).collect();
-        let equal: Vec<String> = leading.iter().map(|column| format!("u.{column} = g.{column}")).collect();
-        let within = and(self.ranged, || within(&format!("u.{date}")));
-        format!(
-            "select u.id, u.k, (u.k is null)::integer as part from (
-                select distinct {leading} from {counts} c
-                where c.company_id = {COMPANY} and c.dimension = 'all' and c.bucket = 0 and c.n > 0 {of_counts}
-            ) g cross join lateral (
-                select u.id, {key} as k {columns} from {table} u
-                where u.company_id = {COMPANY} and {equal} {within}
-                order by u.{date}, u.id limit (select seen from counted)
-            ) u
-            where not (select suffices from outcome) and (select page > 0 from choice) {of_records}
-            order by {order} offset {OFFSET} limit {LIMIT}",
-            leading = leading.join(", "),
-            of_counts = self.filters("c"),
-            key = self.key_column(),
-            columns = self.columns(|leads| !leads),
-            equal = equal.join(" and "),
-            of_records = self.compare("u", |leads| !leads),
-            order = self.order_of(""),
-        )
+    /// Records `u` of the group `g`, as a further condition.
+    fn of_group(&self) -> String {
+        let equal = self.leading().into_iter().map(|column| format!("and u.{column} = g.{column}"));
+        let others = self.equal_where("u", |filter| !filter.leads);
+        equal.chain([others]).collect::<Vec<_>>().join(" ")
     }
 
     /// The records of the page, each with the total. Without records it is one row of the total alone.
     fn records(&self) -> String {
         format!(
-            "select t.total, p.id as found, r.* from choice t left join (page p cross join lateral ({}) r) on true order by {}",
+            "select t.total, p.id as found, r.* from counted t
+            left join (page p cross join lateral ({}) r) on true order by {}",
             (self.list.record)(COMPANY),
             self.order_of("p."),
         )
     }
 
-    /// Compares the filters' columns with their parameters. A parameter that is null filters nothing.
-    pub(super) fn filters(&self, alias: &str) -> String {
-        self.compare(alias, |_| true)
+    /// Compares the columns of the filters that are asked for with their parameters.
+    pub(super) fn equal(&self, alias: &str) -> String {
+        self.equal_where(alias, |_| true)
     }
 
-    /// The same for those alone that the filter index leads with.
-    pub(super) fn leading_filters(&self, alias: &str) -> String {
-        self.compare(alias, |leads| leads)
+    fn equal_where(&self, alias: &str, take: fn(&Filter<Q>) -> bool) -> String {
+        let numbered = self.list.filters.iter().enumerate();
+        let asked = numbered.filter(|(bit, filter)| self.shape.filters >> bit & 1 > 0 && take(filter));
+        let conditions = asked.map(|(bit, filter)| format!(" and {alias}.{} = ${}", filter.column, FIRST_FILTER + bit));
+        conditions.collect::<Vec<_>>().concat()
     }
 
-    fn compare(&self, alias: &str, take: fn(bool) -> bool) -> String {
-        let numbered = self.list.filters.iter().zip(FIRST_FILTER..).filter(|(filter, _)| take(filter.leads));
-        numbered
-            .map(|(filter, number)| format!("and ({alias}.{} = ${number} or ${number} is null)", filter.column))
-            .collect::<Vec<_>>()
-            .join(" ")
+    /// Compares the date of `u` with the range. As subqueries the bounds are computed once a statement.
+    pub(super) fn in_range(&self) -> String {
+        let (date, from, to) = (self.list.date, midnight(FIRST_DAY), midnight(&format!("{LAST_DAY} + 1")));
+        and(self.shape.ranged, || format!("u.{date} >= (select {from}) and u.{date} < (select {to})"))
+    }
+
+    /// Columns of the filters that the filters' indexes lead with.
+    pub(super) fn leading(&self) -> Vec<&'static str> {
+        self.list.filters.iter().filter(|filter| filter.leads).map(|filter| filter.column).collect()
     }
 
     /// Whether the range is about another column than the one that is sorted by.
     pub(super) fn ranged_elsewhere(&self) -> bool {
-        self.ranged && self.key.column() != Some(self.list.date)
+        self.shape.ranged && self.shape.key.column() != Some(self.list.date)
     }
 
     /// Whether the range is about the part's own column.
     pub(super) fn ranged_along(&self, part: Part) -> bool {
-        self.ranged && part == Part::Days(self.list.date)
+        self.shape.ranged && part == Part::Days(self.list.date)
+    }
+
+    /// Whether the statement finds the page by a walk. With a range on another column it must count the records of each
+    /// bucket that the range cuts: few where the sort key is the ID, nearly all with another timestamp.
+    fn walks(&self) -> bool {
+        self.shape.among == Among::Deep && (!self.ranged_elsewhere() || self.shape.key.column().is_none())
+    }
+
+    /// Whether the statement decides between a scan and a sort.
+    fn chooses(&self) -> bool {
+        self.ranged_elsewhere() && !self.walks()
+    }
+
+    /// Whether each combination of the filters' values is scanned by itself. Far from the beginning, unless the counts say
+    /// where the page begins, sorting what all of them read would cost more than passing over what does not match.
+    fn grouped(&self) -> bool {
+        self.shape.filters > 0 && !(self.chooses() && self.shape.among == Among::Deep)
+    }
+
+    /// How many matches of the scans precede the page.
+    fn skip(&self) -> &'static str {
+        if self.walks() { "(select skip from start)" } else { OFFSET }
     }
 
     /// The sort key, null for the ID: that is selected anyway.
     fn key_column(&self) -> String {
-        self.key.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
+        self.shape.key.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
     }
 
-    /// Columns of filters, as further columns of a selection.
-    fn columns(&self, take: fn(bool) -> bool) -> String {
-        let filters = self.list.filters.iter().filter(|filter| take(filter.leads));
-        filters.flat_map(|filter| [", u.", filter.column]).collect()
+    pub(super) fn direction(&self) -> &'static str {
+        if self.shape.descending { "desc" } else { "asc" }
     }
 
     fn order_of(&self, alias: &str) -> String {
-        let direction = if self.descending { "desc" } else { "asc" };
-        format!("{alias}part, {alias}k {direction}, {alias}id {direction}")
+        let direction = self.direction();
+        format!("{alias}k {direction} nulls last, {alias}id {direction}")
     }
 }
 
-/// Compares a timestamp with the range. As subqueries the bounds are computed once a statement.
-pub(super) fn within(timestamp: &str) -> String {
-    let (from, to) = (midnight(FIRST_DAY), midnight(&format!("{LAST_DAY} + 1")));
-    format!("{timestamp} >= (select {from}) and {timestamp} < (select {to})")
+/// The same conditions in a form that the planner cannot use for a choice of an index.
+pub(super) fn unindexed(conditions: &str) -> String {
+    and(!conditions.is_empty(), || format!("(true {conditions}) is true"))
 }
 
 /// A further condition, where it is needed.
 pub(super) fn and(needed: bool, condition: impl FnOnce() -> String) -> String {
-    if needed { format!("and {}", condition()) } else { String::new() }
+    if needed { format!(" and {}", condition()) } else { String::new() }
 }

@@ -6,13 +6,16 @@ use sqlx::{Row as _, postgres::PgRow};
 use super::{
     description::{List, Value},
     page::Asked,
-    statement::{Statement, TYPES},
+    statement::{Among, Shape, Statement, TYPES},
 };
 use crate::{
     database::{self, Connections},
     error::from_database,
     table::{Read, read_all},
 };
+
+/// Records before a page that is near the beginning, at most: so many are read faster than their counts.
+const NEAR: i64 = 500;
 
 /// Every statement of a list.
 pub(crate) struct Statements<Q: 'static> {
@@ -22,18 +25,6 @@ pub(crate) struct Statements<Q: 'static> {
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
     by_ids: &'static str,
-}
-
-/// What decides on the statement that reads a page.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Shape {
-    /// Number of the sort key.
-    sort: i32,
-    descending: bool,
-    /// Filtered by days.
-    ranged: bool,
-    /// Filtered by affiliate.
-    of_affiliate: bool,
 }
 
 /// A page of records.
@@ -50,10 +41,12 @@ impl<Q> Statements<Q> {
         let mut pages = Vec::new();
         for sort in list.sorts {
             for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
-                let statement = Statement { list, key: sort.key, descending, ranged };
-                let shape = Shape { sort: sort.number, descending, ranged, of_affiliate: false };
-                pages.push((shape, &*statement.of_all().leak()));
-                pages.push((Shape { of_affiliate: true, ..shape }, &*statement.of_affiliate().leak()));
+                for filters in 0..1 << list.filters.len() {
+                    for among in [Among::Affiliate, Among::Near, Among::Deep] {
+                        let shape = Shape { key: sort.key, descending, ranged, filters, among };
+                        pages.push((shape, &*Statement { list, shape }.sql().leak()));
+                    }
+                }
             }
         }
         let by_keys = format!(
@@ -85,12 +78,19 @@ impl<Q> Statements<Q> {
         asked: Asked,
         read: Read<T>,
     ) -> Result<Page<T>, Error> {
-        let known = self.list.sorts.iter().find(|sort| sort.number == asked.sort).or(self.list.sorts.first());
+        let sorts = self.list.sorts;
+        let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
+        let filters = self.list.filters.iter().zip(0..).filter(|(filter, _)| filter.value.is_asked(request));
         let shape = Shape {
-            sort: known.map_or(0, |sort| sort.number),
+            key: sort.key,
             descending: asked.page.descending,
             ranged: asked.days.is_some(),
-            of_affiliate: asked.affiliate.is_some(),
+            filters: filters.map(|(_, bit)| 1 << bit).sum(),
+            among: match asked.affiliate {
+                Some(_) => Among::Affiliate,
+                None if asked.page.offset() <= NEAR => Among::Near,
+                None => Among::Deep,
+            },
         };
         let (_, statement) = *self.pages.iter().find(|(of, _)| *of == shape).ok_or_else(Error::internal)?;
         let (first, last) = asked.days.unzip();
