@@ -7,9 +7,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
-    client::{
-        AccessClient, AffiliateClient, Clients, ComplianceCaseClient, ComplianceUrlClient, HealthClient, WithMiddleware,
-    },
+    client::{Clients, WithMiddleware},
     token::Verifier,
     v1::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
@@ -93,11 +91,11 @@ impl Core {
         let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone()));
         let monitoring = Arc::new(Monitoring::new(connections, settings.list_timeout));
         let clients = Clients {
-            access: AccessClient::local(guarded(&guard, Arc::new(Access))),
-            affiliates: AffiliateClient::local(guarded(&guard, Arc::clone(&affiliates))),
-            urls: ComplianceUrlClient::local(guarded(&guard, Arc::clone(&urls))),
-            cases: ComplianceCaseClient::local(guarded(&guard, Arc::clone(&cases))),
-            health: HealthClient::local(WithMiddleware::new(Arc::new(health()), guard.clone())),
+            access: guarded(&guard, Arc::new(Access)),
+            affiliates: guarded(&guard, Arc::clone(&affiliates)),
+            urls: guarded(&guard, Arc::clone(&urls)),
+            cases: guarded(&guard, Arc::clone(&cases)),
+            health: guarded(&guard, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
             .add_service(sized!(settings, ComplianceUrlServiceServer, urls))

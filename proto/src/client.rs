@@ -1,14 +1,22 @@
-//! Clients of the partner services: one type for each service, whether it runs in this process or across a network.
+//! Clients of the partner services: the generated service traits, whether a service runs in this process or across a
+//! network.
 //!
-//! A local client calls the generated service trait directly, so nothing is encoded. A remote client sends the same
-//! call over a [`Channel`]. Callers cannot tell which one they hold.
+//! A local client is the service itself, so nothing is encoded. A remote client sends the same call over a [`Channel`].
+//! Callers cannot tell which one they hold.
 
 use std::sync::Arc;
 
 use crate::{
     batch_read::ReadRecords,
     error::Error,
-    v1::{batch_read_response::Result as Outcome, read::Operation},
+    v1::{
+        ListAffiliatesResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
+        affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
+        batch_read_response::Result as Outcome, compliance_case_service_client::ComplianceCaseServiceClient,
+        compliance_case_service_server::ComplianceCaseService,
+        compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
+        read::Operation,
+    },
 };
 pub use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, body::Body, codegen::Service, codegen::tokio_stream::Stream};
@@ -70,8 +78,19 @@ struct Remote<C> {
     reads: Arc<dyn ReadRecords>,
 }
 
+/// A client of `AccessService`.
+pub type AccessClient = Arc<dyn AccessService>;
+/// A client of `AffiliateService`.
+pub type AffiliateClient = Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>;
+/// A client of `ComplianceUrlService`.
+pub type ComplianceUrlClient = Arc<dyn ComplianceUrlService>;
+/// A client of `ComplianceCaseService`.
+pub type ComplianceCaseClient = Arc<dyn ComplianceCaseService>;
+/// A client of `grpc.health.v1.Health`.
+pub type HealthClient = Arc<dyn CheckHealth>;
+
 /// The clients that a gateway needs.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Clients {
     /// What a token may do.
     pub access: AccessClient,
@@ -89,46 +108,34 @@ impl Clients {
     /// Clients that share one channel, with messages of up to `max_message_size` bytes. `reads` makes the reads of single
     /// records.
     pub fn remote(channel: impl Channel, max_message_size: usize, reads: Arc<dyn ReadRecords>) -> Self {
+        macro_rules! remote {
+            ($client:ident) => {{
+                let client = $client::new(channel.clone())
+                    .max_decoding_message_size(max_message_size)
+                    .max_encoding_message_size(max_message_size);
+                Arc::new(Remote { client, reads: Arc::clone(&reads) })
+            }};
+        }
         Self {
-            access: AccessClient::remote(channel.clone(), max_message_size, Arc::clone(&reads)),
-            affiliates: AffiliateClient::remote(channel.clone(), max_message_size, Arc::clone(&reads)),
-            urls: ComplianceUrlClient::remote(channel.clone(), max_message_size, Arc::clone(&reads)),
-            cases: ComplianceCaseClient::remote(channel.clone(), max_message_size, reads),
-            health: HealthClient::remote(channel),
+            access: remote!(AccessServiceClient),
+            affiliates: remote!(AffiliateServiceClient),
+            urls: remote!(ComplianceUrlServiceClient),
+            cases: remote!(ComplianceCaseServiceClient),
+            health: Arc::new(RemoteHealth(NetworkHealthClient::new(channel))),
         }
     }
 }
 
-/// A client of `grpc.health.v1.Health`, in this process or across a network. A clone is cheap.
-#[derive(Clone)]
-pub struct HealthClient(Arc<dyn CheckHealth>);
-
-impl HealthClient {
-    /// Calls a service in this process.
-    pub fn local(service: impl Health) -> Self {
-        Self(Arc::new(service))
-    }
-
-    /// Calls a service over a channel.
-    pub fn remote(channel: impl Channel) -> Self {
-        Self(Arc::new(RemoteHealth(NetworkHealthClient::new(channel))))
-    }
-
-    /// Calls `Check`.
-    pub async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
-        self.0.check_health(request).await
-    }
-}
-
-impl std::fmt::Debug for HealthClient {
+impl std::fmt::Debug for Clients {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HealthClient").finish_non_exhaustive()
+        f.debug_struct("Clients").finish_non_exhaustive()
     }
 }
 
 /// `Health` without its stream, whose type differs between services.
 #[tonic::async_trait]
-trait CheckHealth: Send + Sync {
+pub trait CheckHealth: Send + Sync {
+    /// Calls `Check`.
     async fn check_health(&self, request: Request<HealthCheckRequest>)
     -> Result<Response<HealthCheckResponse>, Status>;
 }
@@ -178,4 +185,9 @@ fn boxed<T>(stream: impl Stream<Item = Result<T, Status>> + Send + 'static) -> B
     Box::pin(stream)
 }
 
-include!(concat!(env!("OUT_DIR"), "/clients.rs"));
+#[allow(unused_qualifications, clippy::wildcard_imports, reason = "generated")]
+mod generated {
+    use super::*;
+
+    include!(concat!(env!("OUT_DIR"), "/clients.rs"));
+}

@@ -28,7 +28,7 @@ pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
 async fn core_serves(gateway: &Gateway) -> bool {
     let mut request = tonic::Request::new(HealthCheckRequest { service: String::new() });
     request.set_timeout(TIMEOUT);
-    match tokio::time::timeout(TIMEOUT, gateway.clients.health.check(request)).await {
+    match tokio::time::timeout(TIMEOUT, gateway.clients.health.check_health(request)).await {
         Ok(Ok(response)) => response.into_inner().status == i32::from(ServingStatus::Serving),
         Ok(Err(status)) => {
             tracing::debug!(code = ?status.code(), message = status.message(), "the core did not report its health");

@@ -2,9 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use compliance_api::client::{
-    AccessClient, AffiliateClient, Clients, ComplianceCaseClient, ComplianceUrlClient, HealthClient,
-};
+use compliance_api::client::Clients;
 use reqwest::{Method, RequestBuilder};
 use rest_gateway::{Settings, router, serve};
 use test_support::{RestClient, RestResponse};
@@ -27,11 +25,11 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
     let (reporter, _) = tonic_health::server::health_reporter();
     let service = Arc::new(fake.clone());
     Clients {
-        access: AccessClient::local(Arc::clone(&service) as _),
-        affiliates: AffiliateClient::local(Arc::clone(&service) as _),
-        urls: ComplianceUrlClient::local(Arc::clone(&service) as _),
-        cases: ComplianceCaseClient::local(service),
-        health: HealthClient::local(tonic_health::server::HealthService::from_health_reporter(reporter)),
+        access: Arc::clone(&service) as _,
+        affiliates: Arc::clone(&service) as _,
+        urls: Arc::clone(&service) as _,
+        cases: service,
+        health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
     }
 }
 
