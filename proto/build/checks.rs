@@ -2,24 +2,26 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use prost_reflect::{
     Cardinality, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage as _, Value,
 };
 
 use super::options::{self, flag};
 
-/// Requests without rules: what this one holds is checked by the operations that it names.
+/// Requests whose fields cannot have rules: the operations that this one names check what it holds.
 const UNCHECKED: &[&str] = &["BatchReadRequest"];
 
 /// Writes an implementation of `Check` for every request and every message within one.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut within = BTreeMap::new();
     for message in pool.all_messages() {
-        if message.package_name() == "compliance.v1"
-            && message.name().ends_with("Request")
-            && !UNCHECKED.contains(&message.name())
-        {
+        if UNCHECKED.contains(&message.name()) {
+            for field in message.fields() {
+                let rules = options::of_field(pool, &field, "rules")?;
+                ensure!(rules.fields().next().is_none(), "{} has rules that are never checked", field.full_name());
+            }
+        } else if message.package_name() == "compliance.v1" && message.name().ends_with("Request") {
             collect(&message, &mut within);
         }
     }
