@@ -28,6 +28,9 @@ use crate::{
 ///
 /// If it is dropped without [`Cluster::stop`], the server is asked to shut down but not waited for. A temporary cluster is
 /// stopped at once and its folder removed.
+///
+/// A task supervises the server, so the tokio runtime in which the cluster was started must outlive it: if that runtime
+/// ends first, the server is asked to shut down.
 #[derive(Debug)]
 pub struct Cluster {
     context: Arc<Context>,
