@@ -1,7 +1,9 @@
 -- Saves observations of which no two are of the same URL, in the order in which they are sent: by their hashes.
 --
 -- URLs that exist are locked before any other is inserted, and both in this order, so that two statements that cross do
--- not deadlock. Each step finds its rows by key from the step before, so that no plan has a reason to join.
+-- not deadlock. Each step finds its rows by key from the step before, so that no plan has a reason to join. The update is the
+-- exception: a plan that is made on an empty table joins all URLs of the company, once a statement, until the table is
+-- analyzed.
 --
 -- Returns the hash of each URL, its ID, and whether it is new; no ID where the affiliate is unknown. A URL that another
 -- writer has just inserted is left out: the next run finds it.
