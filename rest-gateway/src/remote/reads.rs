@@ -11,6 +11,7 @@ use compliance_api::{
         read_service_client::ReadServiceClient,
     },
 };
+use futures::StreamExt as _;
 use http::{HeaderMap, header::AUTHORIZATION};
 use tonic::{Request, Response, Status};
 
@@ -85,10 +86,16 @@ impl Batches {
     ) -> Result<(), Status> {
         let mut request = Request::new(message);
         request.set_timeout(self.timeout);
-        let mut responses = self.client.clone().batch_read(request).await?.into_inner();
-        while let Some(response) = responses.message().await? {
-            if let Some(pending) = waiting.get_mut(response.read as usize).and_then(Option::take) {
-                pending.respond(response.into_result());
+        let responses = self.client.clone().batch_read(request).await?.into_inner();
+        // Those that are there are decoded before the first caller is woken: between two wake-ups the other cores would
+        // become idle again.
+        let mut responses = responses.ready_chunks(waiting.len().max(1));
+        while let Some(ready) = responses.next().await {
+            for response in ready {
+                let response = response?;
+                if let Some(pending) = waiting.get_mut(response.read as usize).and_then(Option::take) {
+                    pending.respond(response.into_result());
+                }
             }
         }
         Ok(())
