@@ -32,6 +32,10 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
     fs::write(out.join("records.rs"), records::generate(&pool)?)?;
 
-    json::attributes(tonic_prost_build::configure(), &pool).compile_fds(compiler.file_descriptor_set())?;
+    // A record moves through several queues on its way into such a response.
+    let messages = ["affiliate", "url", "case"].into_iter().fold(tonic_prost_build::configure(), |messages, field| {
+        messages.boxed(format!(".compliance.v1.BatchReadResponse.result.{field}"))
+    });
+    json::attributes(messages, &pool).compile_fds(compiler.file_descriptor_set())?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, iter::repeat_n, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
-use sqlx::Row as _;
+use sqlx::{Column as _, Row as _, postgres::PgRow};
 
 use crate::{
     database::{self, Connections},
@@ -50,7 +50,7 @@ impl<T: Record + Clone> Reads<T> {
     }
 
     /// The company's record of this ID. Concurrent reads become one statement.
-    pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<T, Error> {
+    pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<Box<T>, Error> {
         match self.coalesced.call((company_id, id)).await {
             Ok(found) => found,
             Err(BatchError::QueueFull) => Err(Error::overloaded()),
@@ -60,7 +60,7 @@ impl<T: Record + Clone> Reads<T> {
 
     /// The records of these keys, in their order, from one statement. It runs to its end even if the caller goes away: a
     /// connection that is dropped in the middle of a statement is lost.
-    pub(crate) async fn get_all(&self, keys: Vec<Key>) -> Vec<Result<T, Error>> {
+    pub(crate) async fn get_all(&self, keys: Vec<Key>) -> Vec<Result<Box<T>, Error>> {
         let (statement, reads) = (self.statement.clone(), keys.len());
         tokio::spawn(async move { statement.read(&keys).await }).await.unwrap_or_else(|_| {
             tracing::error!("a batch of reads panicked");
@@ -71,7 +71,7 @@ impl<T: Record + Clone> Reads<T> {
 
 impl<T: Record + Clone> RunBatch for Statement<T> {
     type Request = Key;
-    type Response = Result<T, Error>;
+    type Response = Result<Box<T>, Error>;
 
     async fn run(&self, batch: Vec<Pending<Key, Self::Response>>) {
         let keys: Vec<Key> = batch.iter().map(|pending| pending.request).collect();
@@ -83,7 +83,7 @@ impl<T: Record + Clone> RunBatch for Statement<T> {
 
 impl<T: Record + Clone> Statement<T> {
     /// The records of these keys, in their order.
-    async fn read(&self, keys: &[Key]) -> Vec<Result<T, Error>> {
+    async fn read(&self, keys: &[Key]) -> Vec<Result<Box<T>, Error>> {
         // Each key once: the statement would return a record as often as it is named.
         let mut unique = keys.to_vec();
         unique.sort_unstable();
@@ -99,13 +99,17 @@ impl<T: Record + Clone> Statement<T> {
         }
     }
 
-    async fn fetch(&self, keys: Vec<Key>) -> Result<HashMap<Key, T>, Error> {
+    async fn fetch(&self, keys: Vec<Key>) -> Result<HashMap<Key, Box<T>>, Error> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.into_iter().unzip();
         let rows = database::read(|| sqlx::query(self.sql).bind(&companies).bind(&ids).fetch_all(&self.pool)).await;
-        let rows = rows.map_err(|error| from_database(&error))?;
-        let keys = rows.iter().map(|row| Ok((row.try_get("key_company_id")?, row.try_get("key_id")?)));
-        keys.collect::<Result<Vec<Key>, sqlx::Error>>()
-            .and_then(|keys| Ok(keys.into_iter().zip(read_all(&rows, self.decode)?).collect()))
-            .map_err(|error| from_database(&error))
+        rows.and_then(|rows| self.records(&rows)).map_err(|error| from_database(&error))
+    }
+
+    fn records(&self, rows: &[PgRow]) -> Result<HashMap<Key, Box<T>>, sqlx::Error> {
+        let Some(first) = rows.first() else { return Ok(HashMap::new()) };
+        let company_id = first.try_column("key_company_id")?.ordinal();
+        let id = first.try_column("key_id")?.ordinal();
+        let keyed = rows.iter().zip(read_all(rows, self.decode)?);
+        keyed.map(|(row, record)| Ok(((row.try_get(company_id)?, row.try_get(id)?), Box::new(record)))).collect()
     }
 }

@@ -94,7 +94,7 @@ impl Reads {
             "let (metadata, outcome, extensions) =\n\
              self.reads.read(request.map(Operation::{request})).await?.into_parts();\n\
              match outcome {{\n\
-             Outcome::{response}(record) => Ok(Response::from_parts(metadata, record, extensions)),\n\
+             Outcome::{response}(record) => Ok(Response::from_parts(metadata, *record, extensions)),\n\
              _ => Err(Error::internal().into()),\n}}"
         ))
     }

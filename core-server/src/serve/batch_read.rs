@@ -97,7 +97,7 @@ impl ReadService for BatchReads {
 async fn responses<T: Record + Clone>(
     reads: Reads<T>,
     accepted: Vec<Accepted>,
-    outcome: fn(T) -> Outcome,
+    outcome: fn(Box<T>) -> Outcome,
     limit: Duration,
 ) -> Vec<BatchReadResponse> {
     if accepted.is_empty() {

@@ -260,10 +260,14 @@ impl Fake {
         }
         Ok(match read.operation.unwrap() {
             Operation::Affiliate(get) => {
-                Outcome::Affiliate(self.get_affiliate(empty.map(|()| get)).await?.into_inner())
+                Outcome::Affiliate(self.get_affiliate(empty.map(|()| get)).await?.into_inner().into())
             }
-            Operation::Url(get) => Outcome::Url(self.get_compliance_url(empty.map(|()| get)).await?.into_inner()),
-            Operation::Case(get) => Outcome::Case(self.get_compliance_case(empty.map(|()| get)).await?.into_inner()),
+            Operation::Url(get) => {
+                Outcome::Url(self.get_compliance_url(empty.map(|()| get)).await?.into_inner().into())
+            }
+            Operation::Case(get) => {
+                Outcome::Case(self.get_compliance_case(empty.map(|()| get)).await?.into_inner().into())
+            }
         })
     }
 }
