@@ -15,7 +15,7 @@ use futures::StreamExt as _;
 use http::{HeaderMap, header::AUTHORIZATION};
 use tonic::{Request, Response, Status};
 
-use super::CoreChannel;
+use super::channel::CoreChannel;
 
 /// How long the reads of a batch usually take. Behind a read that takes longer, further batches start.
 const SLOW_AFTER: Duration = Duration::from_millis(10);
