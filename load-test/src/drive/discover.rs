@@ -72,7 +72,7 @@ struct Sample {
     company: Option<i64>,
 }
 
-/// The beginning of a record.
+/// The beginning of a record, and what follows its ID.
 const ID: &[u8] = b"{\"id\":";
 const COMPANY: &[u8] = b",\"client_id\":";
 
@@ -84,14 +84,13 @@ impl Sample {
         let mut at = 0;
         while let Some(found) = memchr::memmem::find(&rest[at..], ID) {
             let start = at + found;
-            let Some((id, after)) = number(&rest[start + ID.len()..]) else { break };
+            let fields = number(&rest[start + ID.len()..])
+                .and_then(|(id, after)| Some((id, number(after.strip_prefix(COMPANY)?)?.0)));
+            // The next piece has the rest of them.
+            let Some((id, company)) = fields else { break };
             at = start + ID.len();
             self.add(id);
-            if let Some(text) = after.strip_prefix(COMPANY)
-                && let Some((company, _)) = number(text)
-            {
-                self.company = Some(company);
-            }
+            self.company = Some(company);
         }
         // Keep what may be the beginning of a record up to its company.
         let kept = rest[at..].len().min(96);
