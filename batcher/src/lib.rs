@@ -7,7 +7,14 @@
 //! One task forms the batches. A panic in a batch reaches the callers of that batch alone. A request whose caller has gone
 //! away is dropped before its batch starts.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::{
@@ -109,11 +116,12 @@ impl<B: RunBatch> Batcher<B> {
     }
 }
 
-/// Forms batches and runs them. A lone request runs in this task, which saves it two switches of tasks. A batch runs in a
-/// task of its own, so that another core can run it.
+/// Forms batches and runs them. The first runs in this task, which saves a lone request two switches of tasks. One that
+/// starts beside others runs in a task of its own, on another core.
 async fn dispatch<B: RunBatch>(run: Arc<B>, limits: Limits, queue: mpsc::Receiver<Pending<B::Request, B::Response>>) {
     let all = Arc::new(Semaphore::new(limits.max_in_flight_when_slow.max(1)));
     let fast = Arc::new(Semaphore::new(limits.max_in_flight.max(1)));
+    let in_flight = AtomicUsize::new(0);
     let batches = stream::unfold(queue, async |mut queue| {
         let any = Arc::clone(&all).acquire_owned().await.ok()?;
         let permit = Arc::clone(&fast).acquire_owned().await.ok()?;
@@ -121,13 +129,13 @@ async fn dispatch<B: RunBatch>(run: Arc<B>, limits: Limits, queue: mpsc::Receive
         Some(((batch, any, permit), queue))
     });
     let running = batches.for_each_concurrent(None, async |(batch, any, permit)| {
-        let is_alone = batch.len() == 1;
         let run = run_batch(Arc::clone(&run), limits.slow_after, batch, any, permit);
-        if is_alone {
+        if in_flight.fetch_add(1, Ordering::Relaxed) == 0 {
             run.await;
         } else {
-            drop(tokio::spawn(run));
+            let _ = tokio::spawn(run).await;
         }
+        in_flight.fetch_sub(1, Ordering::Relaxed);
     });
     running.await;
 }
