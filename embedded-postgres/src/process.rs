@@ -34,8 +34,16 @@ pub(crate) enum Identity {
 /// Whether the process runs. A zombie does not.
 pub(crate) fn alive(pid: i32) -> bool {
     let exists = pid > 0 && !matches!(kill(Pid::from_raw(pid), None), Err(Errno::ESRCH));
-    // The first process of a container often does not reap orphans, so zombies remain. They have no command line.
-    exists && !fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty())
+    // The first process of a container often does not reap orphans, so zombies remain.
+    exists && !fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_dead(&stat))
+}
+
+/// Whether `/proc/<pid>/stat` shows a process that has ended. An empty command line does not: a process has none for a
+/// short time while it starts a program.
+fn is_dead(stat: &str) -> bool {
+    // The state follows the name of the program, which may contain blanks and parentheses.
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
+    matches!(state, Some(Some('Z' | 'X' | 'x')))
 }
 
 /// Waits until the process has ended.
@@ -174,6 +182,12 @@ mod tests {
         timeout(Duration::from_secs(10), ended(pid)).await.unwrap();
         assert_eq!(examine(pid, Path::new("/nonexistent"), "compliance-0-0"), Identity::Gone);
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn the_state_follows_the_name_of_the_program() {
+        assert!(is_dead("17 (a) R (b) Z 1 17 17") && is_dead("17 (postgres) X 1"));
+        assert!(!is_dead("17 (Z) Z) S 1 17 17") && !is_dead("17 (postgres) D 1") && !is_dead(""));
     }
 
     #[test]
