@@ -2,6 +2,7 @@
 
 mod connections;
 
+use connections::ACQUIRE_TIMEOUT;
 pub(crate) use connections::{Connections, MAX_TRIES};
 
 use std::{collections::HashSet, str::FromStr as _, time::Duration};
@@ -17,8 +18,6 @@ use crate::error::is_disconnected;
 /// The schema's history.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
-/// How long a request waits for a connection: well below its deadline, so that a full pool is reported as such.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the first connection may take at start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 

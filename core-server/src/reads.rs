@@ -1,6 +1,6 @@
 //! Reads of single records. Concurrent reads, of all companies together, become one statement.
 
-use std::{collections::HashMap, iter::repeat_n, time::Duration};
+use std::{collections::HashMap, iter::repeat_n, sync::Arc, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
@@ -9,7 +9,7 @@ use sqlx::{Column as _, Row as _, postgres::PgRow};
 use crate::{
     database::{self, Connections},
     error::from_database,
-    table::{Read, read_all},
+    table::{Read, Reader},
 };
 
 /// Statements in flight when some of them are slow.
@@ -24,7 +24,7 @@ pub(crate) type Key = (i64, i64);
 
 /// Reads records of one kind by key. Clones share the queue.
 #[derive(Clone)]
-pub(crate) struct Reads<T: Record + Clone> {
+pub(crate) struct Reads<T: Record> {
     statement: Statement<T>,
     coalesced: Batcher<Statement<T>>,
 }
@@ -43,16 +43,54 @@ pub(crate) struct Statement<T: Record> {
     pub(crate) not_found: fn(i64) -> Error,
 }
 
-impl<T: Record + Clone> Reads<T> {
+/// A record that was found. Whoever asked for it reads it from its row: the next statement does not wait for that, and
+/// what a record allocates is freed by the thread that allocated it.
+pub(crate) struct Found<T: Record> {
+    rows: Arc<Rows<T>>,
+    index: usize,
+}
+
+/// The rows of a statement, one a record.
+struct Rows<T: Record> {
+    reader: Reader<T>,
+    decode: Read<T>,
+    returned: Vec<PgRow>,
+    /// Where the row of each key is.
+    indices: HashMap<Key, usize>,
+}
+
+impl<T: Record> Found<T> {
+    /// Reads the record.
+    pub(crate) fn record(&self) -> Result<T, Error> {
+        let Rows { reader, decode, returned, .. } = &*self.rows;
+        let row = returned.get(self.index).ok_or_else(Error::internal)?;
+        decode(reader, row).map_err(|error| from_database(&error))
+    }
+}
+
+impl<T: Record> Rows<T> {
+    /// `None` if there is no row.
+    fn new(decode: Read<T>, returned: Vec<PgRow>) -> Result<Option<Self>, sqlx::Error> {
+        let Some(first) = returned.first() else { return Ok(None) };
+        let company_id = first.try_column("key_company_id")?.ordinal();
+        let id = first.try_column("key_id")?.ordinal();
+        let key = |(index, row): (usize, &PgRow)| Ok(((row.try_get(company_id)?, row.try_get(id)?), index));
+        let indices = returned.iter().enumerate().map(key).collect::<Result<_, sqlx::Error>>()?;
+        let reader = Reader::new(first)?;
+        Ok(Some(Self { reader, decode, returned, indices }))
+    }
+}
+
+impl<T: Record> Reads<T> {
     pub(crate) fn new(statement: Statement<T>) -> Self {
         let limits = Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE);
         Self { coalesced: Batcher::new(statement.clone(), limits), statement }
     }
 
     /// The company's record of this ID. Concurrent reads become one statement.
-    pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<Box<T>, Error> {
+    pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<T, Error> {
         match self.coalesced.call((company_id, id)).await {
-            Ok(found) => found,
+            Ok(found) => found?.record(),
             Err(BatchError::QueueFull) => Err(Error::overloaded()),
             Err(BatchError::Closed) => Err(Error::internal()),
         }
@@ -60,56 +98,52 @@ impl<T: Record + Clone> Reads<T> {
 
     /// The records of these keys, in their order, from one statement. It runs to its end even if the caller goes away: a
     /// connection that is dropped in the middle of a statement is lost.
-    pub(crate) async fn get_all(&self, keys: Vec<Key>) -> Vec<Result<Box<T>, Error>> {
+    pub(crate) async fn get_all(&self, keys: Vec<Key>) -> Vec<Result<Found<T>, Error>> {
         let (statement, reads) = (self.statement.clone(), keys.len());
-        tokio::spawn(async move { statement.read(&keys).await }).await.unwrap_or_else(|_| {
+        tokio::spawn(async move { statement.find(&keys).await }).await.unwrap_or_else(|_| {
             tracing::error!("a batch of reads panicked");
-            repeat_n(Err(Error::internal()), reads).collect()
+            repeat_n(Error::internal(), reads).map(Err).collect()
         })
     }
 }
 
-impl<T: Record + Clone> RunBatch for Statement<T> {
+impl<T: Record> RunBatch for Statement<T> {
     type Request = Key;
-    type Response = Result<Box<T>, Error>;
+    type Response = Result<Found<T>, Error>;
 
     async fn run(&self, batch: Vec<Pending<Key, Self::Response>>) {
         let keys: Vec<Key> = batch.iter().map(|pending| pending.request).collect();
-        for (pending, result) in batch.into_iter().zip(self.read(&keys).await) {
+        for (pending, result) in batch.into_iter().zip(self.find(&keys).await) {
             pending.respond(result);
         }
     }
 }
 
-impl<T: Record + Clone> Statement<T> {
+impl<T: Record> Statement<T> {
     /// The records of these keys, in their order.
-    async fn read(&self, keys: &[Key]) -> Vec<Result<Box<T>, Error>> {
+    async fn find(&self, keys: &[Key]) -> Vec<Result<Found<T>, Error>> {
         // Each key once: the statement would return a record as often as it is named.
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();
-        let repeated = unique.len() < keys.len();
         let found = tokio::time::timeout(TIMEOUT, self.fetch(unique)).await;
         match found.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
-            Ok(mut found) => {
-                let mut take = |key| if repeated { found.get(key).cloned() } else { found.remove(key) };
-                keys.iter().map(|key| take(key).ok_or_else(|| (self.not_found)(key.1))).collect()
+            Ok(rows) => {
+                let rows = rows.map(Arc::new);
+                let found = |key| {
+                    let rows = rows.as_ref()?;
+                    let index = *rows.indices.get(key)?;
+                    Some(Found { rows: Arc::clone(rows), index })
+                };
+                keys.iter().map(|key| found(key).ok_or_else(|| (self.not_found)(key.1))).collect()
             }
-            Err(error) => repeat_n(Err(error), keys.len()).collect(),
+            Err(error) => repeat_n(error, keys.len()).map(Err).collect(),
         }
     }
 
-    async fn fetch(&self, keys: Vec<Key>) -> Result<HashMap<Key, Box<T>>, Error> {
+    async fn fetch(&self, keys: Vec<Key>) -> Result<Option<Rows<T>>, Error> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.into_iter().unzip();
         let rows = database::read(|| sqlx::query(self.sql).bind(&companies).bind(&ids).fetch_all(&self.pool)).await;
-        rows.and_then(|rows| self.records(&rows)).map_err(|error| from_database(&error))
-    }
-
-    fn records(&self, rows: &[PgRow]) -> Result<HashMap<Key, Box<T>>, sqlx::Error> {
-        let Some(first) = rows.first() else { return Ok(HashMap::new()) };
-        let company_id = first.try_column("key_company_id")?.ordinal();
-        let id = first.try_column("key_id")?.ordinal();
-        let keyed = rows.iter().zip(read_all(rows, self.decode)?);
-        keyed.map(|(row, record)| Ok(((row.try_get(company_id)?, row.try_get(id)?), Box::new(record)))).collect()
+        rows.and_then(|rows| Rows::new(self.decode, rows)).map_err(|error| from_database(&error))
     }
 }

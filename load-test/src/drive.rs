@@ -3,26 +3,23 @@
 mod discover;
 mod grpc_suite;
 mod rest_suite;
+mod shared;
 
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::{Args, Parser as _};
-use rlt::{BenchSuite, IterReport, Status, cli::BenchCli};
-use tokio::time::Duration;
+use rlt::{BenchSuite, cli::BenchCli};
 
 use load_test::{
     service::Demo,
     target::Target,
-    workload::{Ids, Scenario, Universe},
+    workload::{Ids, Scenario},
 };
+use shared::{Company, Shared};
 
 /// Settings of the load, its target and its result.
 #[derive(Args, Debug)]
@@ -74,56 +71,6 @@ pub(crate) struct DriveArgs {
     quiet: bool,
 }
 
-/// Responses of all workers.
-#[derive(Debug, Default)]
-pub(super) struct Responses {
-    right: AtomicU64,
-    wrong: AtomicU64,
-    /// The error of the first wrong response.
-    first_error: OnceLock<String>,
-}
-
-/// A company under load.
-#[derive(Clone, Debug)]
-pub(super) struct Company {
-    pub(super) token: String,
-    pub(super) universe: Universe,
-}
-
-/// State that all workers share.
-#[derive(Clone, Debug)]
-pub(super) struct Shared {
-    pub(super) target: Target,
-    pub(super) scenario: Scenario,
-    /// At least one.
-    companies: Arc<[Company]>,
-    pub(super) batch: u64,
-    responses: Arc<Responses>,
-}
-
-impl Shared {
-    /// The company of a worker.
-    pub(super) fn company(&self, worker: u32) -> &Company {
-        &self.companies[worker as usize % self.companies.len()]
-    }
-
-    /// Counts a response and reports it to the library. `result` is the number of its records.
-    pub(super) fn report(&self, duration: Duration, bytes: u64, result: anyhow::Result<u64>) -> IterReport {
-        let (status, items) = match result {
-            Ok(items) => {
-                self.responses.right.fetch_add(1, Ordering::Relaxed);
-                (Status::success(0), items)
-            }
-            Err(error) => {
-                self.responses.wrong.fetch_add(1, Ordering::Relaxed);
-                self.responses.first_error.get_or_init(|| format!("{error:#}"));
-                (Status::error(1), 0)
-            }
-        };
-        IterReport { duration, status, bytes, items }
-    }
-}
-
 /// Puts load on REST.
 pub(crate) async fn rest(args: &DriveArgs) -> anyhow::Result<()> {
     let (shared, demo) = prepare(args, Layer::Rest).await?;
@@ -168,14 +115,7 @@ async fn prepare(args: &DriveArgs, layer: Layer) -> anyhow::Result<(Shared, Opti
             company.universe.affiliates_total = None;
         }
     }
-    let shared = Shared {
-        target,
-        scenario: args.scenario,
-        companies: companies.into(),
-        batch: args.batch,
-        responses: Arc::default(),
-    };
-    Ok((shared, demo))
+    Ok((Shared::new(target, args.scenario, companies, args.batch), demo))
 }
 
 async fn run<S>(args: &DriveArgs, suite: S) -> anyhow::Result<()>
@@ -191,15 +131,7 @@ async fn finish(result: anyhow::Result<()>, shared: &Shared, demo: Option<Demo>)
         demo.stop().await;
     }
     result?;
-    let responses = &shared.responses;
-    match responses.wrong.load(Ordering::Relaxed) {
-        0 if responses.right.load(Ordering::Relaxed) == 0 => bail!("no response arrived in this time"),
-        0 => Ok(()),
-        count => {
-            let first = responses.first_error.get().map_or("", String::as_str);
-            bail!("{count} wrong responses, so the result does not count; the first: {first}")
-        }
-    }
+    shared.check()
 }
 
 /// The options of the library, which reads them from a command line.

@@ -11,7 +11,7 @@ use prost_types::Timestamp;
 use crate::catalogue::Vocabulary;
 
 /// A message whose fields are columns of a table. Generated for every message with the option `table`.
-pub trait Record: Default + Send + Sync + 'static {
+pub trait Record: Clone + Default + Send + Sync + 'static {
     /// The table that holds the record.
     const TABLE: &'static str;
 

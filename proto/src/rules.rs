@@ -7,8 +7,8 @@ mod rule;
 mod violations;
 
 pub use formats::{normalised_url, start_date};
-pub use rule::{ItemFailure, Rule};
-pub use violations::{Violation, Violations, label};
+pub use rule::{ItemFailure, Rule, label};
+pub use violations::{Violation, Violations};
 
 use std::fmt::{self, Write as _};
 

@@ -1,9 +1,11 @@
 //! Bearer tokens: their claims, how they are verified, how they are made.
 
+mod bearer;
 mod claims;
 mod keys;
 mod verifier;
 
+pub use bearer::bearer;
 pub use claims::{AUDIENCE, Claims, SCOPE_MONITOR};
 pub use keys::{KeyError, KeySource, Secret, SecretError};
 pub use verifier::{TokenError, Verifier};
@@ -11,24 +13,4 @@ pub use verifier::{TokenError, Verifier};
 /// Makes a token that [`Verifier`]s with the same secret accept (HS256).
 pub fn issue(secret: &Secret, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
     jsonwebtoken::encode(&jsonwebtoken::Header::default(), claims, &secret.encoding_key())
-}
-
-/// The token of an `Authorization` header's value; `None` unless the scheme is Bearer (in any case) and a token
-/// follows.
-pub fn bearer(value: &str) -> Option<&str> {
-    let (scheme, token) = value.trim().split_once(' ')?;
-    let token = token.trim_start();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && !token.contains(' ')).then_some(token)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn only_bearer_credentials_hold_a_token() {
-        assert_eq!(super::bearer("Bearer a.b.c"), Some("a.b.c"));
-        assert_eq!(super::bearer("bearer  a.b.c "), Some("a.b.c"));
-        for wrong in ["", "Bearer", "Bearer ", "Basic a.b.c", "a.b.c", "Bearer a b"] {
-            assert_eq!(super::bearer(wrong), None, "{wrong}");
-        }
-    }
 }

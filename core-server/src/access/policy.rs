@@ -49,6 +49,9 @@ pub(crate) struct AccessPolicy {
     limiter: Option<Arc<Limiter>>,
 }
 
+/// The claims of a token, or why it was not accepted.
+pub(crate) type Verified = Result<Arc<Claims>, TokenError>;
+
 /// A call that is let through. Both are `None` for services that need no token.
 #[derive(Default)]
 pub(crate) struct Granted {
@@ -76,8 +79,18 @@ impl AccessPolicy {
         let claims = match (presented.next(), presented.next()) {
             // Of two tokens nobody can say which one counts.
             (Some(_), Some(_)) => Err(TokenError::Invalid),
-            (header, _) => self.verifier.authorize(header.map(HeaderValue::as_bytes), now()),
+            (header, _) => self.verify(header.map(HeaderValue::as_bytes)),
         };
+        self.grant(path, claims)
+    }
+
+    /// The claims of the token in an `Authorization` header's value.
+    pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Verified {
+        self.verifier.authorize(authorization, now())
+    }
+
+    /// Checks a call of an operation that needs a token, and counts it against the company's rate limit.
+    pub(crate) fn grant(&self, path: &str, claims: Verified) -> Result<Granted, Denied> {
         let claims = claims.map_err(|error| Denied { error: error.into(), rate_limit: None })?;
         let company_id = claims.company_id;
         let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {

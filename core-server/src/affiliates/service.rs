@@ -53,7 +53,7 @@ impl AffiliateService for Affiliates {
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {
         let (company_id, request) = accept(request)?;
-        Ok(Response::new(*self.single.get(company_id, request.id).await?))
+        Ok(Response::new(self.single.get(company_id, request.id).await?))
     }
 
     async fn batch_get_affiliates(

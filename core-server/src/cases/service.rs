@@ -40,7 +40,7 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<GetComplianceCaseRequest>,
     ) -> Result<Response<ComplianceCase>, Status> {
         let (company_id, request) = accept(request)?;
-        Ok(Response::new(*self.single.get(company_id, request.case_id).await?))
+        Ok(Response::new(self.single.get(company_id, request.case_id).await?))
     }
 
     async fn batch_get_compliance_cases(

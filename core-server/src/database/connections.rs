@@ -22,12 +22,13 @@ use sqlx::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::ACQUIRE_TIMEOUT;
 use crate::{
     error::{from_database, is_disconnected},
     table::{Expected, Inputs, Layouts, SchemaError},
 };
 
+/// How long a request waits for a connection: well below its deadline, so that a full pool is reported as such.
+pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a write is tried that conflicts with another one.
 pub(crate) const MAX_TRIES: u32 = 5;
 /// How long a connection is lent again and again before the pool may look after it.
@@ -162,6 +163,13 @@ impl<'p> Executor<'p> for &'_ Connections {
         // A statement has few rows, and its caller takes all of them.
         let rows = run_on_lease!(self, |lease| lease.connection().fetch_many(query).try_collect::<Vec<_>>());
         Box::pin(stream::once(rows).map_ok(|rows| stream::iter(rows).map(Ok)).try_flatten())
+    }
+
+    fn fetch_all<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Vec<PgRow>, sqlx::Error>>
+    where
+        E: 'q + Execute<'q, Postgres>,
+    {
+        run_on_lease!(self, |lease| lease.connection().fetch_all(query))
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>

@@ -8,6 +8,7 @@ use compliance_api::{
     error::Error,
     record::Record,
     rules::Violations,
+    token::TokenError,
     v1::{
         Affiliate, BatchReadRequest, BatchReadResponse, ComplianceCase, ComplianceUrl, RateLimitHeaders,
         batch_read_response::Result as Outcome, read::Operation, read_service_server::ReadService,
@@ -17,14 +18,13 @@ use futures::{
     FutureExt as _, StreamExt as _,
     stream::{self, FuturesUnordered},
 };
-use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tokio::time::timeout;
 use tonic::{Code, Request, Response, Status};
 
-use super::guard::{Admitted, Guard};
+use super::guard::{AdmittedRead, Guard};
 use crate::{
-    access::Denied,
-    reads::{Key, Reads},
+    access::{Denied, Verified},
+    reads::Reads,
     requests::timeout_of,
 };
 
@@ -46,8 +46,8 @@ pub(super) struct BatchReads {
 struct Accepted {
     index: u32,
     request_id: Option<String>,
-    key: Key,
-    admitted: Admitted,
+    id: i64,
+    admitted: AdmittedRead,
 }
 
 #[tonic::async_trait]
@@ -61,8 +61,7 @@ impl ReadService for BatchReads {
             let message = format!("The reads field must not have more than {MAX_READS} items.");
             return Err(Error::invalid(Violations::one("reads", message)).into());
         }
-        let headers: Vec<HeaderMap> = authorizations.into_iter().map(authorization).collect();
-        let none = HeaderMap::new();
+        let tokens: Vec<Verified> = authorizations.iter().map(|token| self.guard.verify(token)).collect();
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, read) in (0..).zip(reads) {
             let (operation, id, accepted) = match read.operation {
@@ -75,11 +74,9 @@ impl ReadService for BatchReads {
                     continue;
                 }
             };
-            match self.guard.admit_read(operation, headers.get(read.authorization as usize).unwrap_or(&none)) {
-                Ok((company_id, admitted)) => {
-                    let key = (company_id, id);
-                    accepted.push(Accepted { index, request_id: read.request_id, key, admitted });
-                }
+            let token = tokens.get(read.authorization as usize).cloned();
+            match self.guard.admit_read(operation, token.unwrap_or(Err(TokenError::Missing))) {
+                Ok(admitted) => accepted.push(Accepted { index, request_id: read.request_id, id, admitted }),
                 Err(Denied { error, rate_limit }) => refused.push(response(index, rate_limit, Err(error.into()))),
             }
         }
@@ -94,7 +91,7 @@ impl ReadService for BatchReads {
 }
 
 /// The responses to all reads of one kind.
-async fn responses<T: Record + Clone>(
+async fn responses<T: Record>(
     reads: Reads<T>,
     accepted: Vec<Accepted>,
     outcome: fn(Box<T>) -> Outcome,
@@ -103,10 +100,12 @@ async fn responses<T: Record + Clone>(
     if accepted.is_empty() {
         return Vec::new();
     }
-    let found = timeout(limit, reads.get_all(accepted.iter().map(|read| read.key).collect())).await;
-    let found = found.unwrap_or_else(|_| repeat_n(Err(Error::deadline_exceeded()), accepted.len()).collect());
+    let keys = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
+    let found = timeout(limit, reads.get_all(keys)).await;
+    let found = found.unwrap_or_else(|_| repeat_n(Error::deadline_exceeded(), accepted.len()).map(Err).collect());
     let responses = accepted.into_iter().zip(found).map(|(read, result)| {
-        let result = result.map(outcome).map_err(Status::from);
+        let record = result.and_then(|found| found.record());
+        let result = record.map(|record| outcome(Box::new(record))).map_err(Status::from);
         if let Err(status) = &result
             && status.code() != Code::NotFound
         {
@@ -120,9 +119,4 @@ async fn responses<T: Record + Clone>(
 fn response(read: u32, rate_limit: Option<RateLimitHeaders>, result: Result<Outcome, Status>) -> BatchReadResponse {
     let result = result.unwrap_or_else(|status| Outcome::Status(status.into()));
     BatchReadResponse { read, rate_limit, result: Some(result) }
-}
-
-/// The headers of a read, as if its operation were called by itself.
-fn authorization(value: String) -> HeaderMap {
-    HeaderValue::try_from(value).map(|value| HeaderMap::from_iter([(AUTHORIZATION, value)])).unwrap_or_default()
 }

@@ -20,7 +20,7 @@ use tonic::{Request, Response, Status, body::Body};
 use tower::Service;
 use tracing::{Instrument as _, Span};
 
-use crate::access::{AccessPolicy, Caller, Denied, Granted};
+use crate::access::{AccessPolicy, Caller, Denied, Granted, Verified};
 
 /// Lets calls through, or refuses them. Clones share the limits.
 #[derive(Clone)]
@@ -33,13 +33,20 @@ struct Limits {
 }
 
 /// A call that was let through.
-pub(super) struct Admitted {
+struct Admitted {
     caller: Option<Caller>,
-    pub(super) rate_limit: Option<RateLimitHeaders>,
+    rate_limit: Option<RateLimitHeaders>,
     timeout: Duration,
     /// Names the operation and the request in the log.
     span: Span,
     permit: OwnedSemaphorePermit,
+}
+
+/// A read of a batch that was let through.
+pub(super) struct AdmittedRead {
+    pub(super) company_id: i64,
+    pub(super) rate_limit: Option<RateLimitHeaders>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Guard {
@@ -49,24 +56,32 @@ impl Guard {
         Self(Arc::new(Limits { access, in_flight, call_timeout }))
     }
 
-    /// Lets one read of a batch through, for a company, or refuses it. The read counts as a call of the operation at `path`
-    /// that is in flight until what is returned is dropped.
-    pub(super) fn admit_read(&self, path: &str, headers: &HeaderMap) -> Result<(i64, Admitted), Denied> {
-        let admitted = self.admit(path, headers)?;
-        match &admitted.caller {
-            Some(caller) => Ok((caller.company_id, admitted)),
-            None => Err(Denied { error: Error::internal(), rate_limit: None }),
-        }
+    /// Verifies a token of a batch of reads.
+    pub(super) fn verify(&self, authorization: &str) -> Verified {
+        self.0.access.verify(Some(authorization.as_bytes()))
+    }
+
+    /// Lets one read of a batch through, or refuses it. The read counts as a call of the operation at `path` that is in
+    /// flight until what is returned is dropped.
+    pub(super) fn admit_read(&self, path: &str, claims: Verified) -> Result<AdmittedRead, Denied> {
+        let permit = self.permit()?;
+        let Granted { caller, rate_limit } = self.0.access.grant(path, claims)?;
+        let caller = caller.ok_or_else(|| Denied { error: Error::internal(), rate_limit: None })?;
+        Ok(AdmittedRead { company_id: caller.company_id, rate_limit, _permit: permit })
     }
 
     fn admit(&self, path: &str, headers: &HeaderMap) -> Result<Admitted, Denied> {
-        let Limits { access, in_flight, call_timeout } = &*self.0;
-        // No queue: a caller that has to wait is better off with another instance.
-        let permit = Arc::clone(in_flight).try_acquire_owned();
-        let permit = permit.map_err(|_| Denied { error: Error::overloaded(), rate_limit: None })?;
+        let permit = self.permit()?;
+        let Limits { access, call_timeout, .. } = &*self.0;
         let Granted { caller, rate_limit } = access.check(path, headers)?;
         let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
         Ok(Admitted { caller, rate_limit, timeout, span: span(path, headers), permit })
+    }
+
+    /// Counts a call in flight. No queue: a caller that has to wait is better off with another instance.
+    fn permit(&self) -> Result<OwnedSemaphorePermit, Denied> {
+        let permit = Arc::clone(&self.0.in_flight).try_acquire_owned();
+        permit.map_err(|_| Denied { error: Error::overloaded(), rate_limit: None })
     }
 }
 

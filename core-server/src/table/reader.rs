@@ -29,7 +29,7 @@ pub(crate) fn read_all<'r, R: Record, T>(
 ) -> Result<Vec<T>, sqlx::Error> {
     let mut rows = rows.into_iter();
     let Some(first) = rows.next() else { return Ok(Vec::new()) };
-    let reader = Reader { columns: resolve(first)? };
+    let reader = Reader::new(first)?;
     std::iter::once(first).chain(rows).map(|row| read(&reader, row)).collect()
 }
 
@@ -42,6 +42,11 @@ struct ReadColumn<R: 'static> {
 }
 
 impl<R: Record> Reader<R> {
+    /// Looks up the columns of the statement that returned `row`, by name.
+    pub(crate) fn new(row: &PgRow) -> Result<Self, sqlx::Error> {
+        Ok(Self { columns: resolve(row)? })
+    }
+
     /// The fields of a record.
     pub(crate) fn read(&self, row: &PgRow) -> Result<R, sqlx::Error> {
         let mut record = R::default();

@@ -41,7 +41,7 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<GetComplianceUrlRequest>,
     ) -> Result<Response<ComplianceUrl>, Status> {
         let (company_id, request) = accept(request)?;
-        Ok(Response::new(*self.single.get(company_id, request.id).await?))
+        Ok(Response::new(self.single.get(company_id, request.id).await?))
     }
 
     async fn batch_get_compliance_urls(

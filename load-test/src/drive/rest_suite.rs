@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rlt::{BenchSuite, IterInfo, IterReport};
 use tokio::time::Instant;
 
-use super::Shared;
+use super::shared::Shared;
 use load_test::{
     affiliate_list::AffiliateList,
     check,

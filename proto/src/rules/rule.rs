@@ -77,8 +77,13 @@ impl ItemFailure {
     pub(super) fn of(field: &'static str, codes: ItemCodes, format: Format, text: &str) -> Self {
         let message = match format {
             Format::Country => format!("{text} is no ISO 3166-1 alpha-2 country code."),
-            other => Rule::Format(other).message(&super::label(field)),
+            other => Rule::Format(other).message(&label(field)),
         };
         Self { field, codes, message }
     }
+}
+
+/// The name of a path in a sentence: as it is if it is nested, with spaces for underscores if it is not.
+pub fn label(path: &str) -> String {
+    if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }

@@ -1,6 +1,6 @@
 //! The violations of a request: paths as the caller wrote them, with the texts that partners know.
 
-use super::Rule;
+use super::rule::{Rule, label};
 
 /// One violation of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,11 +129,6 @@ fn summary(first: &str, total: usize) -> String {
         2 => format!("{first} (and 1 more error)"),
         _ => format!("{first} (and {} more errors)", total - 1),
     }
-}
-
-/// The name of a path in a sentence: as it is if it is nested, with spaces for underscores if it is not.
-pub fn label(path: &str) -> String {
-    if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    AUDIENCE, Claims,
+    bearer::bearer,
+    claims::{AUDIENCE, Claims},
     keys::{Key, KeyError, KeySource},
 };
 use crate::error::{Error, Reason};
@@ -90,7 +91,7 @@ impl Verifier {
         if value.trim().is_empty() {
             return Err(TokenError::Missing);
         }
-        self.verify(super::bearer(value).ok_or(TokenError::Invalid)?, now)
+        self.verify(bearer(value).ok_or(TokenError::Invalid)?, now)
     }
 
     /// The claims of a token at `now` (seconds since 1970).
