@@ -7,5 +7,5 @@ mod service;
 pub(crate) use limit::Limiter;
 pub use limit::{RateLimit, RateLimitError};
 pub use policy::Caller;
-pub(crate) use policy::{AccessPolicy, Denied, Granted, Verified};
+pub(crate) use policy::{AccessPolicy, Denied, Granted};
 pub(crate) use service::Access;

@@ -2,6 +2,7 @@
 
 mod batch_read;
 mod guard;
+mod operations;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

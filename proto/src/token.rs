@@ -8,7 +8,7 @@ mod verifier;
 pub use bearer::bearer;
 pub use claims::{AUDIENCE, Claims, SCOPE_MONITOR};
 pub use keys::{KeyError, KeySource, Secret, SecretError};
-pub use verifier::{TokenError, Verifier};
+pub use verifier::{TokenError, VerifiedToken, Verifier};
 
 /// Makes a token that [`Verifier`]s with the same secret accept (HS256).
 pub fn issue(secret: &Secret, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {

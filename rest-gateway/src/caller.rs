@@ -6,7 +6,12 @@ use std::{
 };
 
 use axum::extract::FromRequestParts;
-use compliance_api::{client::Clients, error::Error, token::TokenError, v1::CheckAccessRequest};
+use compliance_api::{
+    client::Clients,
+    error::Error,
+    token::{TokenError, VerifiedToken},
+    v1::CheckAccessRequest,
+};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
@@ -19,6 +24,7 @@ const SLACK: Duration = Duration::from_millis(500);
 pub(crate) struct Caller {
     gateway: Arc<Gateway>,
     authorization: HeaderValue,
+    token: VerifiedToken,
     request_id: Option<HeaderValue>,
     /// How long the core may take for a call.
     timeout: Duration,
@@ -33,9 +39,10 @@ impl Caller {
             return Err(TokenError::Invalid);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-        gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
+        let token = gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
         Ok(Self {
             gateway: Arc::clone(gateway),
+            token,
             authorization: first.cloned().ok_or(TokenError::Missing)?,
             request_id: headers.get(REQUEST_ID).cloned(),
             timeout: gateway.settings.request_timeout,
@@ -88,7 +95,10 @@ impl Caller {
         if let Some(id) = &self.request_id {
             headers.insert(REQUEST_ID, id.clone());
         }
-        let mut request = Request::from_parts(MetadataMap::from_headers(headers), Extensions::new(), message);
+        let mut extensions = Extensions::new();
+        // For a core in this process.
+        extensions.insert(self.token.clone());
+        let mut request = Request::from_parts(MetadataMap::from_headers(headers), extensions, message);
         request.set_timeout(self.timeout);
         request
     }

@@ -7,7 +7,7 @@ use std::{
 
 use compliance_api::{
     error::{Error, Reason},
-    token::{Claims, SCOPE_MONITOR, TokenError, Verifier},
+    token::{SCOPE_MONITOR, TokenError, VerifiedToken, Verifier},
     v1::RateLimitHeaders,
 };
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
@@ -32,7 +32,7 @@ pub struct Caller {
     /// The company whose records the call is about, and no others.
     pub company_id: i64,
     /// Everything the token says.
-    pub claims: Arc<Claims>,
+    pub claims: VerifiedToken,
 }
 
 impl Caller {
@@ -48,9 +48,6 @@ pub(crate) struct AccessPolicy {
     verifier: Arc<Verifier>,
     limiter: Option<Arc<Limiter>>,
 }
-
-/// The claims of a token, or why it was not accepted.
-pub(crate) type Verified = Result<Arc<Claims>, TokenError>;
 
 /// A call that is let through. Both are `None` for services that need no token.
 #[derive(Default)]
@@ -70,28 +67,37 @@ impl AccessPolicy {
         Self { verifier, limiter }
     }
 
-    /// Checks a call of the operation at `path` and counts it against the company's rate limit.
-    pub(crate) fn check(&self, path: &str, headers: &HeaderMap) -> Result<Granted, Denied> {
+    /// Checks a call of the operation at `path` and counts it against the company's rate limit. `verified` is the token if
+    /// this process has verified it before.
+    pub(crate) fn check(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        verified: Option<VerifiedToken>,
+    ) -> Result<Granted, Denied> {
         if OPEN.iter().any(|service| path.starts_with(service)) {
             return Ok(Granted::default());
         }
         let mut presented = headers.get_all(AUTHORIZATION).iter();
-        let claims = match (presented.next(), presented.next()) {
+        let token = match (verified, presented.next(), presented.next()) {
+            // Its request may have been received for a while.
+            (Some(verified), ..) if verified.exp <= now() => Err(TokenError::Expired),
+            (Some(verified), ..) => Ok(verified),
             // Of two tokens nobody can say which one counts.
-            (Some(_), Some(_)) => Err(TokenError::Invalid),
-            (header, _) => self.verify(header.map(HeaderValue::as_bytes)),
+            (None, Some(_), Some(_)) => Err(TokenError::Invalid),
+            (None, header, _) => self.verify(header.map(HeaderValue::as_bytes)),
         };
-        self.grant(path, claims)
+        self.grant(path, token)
     }
 
-    /// The claims of the token in an `Authorization` header's value.
-    pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Verified {
+    /// Verifies the token in an `Authorization` header's value.
+    pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Result<VerifiedToken, TokenError> {
         self.verifier.authorize(authorization, now())
     }
 
     /// Checks a call of an operation that needs a token, and counts it against the company's rate limit.
-    pub(crate) fn grant(&self, path: &str, claims: Verified) -> Result<Granted, Denied> {
-        let claims = claims.map_err(|error| Denied { error: error.into(), rate_limit: None })?;
+    pub(crate) fn grant(&self, path: &str, token: Result<VerifiedToken, TokenError>) -> Result<Granted, Denied> {
+        let claims = token.map_err(|error| Denied { error: error.into(), rate_limit: None })?;
         let company_id = claims.company_id;
         let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
             Ok(rate_limit) => rate_limit,

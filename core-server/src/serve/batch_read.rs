@@ -21,16 +21,11 @@ use futures::{
 use tokio::time::timeout;
 use tonic::{Code, Request, Response, Status};
 
-use super::guard::{AdmittedRead, Guard};
-use crate::{
-    access::{Denied, Verified},
-    reads::Reads,
-    requests::timeout_of,
+use super::{
+    guard::{AdmittedRead, Guard},
+    operations::{GET_AFFILIATE, GET_CASE, GET_URL},
 };
-
-const GET_AFFILIATE: &str = "/compliance.v1.AffiliateService/GetAffiliate";
-const GET_URL: &str = "/compliance.v1.ComplianceUrlService/GetComplianceUrl";
-const GET_CASE: &str = "/compliance.v1.ComplianceCaseService/GetComplianceCase";
+use crate::{access::Denied, reads::Reads, requests::timeout_of};
 
 /// The service.
 pub(super) struct BatchReads {
@@ -61,7 +56,7 @@ impl ReadService for BatchReads {
             let message = format!("The reads field must not have more than {MAX_READS} items.");
             return Err(Error::invalid(Violations::one("reads", message)).into());
         }
-        let tokens: Vec<Verified> = authorizations.iter().map(|token| self.guard.verify(token)).collect();
+        let tokens: Vec<_> = authorizations.iter().map(|token| self.guard.verify(token)).collect();
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, read) in (0..).zip(reads) {
             let (operation, id, accepted) = match read.operation {

@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use compliance_api::{client::Middleware, deadline::grpc_timeout, error::Error, v1::RateLimitHeaders};
+use compliance_api::{
+    client::Middleware,
+    deadline::grpc_timeout,
+    error::Error,
+    token::{TokenError, VerifiedToken},
+    v1::RateLimitHeaders,
+};
 use futures::{
     FutureExt as _,
     future::{BoxFuture, ready},
@@ -20,7 +26,8 @@ use tonic::{Request, Response, Status, body::Body};
 use tower::Service;
 use tracing::{Instrument as _, Span};
 
-use crate::access::{AccessPolicy, Caller, Denied, Granted, Verified};
+use super::operations::COALESCED;
+use crate::access::{AccessPolicy, Caller, Denied, Granted};
 
 /// Lets calls through, or refuses them. Clones share the limits.
 #[derive(Clone)]
@@ -57,23 +64,27 @@ impl Guard {
     }
 
     /// Verifies a token of a batch of reads.
-    pub(super) fn verify(&self, authorization: &str) -> Verified {
+    pub(super) fn verify(&self, authorization: &str) -> Result<VerifiedToken, TokenError> {
         self.0.access.verify(Some(authorization.as_bytes()))
     }
 
     /// Lets one read of a batch through, or refuses it. The read counts as a call of the operation at `path` that is in
     /// flight until what is returned is dropped.
-    pub(super) fn admit_read(&self, path: &str, claims: Verified) -> Result<AdmittedRead, Denied> {
+    pub(super) fn admit_read(
+        &self,
+        path: &str,
+        token: Result<VerifiedToken, TokenError>,
+    ) -> Result<AdmittedRead, Denied> {
         let permit = self.permit()?;
-        let Granted { caller, rate_limit } = self.0.access.grant(path, claims)?;
+        let Granted { caller, rate_limit } = self.0.access.grant(path, token)?;
         let caller = caller.ok_or_else(|| Denied { error: Error::internal(), rate_limit: None })?;
         Ok(AdmittedRead { company_id: caller.company_id, rate_limit, _permit: permit })
     }
 
-    fn admit(&self, path: &str, headers: &HeaderMap) -> Result<Admitted, Denied> {
+    fn admit(&self, path: &str, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
         let permit = self.permit()?;
         let Limits { access, call_timeout, .. } = &*self.0;
-        let Granted { caller, rate_limit } = access.check(path, headers)?;
+        let Granted { caller, rate_limit } = access.check(path, headers, verified)?;
         let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
         Ok(Admitted { caller, rate_limit, timeout, span: span(path, headers), permit })
     }
@@ -110,9 +121,12 @@ impl Admitted {
     }
 }
 
+/// A single read has none: its statement runs for many callers, so nothing is logged in its own task.
 fn span(path: &str, headers: &HeaderMap) -> Span {
     match headers.get("x-request-id").and_then(|id| id.to_str().ok()) {
-        Some(id) if id.len() <= 128 => tracing::error_span!("call", operation = path, request_id = id),
+        Some(id) if id.len() <= 128 && !COALESCED.contains(&path) => {
+            tracing::error_span!("call", operation = path, request_id = id)
+        }
         _ => Span::none(),
     }
 }
@@ -172,7 +186,9 @@ impl Middleware for Guard {
         R: Send,
         F: Future<Output = Result<Response<R>, Status>> + Send,
     {
-        match self.admit(path, request.metadata().as_ref()) {
+        // What a gateway in this process has verified is not verified twice.
+        let verified = request.extensions_mut().remove();
+        match self.admit(path, request.metadata().as_ref(), verified) {
             Ok(mut admitted) => {
                 admitted.identify(request.extensions_mut());
                 admitted.run(call(request)).await
@@ -214,7 +230,7 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        match self.guard.admit(request.uri().path(), request.headers()) {
+        match self.guard.admit(request.uri().path(), request.headers(), None) {
             Ok(mut admitted) => {
                 admitted.identify(request.extensions_mut());
                 Box::pin(admitted.run(self.inner.call(request)))

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    ops::Deref,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -48,13 +49,25 @@ impl From<TokenError> for Error {
     }
 }
 
+/// The claims of a token that a [`Verifier`] has accepted; nothing else makes one. Clones share them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedToken(Arc<Claims>);
+
+impl Deref for VerifiedToken {
+    type Target = Claims;
+
+    fn deref(&self) -> &Claims {
+        &self.0
+    }
+}
+
 /// Verifies tokens. A valid token is cached by its digest until it expires, so that a signature is verified once a token
 /// rather than once a request.
 pub struct Verifier {
     source: KeySource,
     issuer: Option<String>,
     keys: RwLock<Arc<Vec<Key>>>,
-    valid: Cache<[u8; 32], Arc<Claims>>,
+    valid: Cache<[u8; 32], VerifiedToken>,
 }
 
 impl std::fmt::Debug for Verifier {
@@ -85,7 +98,7 @@ impl Verifier {
     }
 
     /// The claims of the token in an `Authorization` header's value at `now` (seconds since 1970).
-    pub fn authorize(&self, header: Option<&[u8]>, now: i64) -> Result<Arc<Claims>, TokenError> {
+    pub fn authorize(&self, header: Option<&[u8]>, now: i64) -> Result<VerifiedToken, TokenError> {
         let value = header.ok_or(TokenError::Missing)?;
         let value = std::str::from_utf8(value).map_err(|_| TokenError::Invalid)?;
         if value.trim().is_empty() {
@@ -95,18 +108,19 @@ impl Verifier {
     }
 
     /// The claims of a token at `now` (seconds since 1970).
-    pub fn verify(&self, token: &str, now: i64) -> Result<Arc<Claims>, TokenError> {
+    pub fn verify(&self, token: &str, now: i64) -> Result<VerifiedToken, TokenError> {
         if token.len() > MAX_BYTES {
             return Err(TokenError::Invalid);
         }
         let digest: [u8; 32] = Sha256::digest(token).into();
-        if let Some(claims) = self.valid.get(&digest) {
-            return if claims.exp > now { Ok(claims) } else { Err(TokenError::Expired) };
+        if let Some(valid) = self.valid.get(&digest) {
+            return if valid.exp > now { Ok(valid) } else { Err(TokenError::Expired) };
         }
-        let claims = Arc::new(self.verify_signature(token)?);
+        let claims = self.verify_signature(token)?;
         self.check_claims(&claims, now)?;
-        self.valid.insert(digest, Arc::clone(&claims));
-        Ok(claims)
+        let valid = VerifiedToken(Arc::new(claims));
+        self.valid.insert(digest, valid.clone());
+        Ok(valid)
     }
 
     fn verify_signature(&self, token: &str) -> Result<Claims, TokenError> {
