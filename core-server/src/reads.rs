@@ -1,9 +1,10 @@
 //! Reads of single records. Concurrent reads, of all companies together, become one statement.
 
-use std::{collections::HashMap, iter::repeat_n, sync::Arc, time::Duration};
+use std::{collections::HashMap, iter::repeat_n, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
+use futures::FutureExt as _;
 use sqlx::{Column as _, Row as _, postgres::PgRow};
 
 use crate::{
@@ -96,13 +97,11 @@ impl<T: Record> Reads<T> {
         }
     }
 
-    /// The records of these keys, in their order, from one statement. It runs to its end even if the caller goes away: a
-    /// connection that is dropped in the middle of a statement is lost.
-    pub(crate) async fn get_all(&self, keys: Vec<Key>) -> Vec<Result<Found<T>, Error>> {
-        let (statement, reads) = (self.statement.clone(), keys.len());
-        tokio::spawn(async move { statement.find(&keys).await }).await.unwrap_or_else(|_| {
+    /// The records of these keys, in their order, from one statement.
+    pub(crate) async fn get_all(&self, keys: &[Key]) -> Vec<Result<Found<T>, Error>> {
+        AssertUnwindSafe(self.statement.find(keys)).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a batch of reads panicked");
-            repeat_n(Error::internal(), reads).map(Err).collect()
+            repeat_n(Error::internal(), keys.len()).map(Err).collect()
         })
     }
 }

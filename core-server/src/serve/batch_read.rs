@@ -1,6 +1,6 @@
 //! `ReadService`: single reads of many callers in one call. Those of one kind become one statement.
 
-use std::{iter::repeat_n, time::Duration};
+use std::{iter::repeat_n, pin::Pin, time::Duration};
 
 use compliance_api::{
     batch_read::MAX_READS,
@@ -81,7 +81,10 @@ impl ReadService for BatchReads {
             responses(self.cases.clone(), cases, Outcome::Case, limit).boxed(),
         ];
         let read = kinds.into_iter().collect::<FuturesUnordered<_>>().flat_map(stream::iter);
-        Ok(Response::new(stream::iter(refused).chain(read).map(Ok).boxed()))
+        let mut responses = stream::iter(refused).chain(read).map(Ok).boxed().peekable();
+        // Headers that are sent before a message cost both sides a wake-up.
+        Pin::new(&mut responses).peek().await;
+        Ok(Response::new(responses.boxed()))
     }
 }
 
@@ -95,8 +98,8 @@ async fn responses<T: Record>(
     if accepted.is_empty() {
         return Vec::new();
     }
-    let keys = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
-    let found = timeout(limit, reads.get_all(keys)).await;
+    let keys: Vec<_> = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
+    let found = timeout(limit, reads.get_all(&keys)).await;
     let found = found.unwrap_or_else(|_| repeat_n(Error::deadline_exceeded(), accepted.len()).map(Err).collect());
     let responses = accepted.into_iter().zip(found).map(|(read, result)| {
         let record = result.and_then(|found| found.record());
