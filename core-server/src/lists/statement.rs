@@ -4,7 +4,8 @@
 //!
 //! - Near the beginning, without a range or with one on the sort key: a scan along the sort order. Filters have an index
 //!   for each sort key, so that it reads nothing but matches.
-//! - Far from it: a walk. The counts say in which bucket the page begins, and the scan begins there.
+//! - Far from it: a walk. The counts say in which bucket the page begins, and the scan begins there. It reads each
+//!   combination of the filters' values by itself, or all records if most of them match.
 //! - With a range on another column than the sort key: a scan along the sort order, which passes over what is not in the
 //!   range, or all matches, sorted. The counts decide, and PostgreSQL does not execute the other.
 //! - Of one affiliate: all matches, sorted.
@@ -82,7 +83,16 @@ impl<Q> Statement<'_, Q> {
             });
             ctes.extend(bounds);
         }
-        let scans: Vec<String> = parts.iter().enumerate().map(|(number, part)| self.scan(number, *part)).collect();
+        if self.weighs() {
+            ctes.push(format!("way as materialized ({})", self.way()));
+        }
+        let ways: &[bool] = match (self.weighs(), self.grouped()) {
+            (true, _) => &[true, false],
+            (false, grouped) => &[grouped],
+        };
+        let parts = parts.iter().enumerate();
+        let scans = parts.flat_map(|(number, part)| ways.iter().map(move |grouped| self.scan(number, *part, *grouped)));
+        let scans: Vec<String> = scans.collect();
         let scanned =
             format!("select id, k from ({}) u offset {} limit {LIMIT}", scans.join(" union all "), self.skip());
         ctes.push(if self.chooses() {
@@ -133,28 +143,40 @@ impl<Q> Statement<'_, Q> {
         )
     }
 
+    /// Whether a walk scans all records of its buckets in order, or the matches of each group and sorts them: whichever reads
+    /// less. Groups are each scanned until they have filled the page alone.
+    fn way(&self) -> String {
+        format!(
+            "select (select coalesce(sum(c.n), 0) {all} and c.bucket = 0) <= coalesce(sum(n), 0) * count(*) as ordered
+            from groups",
+            all = self.counts("c", "all"),
+        )
+    }
+
     /// Matches of one part in the order asked for, from where the page begins or can begin: as many as precede the end of
-    /// the page.
-    fn scan(&self, number: usize, part: Part) -> String {
+    /// the page. `grouped`: each group by itself.
+    fn scan(&self, number: usize, part: Part, grouped: bool) -> String {
         let (low, high) = self.ends(number, part);
         let limit = format!("limit (select {} + {LIMIT})", self.skip());
-        let group = if self.grouped() { self.of_group() } else { String::new() };
-        let mut passed_over = if self.grouped() { String::new() } else { self.equal("u") };
+        let group = if grouped { self.of_group() } else { String::new() };
+        let mut passed_over = if grouped { String::new() } else { self.equal("u") };
         if self.ranged_elsewhere() {
             passed_over += &self.in_range();
         }
         let matches = format!(
             "select u.id, {key} as k from {table} u
-            where u.company_id = {COMPANY} {group} {between} {passed_over} order by {order} {limit}",
+            where u.company_id = {COMPANY} {group} {between} {passed_over} {ordered} order by {order} {limit}",
+            ordered = and(self.weighs() && !grouped, || "(select ordered from way)".to_owned()),
             key = self.key_column(),
             table = self.list.table,
             between = part.between(low.as_deref(), high.as_deref()),
             passed_over = unindexed(&passed_over),
             order = part.order(self.shape.descending),
         );
-        if self.grouped() {
+        if grouped {
             let order = self.order_of("u.");
-            format!("(select u.* from groups g cross join lateral ({matches}) u order by {order} {limit})")
+            let sorted = if self.weighs() { "where not (select ordered from way)" } else { "" };
+            format!("(select u.* from groups g cross join lateral ({matches}) u {sorted} order by {order} {limit})")
         } else {
             format!("({matches})")
         }
@@ -269,6 +291,12 @@ impl<Q> Statement<'_, Q> {
     /// where the page begins, sorting what all of them read would cost more than passing over what does not match.
     fn grouped(&self) -> bool {
         self.shape.filters > 0 && !(self.chooses() && self.shape.among == Among::Deep)
+    }
+
+    /// Whether a walk chooses between a scan of all records and one of each group: there may be several groups.
+    fn weighs(&self) -> bool {
+        let asked = |(bit, filter): (usize, &Filter<Q>)| !filter.leads || self.shape.filters >> bit & 1 > 0;
+        self.walks() && self.grouped() && !self.list.filters.iter().enumerate().all(asked)
     }
 
     /// How many matches of the scans precede the page.

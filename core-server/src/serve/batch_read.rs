@@ -52,9 +52,11 @@ impl ReadService for BatchReads {
     async fn batch_read(&self, request: Request<BatchReadRequest>) -> Result<Response<Self::BatchReadStream>, Status> {
         let limit = timeout_of(&request).map_or(self.call_timeout, |asked| asked.min(self.call_timeout));
         let BatchReadRequest { authorizations, reads } = request.into_inner();
-        if reads.len() > MAX_READS {
-            let message = format!("The reads field must not have more than {MAX_READS} items.");
-            return Err(Error::invalid(Violations::one("reads", message)).into());
+        for (field, items) in [("authorizations", authorizations.len()), ("reads", reads.len())] {
+            if items > MAX_READS {
+                let message = format!("The {field} field must not have more than {MAX_READS} items.");
+                return Err(Error::invalid(Violations::one(field, message)).into());
+            }
         }
         let tokens: Vec<_> = authorizations.iter().map(|token| self.guard.verify(token)).collect();
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
