@@ -116,3 +116,25 @@ impl AccessPolicy {
 fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::token::{Claims, KeySource, Secret, issue};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_that_was_verified_before_may_have_expired_since() {
+        let secret = Secret::new(vec![1; 32]).unwrap();
+        let source = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
+        let verifier = Arc::new(Verifier::new(source, None).await.unwrap());
+        let policy = AccessPolicy::new(Arc::clone(&verifier), None);
+        let check = |issued: i64| {
+            let token = issue(&secret, &Claims::new(7, issued, 60)).unwrap();
+            let before = verifier.verify(&token, issued).unwrap();
+            policy.check("/compliance.v1.AffiliateService/GetAffiliate", &HeaderMap::new(), Some(before))
+        };
+        assert_eq!(check(now()).ok().and_then(|granted| granted.caller).map(|caller| caller.company_id), Some(7));
+        assert_eq!(check(now() - 60).err().map(|denied| denied.error.reason), Some(Reason::TokenExpired));
+    }
+}
