@@ -44,8 +44,8 @@ pub(crate) struct Statement<T: Record> {
     pub(crate) not_found: fn(i64) -> Error,
 }
 
-/// A record that was found. Whoever asked for it reads it from its row: the next statement does not wait for that, and
-/// what a record allocates is freed by the thread that allocated it.
+/// A record that was found, not yet decoded. Its caller decodes it, so that the next statement does not wait for that,
+/// and so that the thread that allocates the record also frees it.
 pub(crate) struct Found<T: Record> {
     rows: Arc<Rows<T>>,
     index: usize,
@@ -61,7 +61,7 @@ struct Rows<T: Record> {
 }
 
 impl<T: Record> Found<T> {
-    /// Reads the record.
+    /// Decodes the record.
     pub(crate) fn record(&self) -> Result<T, Error> {
         let Rows { reader, decode, returned, .. } = &*self.rows;
         let row = returned.get(self.index).ok_or_else(Error::internal)?;

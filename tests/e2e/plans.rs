@@ -12,7 +12,7 @@ use test_support::{fresh_database, new_company, tests};
 
 tests![
     lists_use_the_same_indexes_everywhere,
-    late_pages_read_few_records_in_vain,
+    late_pages_pass_over_few_records,
     lookups_use_their_own_indexes,
     bulk_loads_read_no_history
 ];
@@ -91,7 +91,7 @@ async fn lists_use_the_same_indexes_everywhere() {
 }
 
 /// The counts know the day on which a late page begins, and no more, so 20,000 records a day are much to pass over.
-async fn late_pages_read_few_records_in_vain() {
+async fn late_pages_pass_over_few_records() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let records = "insert into compliance_urls
             (company_id, id, url, url_hash, incident_status_id, disabled, discovery_date, last_review_date, last_seen)
