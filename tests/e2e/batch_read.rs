@@ -217,6 +217,12 @@ async fn limits() {
     let status = ReadServiceClient::new(connect(service.grpc).await).batch_read(batch.0).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
 
+    // Each token is verified, so there may not be more of them than reads.
+    let tokens = |count| BatchReadRequest { authorizations: vec!["Bearer a.b.c".to_owned(); count], reads: Vec::new() };
+    assert!(Batch(tokens(1000)).results(&connect(service.grpc).await).await.is_empty());
+    let status = ReadServiceClient::new(connect(service.grpc).await).batch_read(tokens(1001)).await.unwrap_err();
+    assert_eq!(status.message(), "The authorizations field must not have more than 1000 items.");
+
     // A read that names no token, and one that names no operation.
     let read = |operation| Read { authorization: 7, request_id: None, operation };
     let reads = vec![read(Some(affiliate(1))), read(None)];

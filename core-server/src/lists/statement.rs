@@ -86,10 +86,7 @@ impl<Q> Statement<'_, Q> {
         if self.weighs() {
             ctes.push(format!("way as materialized ({})", self.way()));
         }
-        let ways: &[bool] = match (self.weighs(), self.grouped()) {
-            (true, _) => &[true, false],
-            (false, grouped) => &[grouped],
-        };
+        let ways = if self.weighs() { &[true, false][..] } else { &[self.grouped()] };
         let parts = parts.iter().enumerate();
         let scans = parts.flat_map(|(number, part)| ways.iter().map(move |grouped| self.scan(number, *part, *grouped)));
         let scans: Vec<String> = scans.collect();
