@@ -1,6 +1,7 @@
 //! Affiliates: the company's own records of its affiliates.
 
 mod create;
+mod in_order;
 mod input;
 mod read;
 mod service;

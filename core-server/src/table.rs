@@ -17,4 +17,4 @@ pub use expected::SchemaError;
 pub(crate) use inputs::Inputs;
 pub(crate) use layout::Layouts;
 pub(crate) use reader::{Read, Reader, read_all, timestamp};
-pub(crate) use sql::{assignments, names, selection, values};
+pub(crate) use sql::{merged, names, replacements, selection, values};

@@ -4,9 +4,10 @@
 mod monitoring;
 mod schema;
 mod wire;
+mod writes;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    test_support::run(vec![monitoring::tests(), schema::tests(), wire::tests()])
+    test_support::run(vec![monitoring::tests(), schema::tests(), wire::tests(), writes::tests()])
 }

@@ -11,7 +11,7 @@ use compliance_api::{
 use crate::table::{Attribute, Composite};
 
 /// One affiliate of a batch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Input {
     /// Of one to be created: its position in the batch, from 1. Of one to be changed: its ID.
     pub(super) key: i64,

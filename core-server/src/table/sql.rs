@@ -14,12 +14,17 @@ pub(crate) fn values<R: Record>(relation: &str) -> String {
     list(R::FIELDS.iter().map(|field| format!("{relation}.{}", field.column.name)))
 }
 
-/// `column = the new value if its bit is in the mask, else the old one`, for every column.
-pub(crate) fn assignments<R: Record>(mask: &str, new: &str, old: &str) -> String {
+/// `the new value if its bit is in the mask, else the old one, as column`, for every column.
+pub(crate) fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
-        format!("{column} = case when {mask} & {bit} <> 0 then {new}.{column} else {old}.{column} end")
+        format!("case when {mask} & {bit} <> 0 then {new}.{column} else {old}.{column} end as {column}")
     }))
+}
+
+/// `column = excluded.column`, for every column: what an insert does where the record exists.
+pub(crate) fn replacements<R: Record>() -> String {
+    list(R::FIELDS.iter().map(|field| format!("{0} = excluded.{0}", field.column.name)))
 }
 
 /// What is selected to read a record of a company, which is given as SQL, with a [`Reader`](super::Reader): every field

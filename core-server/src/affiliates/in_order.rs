@@ -1,0 +1,207 @@
+//! Works out, in memory, what changes come to that are applied one after the other. The work is linear in their number.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
+
+use super::input::Input;
+
+/// The field that is unique within a company.
+pub(super) const NAME: &str = "affiliate_name";
+
+/// What becomes of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Applied {
+    /// The company has no affiliate of this ID.
+    Unknown,
+    /// The item breaks a rule of its own.
+    Failed,
+    /// Another affiliate has the new name.
+    Taken,
+    /// The change is applied.
+    Saved,
+}
+
+/// The affiliates of a company that changes are about, before any of them is applied.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    /// The name of each affiliate that is changed, by its ID.
+    pub(super) names: HashMap<i64, String>,
+    /// The ID of each affiliate that has one of the names in question.
+    pub(super) holders: HashMap<String, i64>,
+}
+
+impl Before {
+    /// Adds an affiliate.
+    pub(super) fn insert(&mut self, id: i64, name: String, is_changed: bool) {
+        if is_changed {
+            self.names.insert(id, name.clone());
+        }
+        self.holders.insert(name, id);
+    }
+}
+
+/// What changes come to.
+#[derive(Debug)]
+pub(super) struct Plan<'c> {
+    /// What becomes of each change, in their order.
+    pub(super) applied: Vec<Applied>,
+    /// One change for each affiliate that is written, by ID.
+    pub(super) writes: Vec<Cow<'c, Input>>,
+    /// The affiliates whose old name another one gets. They must give it up before it is written.
+    pub(super) give_up: Vec<i64>,
+}
+
+/// Applies changes in their order.
+pub(super) fn apply(changes: &[Input], before: Before) -> Plan<'_> {
+    let Before { names: old_names, mut holders } = before;
+    let mut names: HashMap<i64, &str> = old_names.iter().map(|(id, name)| (*id, name.as_str())).collect();
+    let mut writes: BTreeMap<i64, Cow<'_, Input>> = BTreeMap::new();
+    let mut applied = Vec::with_capacity(changes.len());
+    for change in changes {
+        let Some(name) = names.get_mut(&change.key) else {
+            applied.push(Applied::Unknown);
+            continue;
+        };
+        if change.failure.is_some() {
+            applied.push(Applied::Failed);
+            continue;
+        }
+        if let Some(wanted) = change.new_name() {
+            if holders.get(wanted).is_some_and(|holder| *holder != change.key) {
+                applied.push(Applied::Taken);
+                continue;
+            }
+            holders.remove(*name);
+            holders.insert(wanted.to_owned(), change.key);
+            *name = wanted;
+        }
+        applied.push(Applied::Saved);
+        if !change.mask.is_empty() {
+            writes.entry(change.key).and_modify(|write| write.to_mut().merge(change)).or_insert(Cow::Borrowed(change));
+        }
+    }
+    let mut give_up: Vec<i64> = old_names
+        .iter()
+        .filter(|(id, name)| holders.get(*name).is_some_and(|holder| holder != *id))
+        .map(|(id, _)| *id)
+        .collect();
+    give_up.sort_unstable();
+    Plan { applied, writes: writes.into_values().collect(), give_up }
+}
+
+impl Input {
+    /// The name that the affiliate gets, if the change is one of its name.
+    pub(super) fn new_name(&self) -> Option<&str> {
+        self.fields.affiliate_name.as_deref().filter(|_| self.failure.is_none() && self.mask.names(NAME))
+    }
+
+    /// Takes over what a later change of the same affiliate writes.
+    fn merge(&mut self, later: &Self) {
+        for field in later.mask.iter() {
+            // Every field of an affiliate is a text.
+            let _ = field.set_written(&mut self.fields, field.written(&later.fields).map(Cow::into_owned));
+            self.mask.insert(field);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::{record::FieldSet, v1::AffiliateInput};
+
+    use super::*;
+
+    fn change(key: i64, name: Option<String>, city: Option<String>, country: Option<String>) -> Input {
+        let fields = AffiliateInput { affiliate_name: name, city, country, ..AffiliateInput::default() };
+        let mask = FieldSet::given(&fields);
+        Input::new(key, fields, mask)
+    }
+
+    /// An affiliate of the model: its name and its city.
+    type Model = BTreeMap<i64, (String, Option<String>)>;
+
+    /// Applies one change to the model, as a request of its own would.
+    fn apply_one(model: &mut Model, change: &Input) -> Applied {
+        if !model.contains_key(&change.key) {
+            return Applied::Unknown;
+        }
+        if change.failure.is_some() {
+            return Applied::Failed;
+        }
+        let wanted = change.fields.affiliate_name.clone();
+        if model.iter().any(|(id, (name, _))| *id != change.key && Some(name) == wanted.as_ref()) {
+            return Applied::Taken;
+        }
+        if let Some(one) = model.get_mut(&change.key) {
+            one.0 = wanted.unwrap_or_else(|| one.0.clone());
+            one.1 = change.fields.city.clone().or_else(|| one.1.clone());
+        }
+        Applied::Saved
+    }
+
+    fn before(model: &Model, changes: &[Input]) -> Before {
+        let mut before = Before::default();
+        for (id, (name, _)) in model {
+            let is_changed = changes.iter().any(|change| change.key == *id);
+            if is_changed || changes.iter().any(|change| change.new_name() == Some(name)) {
+                before.insert(*id, name.clone(), is_changed);
+            }
+        }
+        before
+    }
+
+    /// Writes a plan to the model as the statements do: names are given up first, and each row is then written by itself
+    /// while no other has its name.
+    fn write(model: &mut Model, plan: &Plan<'_>) {
+        for id in &plan.give_up {
+            model.get_mut(id).unwrap().0 = format!("given up by {id}");
+        }
+        for change in &plan.writes {
+            let name = change.fields.affiliate_name.clone();
+            assert!(model.iter().all(|(id, (other, _))| *id == change.key || Some(other) != name.as_ref()), "{plan:?}");
+            let one = model.get_mut(&change.key).unwrap();
+            one.0 = name.unwrap_or_else(|| one.0.clone());
+            one.1 = change.fields.city.clone().or_else(|| one.1.clone());
+        }
+        assert!(model.values().all(|(name, _)| !name.starts_with("given up")), "a name was lost: {plan:?}");
+    }
+
+    #[test]
+    fn changes_come_to_what_they_would_one_by_one() {
+        let mut seed = 1_u64;
+        let mut random = |below: u64| {
+            // SplitMix64.
+            seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut mixed = seed;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            (mixed ^ (mixed >> 31)) % below
+        };
+        let (mut saved, mut taken, mut given_up) = (0, 0, 0);
+        for _ in 0..5_000 {
+            let affiliates = 1 + random(6) as i64;
+            let model: Model = (1..=affiliates).map(|id| (id, (format!("N{id}"), None))).collect();
+            let changes: Vec<Input> = (0..=random(11))
+                .map(|number| {
+                    let name = (random(4) > 0).then(|| format!("N{}", 1 + random(affiliates as u64 + 2)));
+                    let city = (random(3) == 0).then(|| number.to_string());
+                    let unknown_country = (random(10) == 0).then(|| "ZZ".to_owned());
+                    change(1 + random(affiliates as u64 + 1) as i64, name, city, unknown_country)
+                })
+                .collect();
+            let mut expected = model.clone();
+            let one_by_one: Vec<Applied> = changes.iter().map(|change| apply_one(&mut expected, change)).collect();
+            let plan = apply(&changes, before(&model, &changes));
+            assert_eq!(plan.applied, one_by_one, "{changes:?}");
+            let mut written = model;
+            write(&mut written, &plan);
+            assert_eq!(written, expected, "{changes:?}");
+            saved += one_by_one.iter().filter(|applied| **applied == Applied::Saved).count();
+            taken += one_by_one.iter().filter(|applied| **applied == Applied::Taken).count();
+            given_up += plan.give_up.len();
+        }
+        assert!(saved > 1000 && taken > 1000 && given_up > 300, "{saved}, {taken}, {given_up}");
+    }
+}

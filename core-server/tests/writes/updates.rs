@@ -1,0 +1,150 @@
+//! Batches of updates whose items depend on each other.
+
+use compliance_api::v1::{
+    Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
+    BatchGetAffiliatesRequest, BatchUpdateAffiliatesRequest, ResultCode, UpdateAffiliateRequest,
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
+use tonic::Code;
+
+tests![a_batch_comes_to_what_its_items_would_one_by_one, statements_do_not_grow_with_the_batch, large_batches];
+
+async fn created(clients: &mut GrpcClients, count: usize) -> Vec<i64> {
+    let affiliates = (0..count).map(|number| AffiliateInput {
+        client_affiliate_id: Some(format!("C{number}")),
+        affiliate_name: Some(format!("N{number}")),
+        ..AffiliateInput::default()
+    });
+    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect() };
+    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    results.into_iter().map(|result| result.affiliate_id.unwrap()).collect()
+}
+
+fn update(id: i64, fields: AffiliateInput) -> AffiliateUpdate {
+    AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None }
+}
+
+fn rename(id: i64, name: String) -> AffiliateUpdate {
+    update(id, AffiliateInput { affiliate_name: Some(name), ..AffiliateInput::default() })
+}
+
+async fn batch(clients: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> Vec<ResultCode> {
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    results.iter().map(AffiliateResult::code).collect()
+}
+
+async fn one(clients: &mut GrpcClients, update: AffiliateUpdate) -> ResultCode {
+    let request = UpdateAffiliateRequest { update: Some(update) };
+    match clients.affiliates.update_affiliate(request).await {
+        Ok(_) => ResultCode::Saved,
+        Err(status) if status.code() == Code::NotFound => ResultCode::NotFound,
+        Err(status) if status.code() == Code::InvalidArgument => ResultCode::UpdateFailed,
+        Err(status) => panic!("{status}"),
+    }
+}
+
+/// What is compared of the affiliates of two companies.
+async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
+    let request = BatchGetAffiliatesRequest { ids: ids.to_vec() };
+    let read = clients.affiliates.batch_get_affiliates(request).await.unwrap().into_inner().affiliates;
+    assert_eq!(read.len(), ids.len());
+    read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, ..affiliate }).collect()
+}
+
+/// The same random changes, to one company as a batch and to another one by one.
+async fn a_batch_comes_to_what_its_items_would_one_by_one() {
+    let core = TestCore::start().await;
+    let mut companies = [core.company(new_company()), core.company(new_company())];
+    let [batches, singles] = &mut companies;
+    let mut random = StdRng::seed_from_u64(7);
+    let affiliate_count = 6;
+    let ids = [created(batches, affiliate_count).await, created(singles, affiliate_count).await];
+    let mut seen = [0; 3];
+    for _ in 0..60 {
+        let changes: Vec<(usize, AffiliateInput)> = (0..random.random_range(1..12))
+            .map(|number| {
+                // One in seven is of an affiliate that does not exist.
+                let index = random.random_range(0..=affiliate_count);
+                let fields = AffiliateInput {
+                    affiliate_name: random.random_bool(0.7).then(|| format!("N{}", random.random_range(0..8))),
+                    city: random.random_bool(0.5).then(|| number.to_string()),
+                    // A single update reports it before it looks for the affiliate.
+                    country: (index < affiliate_count && random.random_bool(0.1)).then(|| "ZZ".to_owned()),
+                    notes: random.random_bool(0.2).then(String::new),
+                    ..AffiliateInput::default()
+                };
+                (index, fields)
+            })
+            .collect();
+        let of = |ids: &[i64]| -> Vec<AffiliateUpdate> {
+            let id = |index: usize| ids.get(index).copied().unwrap_or(i64::MAX);
+            changes.iter().map(|(index, fields)| update(id(*index), fields.clone())).collect()
+        };
+        let in_batch = batch(batches, of(&ids[0])).await;
+        let mut one_by_one = Vec::new();
+        for update in of(&ids[1]) {
+            one_by_one.push(one(singles, update).await);
+        }
+        assert_eq!(in_batch, one_by_one, "{changes:?}");
+        assert_eq!(affiliates(batches, &ids[0]).await, affiliates(singles, &ids[1]).await, "{changes:?}");
+        for (count, code) in seen.iter_mut().zip([ResultCode::Saved, ResultCode::UpdateFailed, ResultCode::NotFound]) {
+            *count += in_batch.iter().filter(|seen| **seen == code).count();
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
+}
+
+/// A chain: each affiliate gets the name of the one before it, which has just given it up. The last name becomes free.
+fn chain(ids: &[i64], names: &mut Vec<String>) -> Vec<AffiliateUpdate> {
+    names.insert(0, format!("before {}", names[0]));
+    names.pop();
+    ids.iter().zip(names).map(|(id, name)| rename(*id, name.clone())).collect()
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("N{number}")).collect()
+}
+
+fn same(id: i64, count: usize) -> Vec<AffiliateUpdate> {
+    let city = |number| AffiliateInput { city: Some(format!("{number}")), ..AffiliateInput::default() };
+    (0..count).map(|number| update(id, city(number))).collect()
+}
+
+/// The statements of a batch in which every item depends on the one before: a handful, whatever its size.
+async fn statements_do_not_grow_with_the_batch() {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
+    for count in [10, 1000] {
+        let mut clients = core.company(new_company());
+        let (ids, mut names) = (created(&mut clients, count).await, names(count));
+        let mut fewest = [usize::MAX; 2];
+        // Statements are prepared at first, and the health of the database is asked for in between.
+        for _ in 0..5 {
+            for (fewest, changes) in fewest.iter_mut().zip([chain(&ids, &mut names), same(ids[0], count)]) {
+                let before = proxy.round_trips();
+                assert!(batch(&mut clients, changes).await.iter().all(|code| *code == ResultCode::Saved));
+                *fewest = (*fewest).min(proxy.round_trips() - before);
+            }
+        }
+        assert!(fewest.iter().all(|round_trips| *round_trips <= 8), "{count} items: {fewest:?} round trips");
+    }
+}
+
+/// As large as a request may be. The bound is generous: the statements are few, and this must not take minutes.
+async fn large_batches() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    let ids = created(&mut clients, 10_000).await;
+    let start = std::time::Instant::now();
+    assert!(batch(&mut clients, chain(&ids, &mut names(10_000))).await.iter().all(|code| *code == ResultCode::Saved));
+    let chained = start.elapsed();
+    let start = std::time::Instant::now();
+    assert!(batch(&mut clients, same(ids[5], 20_000)).await.iter().all(|code| *code == ResultCode::Saved));
+    let repeated = start.elapsed();
+    println!("10,000 chained renames: {chained:?}; 20,000 changes of one affiliate: {repeated:?}");
+    let read = affiliates(&mut clients, &ids[5..6]).await;
+    assert_eq!((read[0].distributor_name(), read[0].city()), ("N4", "19999"));
+}
