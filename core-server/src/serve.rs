@@ -4,11 +4,12 @@ mod batch_read;
 mod guard;
 mod operations;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
     client::{Clients, WithMiddleware},
+    error::Error,
     token::Verifier,
     v1::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
@@ -17,11 +18,16 @@ use compliance_api::{
         read_service_server::ReadServiceServer,
     },
 };
+use http_server::{App, Limits, Protocols};
 use sqlx::PgPool;
 use tokio::{net::TcpListener, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
-use tonic::{service::Routes, transport::server::TcpIncoming};
-use tonic_health::{pb::health_server::HealthServer, server::HealthService};
+use tonic::{Status, service::Routes};
+use tonic_health::{
+    ServingStatus,
+    pb::health_server::HealthServer,
+    server::{HealthReporter, HealthService},
+};
 
 use crate::{
     CoreSettings,
@@ -42,8 +48,10 @@ use guard::{Guard, Guarded};
 /// Every service as one tower service: what the network serves.
 pub type CoreService = Guarded<Routes>;
 
-/// How long accepted calls may run after shutdown begins.
-const GRACE: Duration = Duration::from_secs(30);
+/// The health check, which is answered even when all connections are in use.
+const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
+/// How long after a shutdown has begun clients may still read that the service does not serve.
+const WATCHERS_TIME: Duration = Duration::from_millis(250);
 /// How often the rate limit drops the state of companies that no longer call.
 const SWEEP: Duration = Duration::from_mins(1);
 
@@ -63,6 +71,8 @@ pub enum StartError {
 pub struct Core {
     service: CoreService,
     clients: Clients,
+    reporter: HealthReporter,
+    connections: Limits,
     /// Background tasks, which end with the core.
     tasks: Vec<AbortHandle>,
 }
@@ -109,7 +119,8 @@ impl Core {
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)
             .prepare();
-        Ok(Self { service: Guarded::new(guard, routes), clients, tasks })
+        let connections = settings.connections.clone();
+        Ok(Self { service: Guarded::new(guard, routes), clients, reporter, connections, tasks })
     }
 
     /// Clients in this process. A call passes the same checks as one from the network.
@@ -123,37 +134,25 @@ impl Core {
     }
 
     /// Serves the network until `shutdown`, then lets accepted calls finish.
-    pub async fn serve(
-        &self,
-        listener: TcpListener,
-        shutdown: CancellationToken,
-    ) -> Result<(), tonic::transport::Error> {
-        let address: Option<SocketAddr> = listener.local_addr().ok();
-        tracing::info!(?address, "gRPC is served");
-        let routes = Routes::from(axum::Router::new().fallback_service(self.service.clone()));
-        let server = tonic::transport::Server::builder()
-            // Without these a peer may open and reset any number of streams.
-            .max_concurrent_streams(1024)
-            .http2_max_pending_accept_reset_streams(Some(64))
-            .http2_max_local_error_reset_streams(Some(1024))
-            .http2_keepalive_interval(Some(Duration::from_secs(30)))
-            .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-            .tcp_keepalive(Some(Duration::from_mins(1)))
-            .initial_stream_window_size(1 << 20)
-            .initial_connection_window_size(8 << 20)
-            .max_frame_size(64 << 10)
-            .add_routes(routes)
-            .serve_with_incoming_shutdown(
-                TcpIncoming::from(listener).with_nodelay(Some(true)),
-                shutdown.clone().cancelled_owned(),
-            );
-        tokio::select! {
-            ended = server => ended,
-            () = async { shutdown.cancelled().await; tokio::time::sleep(GRACE).await } => {
-                tracing::warn!("calls did not end in {} s and are aborted", GRACE.as_secs());
-                Ok(())
-            }
-        }
+    pub async fn serve(&self, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
+        let app = App {
+            name: "gRPC",
+            protocols: Protocols::Http2,
+            service: self.service.clone(),
+            is_health_check: |path| path == HEALTH_CHECK,
+            full: || Status::from(Error::overloaded()).into_http(),
+            // Streams have times of their own.
+            request_time: None,
+        };
+        let served = http_server::serve(listener, app, self.connections.clone(), shutdown.clone());
+        let report = async {
+            shutdown.cancelled().await;
+            // Clients that watch the health learn of the end, and their streams end with it.
+            self.reporter.set_service_status("", ServingStatus::NotServing).await;
+            tokio::time::sleep(WATCHERS_TIME).await;
+            self.reporter.clone().clear_service_status("").await;
+        };
+        tokio::join!(served, report).0
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http_server::Limits;
+
 use crate::access::RateLimit;
 
 /// Limits of the core.
@@ -17,6 +19,8 @@ pub struct CoreSettings {
     pub list_timeout: Duration,
     /// Size of one message, at most, in bytes.
     pub message_limit: usize,
+    /// Limits of clients' connections.
+    pub connections: Limits,
 }
 
 impl Default for CoreSettings {
@@ -27,6 +31,8 @@ impl Default for CoreSettings {
             call_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_mins(10),
             message_limit: 64 << 20,
+            // A client with several streams of observations makes other calls beside them on the same connection.
+            connections: Limits { max_streams: 1024, idle_timeout: Duration::from_mins(5), ..Limits::default() },
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http_server::Limits;
+
 const MIB: usize = 1 << 20;
 
 /// Limits of the gateway: every wait and every buffer has one.
@@ -17,17 +19,8 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// How long a whole streamed list may take, the client's reading included.
     pub list_timeout: Duration,
-    /// How long the head of a request may take. On HTTP/1 it counts from when the connection is free for it, so that
-    /// the first byte and a connection that is kept alive have the same time.
-    pub header_timeout: Duration,
-    /// How long a connection may stay without a request.
-    pub idle_timeout: Duration,
-    /// How long requests that were accepted may take at shutdown.
-    pub shutdown_grace: Duration,
-    /// Connections that are open at once; more wait to be accepted.
-    pub max_connections: usize,
-    /// Requests of one HTTP/2 connection that run at once.
-    pub max_streams: u32,
+    /// Limits of clients' connections.
+    pub connections: Limits,
     /// Connections to a core that is reached over the network.
     pub core_connections: usize,
     /// How long a connection to the core may take to be made.
@@ -42,11 +35,7 @@ impl Default for Settings {
             body_timeout: Duration::from_mins(1),
             request_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_mins(10),
-            header_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_mins(1),
-            shutdown_grace: Duration::from_secs(30),
-            max_connections: 10_000,
-            max_streams: 256,
+            connections: Limits::default(),
             core_connections: 2,
             connect_timeout: Duration::from_secs(3),
         }

@@ -4,6 +4,7 @@
 //! absent ([`parse`]).
 
 mod clock;
+mod descriptors;
 mod failure;
 mod keys;
 mod logging;
@@ -15,6 +16,7 @@ mod shutdown;
 mod signals;
 
 pub use clock::unix_now;
+pub use descriptors::Descriptors;
 pub use failure::print as print_failure;
 pub use keys::refresh as refresh_keys;
 pub use logging::{LoggingArgs, start as start_logging};

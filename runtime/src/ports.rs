@@ -17,13 +17,15 @@ pub struct Port {
 }
 
 impl Port {
-    /// Binds a port. An error names `flag` and `variable`, which set the address.
-    pub fn bind(address: SocketAddr, flag: &str, variable: &str) -> anyhow::Result<Self> {
+    /// Binds a port, which other processes may share if `reuse` is set. An error names `flag` and `variable`, which set the
+    /// address.
+    pub fn bind(address: SocketAddr, reuse: bool, flag: &str, variable: &str) -> anyhow::Result<Self> {
         let error = format!("cannot listen at {address} (choose another address with {flag} or {variable})");
         let bind = || -> std::io::Result<TcpSocket> {
             let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
             // Otherwise recently closed connections would keep a restarted program from its port.
             socket.set_reuseaddr(true)?;
+            socket.set_reuseport(reuse)?;
             socket.bind(address)?;
             Ok(socket)
         };
@@ -45,7 +47,7 @@ mod tests {
     async fn a_port_in_use_is_reported_with_its_flag() {
         let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap();
-        let error = Port::bind(address, "--rest-addr", "COMPLIANCE_REST_ADDR").unwrap_err().to_string();
+        let error = Port::bind(address, false, "--rest-addr", "COMPLIANCE_REST_ADDR").unwrap_err().to_string();
         assert!(error.contains(&address.to_string()) && error.contains("--rest-addr"), "{error}");
     }
 }

@@ -55,6 +55,8 @@ pub struct Program {
     pub took: Duration,
     output: Receiver<String>,
     log: Receiver<String>,
+    /// What was logged before it was ready.
+    seen: Vec<String>,
 }
 
 impl Program {
@@ -66,17 +68,17 @@ impl Program {
         let (output, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
         // From here on the process ends with this value, whatever happens.
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut program = Self { child, rest: unknown, grpc: unknown, took: Duration::ZERO, output, log };
-        let mut seen = Vec::new();
+        let (rest, grpc, seen) = (unknown, unknown, Vec::new());
+        let mut program = Self { child, rest, grpc, took: Duration::ZERO, output, log, seen };
         loop {
-            let Ok(line) = program.log.recv_timeout(PATIENCE) else { panic!("it does not get ready: {seen:#?}") };
+            let Ok(line) = program.log.recv_timeout(PATIENCE) else { panic!("it does not get ready: {:#?}", program.seen) };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+            program.seen.push(line);
             if entry["message"] == "ready" {
                 let address = |name: &str| entry[name].as_str().map_or(unknown, |text| text.parse().unwrap());
                 (program.rest, program.grpc, program.took) = (address("rest"), address("grpc"), start.elapsed());
                 return program;
             }
-            seen.push(line);
         }
     }
 
@@ -97,6 +99,11 @@ impl Program {
     /// Waits for a log line that contains `text`.
     pub fn wait_for_log(&self, text: &str) {
         while !self.log.recv_timeout(PATIENCE).unwrap().contains(text) {}
+    }
+
+    /// What was logged before it was ready, and since the last line that was waited for or returned here.
+    pub fn logged(&self) -> Vec<String> {
+        self.seen.iter().cloned().chain(self.log.try_iter()).collect()
     }
 
     /// Sends a signal.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::Verifier;
 use core_server::{Core, CoreSettings, database};
-use runtime::{CoreArgs, KeyArgs, RequiredDatabaseArgs, close_pool, refresh_keys, until_shutdown};
+use runtime::{CoreArgs, Descriptors, KeyArgs, RequiredDatabaseArgs, close_pool, refresh_keys, until_shutdown};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +31,9 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let port = args.core.bind()?;
     let Some((verifier, pool)) = until_shutdown(&shutdown, prepare(args)).await? else { return Ok(()) };
-    let core = Core::new(&pool, Arc::clone(&verifier), &CoreSettings::from(&args.core)).await;
+    let mut settings = CoreSettings::from(&args.core);
+    Descriptors::raise().bound("gRPC", &mut settings.connections, 1, args.core.database_connections as usize);
+    let core = Core::new(&pool, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let _refresh = refresh_keys(&verifier);
     let listener = port.listen()?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 use rest_gateway::Settings;
-use runtime::{GatewayArgs, KeyArgs, refresh_keys, until_shutdown};
+use runtime::{Descriptors, GatewayArgs, KeyArgs, refresh_keys, until_shutdown};
 use tokio_util::sync::CancellationToken;
 
 /// Run the gateway alone: REST, in front of a core in another process.
@@ -26,7 +26,8 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let port = args.gateway.bind()?;
-    let settings = Settings::from(&args.gateway);
+    let mut settings = Settings::from(&args.gateway);
+    Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
     let core = rest_gateway::remote(&args.core_url, &settings)?;
     let Some(verifier) = until_shutdown(&shutdown, args.keys.verifier()).await? else { return Ok(()) };
     let _refresh = refresh_keys(&verifier);

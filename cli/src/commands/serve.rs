@@ -9,7 +9,7 @@ use clap::Args;
 use compliance_api::token::{KeySource, Verifier};
 use core_server::{Core, CoreSettings};
 use rest_gateway::Settings;
-use runtime::{CoreArgs, GatewayArgs, KeyArgs, Port, close_pool, refresh_keys, until_shutdown};
+use runtime::{CoreArgs, Descriptors, GatewayArgs, KeyArgs, Port, close_pool, refresh_keys, until_shutdown};
 use tokio_util::sync::CancellationToken;
 
 use self::greeting::Greeting;
@@ -75,8 +75,12 @@ async fn serve_over(
     if args.demo && fixtures::fill_demo(&pool).await? {
         tracing::info!(company = fixtures::DEMO_COMPANY, "the demo company was filled");
     }
-    let (verifier, settings) = (Arc::new(verifier), Settings::from(&args.gateway));
-    let core = Core::new(&pool, Arc::clone(&verifier), &CoreSettings::from(&args.core)).await;
+    let (verifier, mut settings) = (Arc::new(verifier), Settings::from(&args.gateway));
+    let mut core_settings = CoreSettings::from(&args.core);
+    let (descriptors, others) = (Descriptors::raise(), args.core.database_connections as usize);
+    descriptors.bound("REST", &mut settings.connections, 2, others);
+    descriptors.bound("gRPC", &mut core_settings.connections, 2, others);
+    let core = Core::new(&pool, Arc::clone(&verifier), &core_settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let router = rest_gateway::router(core.clients(), Arc::clone(&verifier), &settings);
     let _refresh = refresh_keys(&verifier);

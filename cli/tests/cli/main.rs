@@ -8,4 +8,5 @@ mod given_database;
 mod programs;
 mod readme;
 mod serve;
+mod sockets;
 mod token;

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty};
+use http_server::Limits;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use reqwest::Method;
 use rest_gateway::Settings;
@@ -62,7 +63,8 @@ async fn closed(mut idle: TcpStream) {
 #[tokio::test]
 async fn silent_slow_and_idle_connections_are_closed() {
     let second = Duration::from_secs(1);
-    let settings = Settings { header_timeout: second, idle_timeout: second, ..Settings::default() };
+    let connections = Limits { header_timeout: second, idle_timeout: second, ..Limits::default() };
+    let settings = Settings { connections, ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     for sent in [&b""[..], b"GET /livez HT", b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n", preface] {
@@ -73,16 +75,34 @@ async fn silent_slow_and_idle_connections_are_closed() {
 
 #[tokio::test]
 async fn connections_above_the_limit_wait() {
-    let settings = Settings { max_connections: 2, ..Settings::default() };
-    let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
-    let get = b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
-    let first = TcpStream::connect(gateway.addr).await.unwrap();
-    let _second = TcpStream::connect(gateway.addr).await.unwrap();
-    let addr = gateway.addr;
-    let mut third = tokio::spawn(async move { exchange(addr, get).await });
+    let connections = Limits { max_connections: 2, max_connections_per_peer: Some(2), ..Limits::default() };
+    let gateway = Gateway::start(in_process(&Fake::default()), Settings { connections, ..Settings::default() }).await;
+    let authorization = format!("authorization: Bearer {}", gateway.token);
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: a\r\n{authorization}\r\n\r\n").into_bytes();
+    let first = idle_connection(gateway.addr).await;
+    let _second = idle_connection(gateway.addr).await;
+    let (addr, request) = (gateway.addr, get("/api/affiliates/5"));
+    let mut third = tokio::spawn(async move { exchange(addr, &request).await });
     assert!(timeout(Duration::from_millis(300), &mut third).await.is_err(), "a third connection is served");
+    // Health is reported all the same.
+    for path in ["/livez", "/readyz"] {
+        let health = exchange(gateway.addr, &get(path)).await;
+        assert!(health.starts_with("HTTP/1.1 200 OK") && health.contains("connection: close"), "{health}");
+    }
     drop(first);
     assert!(third.await.unwrap().starts_with("HTTP/1.1 200 OK"));
+}
+
+#[tokio::test]
+async fn a_request_that_waits_too_long_for_a_connection_is_refused() {
+    let connections = Limits { max_connections: 1, max_connections_per_peer: Some(1), ..Limits::default() };
+    let gateway = Gateway::start(in_process(&Fake::default()), Settings { connections, ..Settings::default() }).await;
+    let _first = idle_connection(gateway.addr).await;
+    let request =
+        format!("GET /api/affiliates/5 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\n\r\n", gateway.token);
+    let refused = exchange(gateway.addr, request.as_bytes()).await.to_ascii_lowercase();
+    assert!(refused.starts_with("http/1.1 503 "), "{refused}");
+    assert!(refused.contains("retry-after: 1\r\n") && refused.contains(r#""code":"503""#), "{refused}");
 }
 
 #[tokio::test]
@@ -190,7 +210,8 @@ async fn a_shutdown_finishes_a_list_that_is_being_read() {
 
 #[tokio::test]
 async fn the_grace_period_is_bounded() {
-    let settings = Settings { shutdown_grace: Duration::from_millis(300), ..Settings::default() };
+    let connections = Limits { shutdown_grace: Duration::from_millis(300), ..Limits::default() };
+    let settings = Settings { connections, ..Settings::default() };
     let fake = Fake::default();
     let gateway = Gateway::start(in_process(&fake), settings).await;
     let hanging = tokio::spawn(gateway.request(Method::GET, "/api/affiliates/504").send());

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use http_server::Limits;
 use reqwest::Method;
 use rest_gateway::Settings;
 
@@ -71,7 +72,8 @@ async fn a_connection_is_not_idle_while_it_sends_a_list() {
     let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
     let list_timeout = Duration::from_secs(1);
     let idle = list_timeout / 10;
-    let settings = Settings { list_timeout, header_timeout: idle, idle_timeout: idle, ..Settings::default() };
+    let connections = Limits { header_timeout: idle, idle_timeout: idle, ..Limits::default() };
+    let settings = Settings { list_timeout, connections, ..Settings::default() };
     let gateway = Gateway::start(in_process(&fake), settings).await;
     let started = Instant::now();
     let response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();

@@ -1,14 +1,16 @@
 //! The settings of the core.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
 
 use clap::Args;
 use core_server::{CoreSettings, access::RateLimit};
+use http_server::Limits;
 
 use super::units::{duration, size};
 use crate::Port;
 
 const SECOND: Duration = Duration::from_secs(1);
+const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
 
 /// How the core serves.
 #[derive(Args, Clone, Debug)]
@@ -38,12 +40,38 @@ pub struct CoreArgs {
     #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
           value_parser = size(0..=u64::MAX))]
     message_limit: usize,
+    /// Time that the head of a gRPC request may take, and the first request of a connection.
+    #[arg(long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_header_timeout: Duration,
+    /// Time that a gRPC connection may stay without a request.
+    #[arg(long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_idle_timeout: Duration,
+    /// Time that a gRPC client may read nothing while a response is sent to it.
+    #[arg(long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_write_timeout: Duration,
+    /// Time that accepted gRPC calls may take after shutdown was requested.
+    #[arg(long, env = "COMPLIANCE_GRPC_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_shutdown_grace: Duration,
+    /// Open gRPC connections, at most.
+    #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS", default_value_t = Limits::default().max_connections,
+          value_name = "N")]
+    grpc_max_connections: usize,
+    /// Open gRPC connections of one address, at most; the default is half of all.
+    #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N")]
+    grpc_max_connections_per_peer: Option<usize>,
+    /// Let several processes serve the same gRPC address, each with its share of the connections.
+    #[arg(long, env = "COMPLIANCE_GRPC_REUSE_PORT")]
+    grpc_reuse_port: bool,
 }
 
 impl CoreArgs {
     /// Binds the port of gRPC.
     pub fn bind(&self) -> anyhow::Result<Port> {
-        Port::bind(self.grpc_addr, "--grpc-addr", "COMPLIANCE_GRPC_ADDR")
+        Port::bind(self.grpc_addr, self.grpc_reuse_port, "--grpc-addr", "COMPLIANCE_GRPC_ADDR")
     }
 }
 
@@ -55,6 +83,15 @@ impl From<&CoreArgs> for CoreSettings {
             call_timeout: args.call_timeout,
             list_timeout: args.list_timeout,
             message_limit: args.message_limit,
+            connections: Limits {
+                max_connections: args.grpc_max_connections.max(1),
+                max_connections_per_peer: args.grpc_max_connections_per_peer,
+                header_timeout: args.grpc_header_timeout,
+                idle_timeout: args.grpc_idle_timeout,
+                write_timeout: args.grpc_write_timeout,
+                shutdown_grace: args.grpc_shutdown_grace,
+                ..Self::default().connections
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
 
 use clap::Args;
+use http_server::Limits;
 use rest_gateway::Settings;
 
 use super::units::{duration, size};
@@ -50,10 +51,21 @@ pub struct GatewayArgs {
     #[arg(long, env = "COMPLIANCE_REST_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     rest_shutdown_grace: Duration,
+    /// Time that a client may read nothing while a response is sent to it.
+    #[arg(long, env = "COMPLIANCE_REST_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    rest_write_timeout: Duration,
     /// Open connections, at most.
-    #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS", default_value_t = Settings::default().max_connections,
+    #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS", default_value_t = Limits::default().max_connections,
           value_name = "N")]
     rest_max_connections: usize,
+    /// Open connections of one address, at most; the default is half of all. Behind a proxy, set it to the same as
+    /// --rest-max-connections.
+    #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER", value_name = "N")]
+    rest_max_connections_per_peer: Option<usize>,
+    /// Let several processes serve the same REST address, each with its share of the connections.
+    #[arg(long, env = "COMPLIANCE_REST_REUSE_PORT")]
+    rest_reuse_port: bool,
     /// Connections to a core in another process.
     #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = Settings::default().core_connections,
           value_name = "N")]
@@ -63,7 +75,7 @@ pub struct GatewayArgs {
 impl GatewayArgs {
     /// Binds the port of REST.
     pub fn bind(&self) -> anyhow::Result<Port> {
-        Port::bind(self.rest_addr, "--rest-addr", "COMPLIANCE_REST_ADDR")
+        Port::bind(self.rest_addr, self.rest_reuse_port, "--rest-addr", "COMPLIANCE_REST_ADDR")
     }
 }
 
@@ -75,10 +87,15 @@ impl From<&GatewayArgs> for Settings {
             body_timeout: args.body_timeout,
             request_timeout: args.rest_request_timeout,
             list_timeout: args.rest_list_timeout,
-            header_timeout: args.rest_header_timeout,
-            idle_timeout: args.rest_idle_timeout,
-            shutdown_grace: args.rest_shutdown_grace,
-            max_connections: args.rest_max_connections.max(1),
+            connections: Limits {
+                max_connections: args.rest_max_connections.max(1),
+                max_connections_per_peer: args.rest_max_connections_per_peer,
+                header_timeout: args.rest_header_timeout,
+                idle_timeout: args.rest_idle_timeout,
+                write_timeout: args.rest_write_timeout,
+                shutdown_grace: args.rest_shutdown_grace,
+                ..Limits::default()
+            },
             core_connections: args.core_connections.max(1),
             ..Self::default()
         }

@@ -1,0 +1,93 @@
+//! Many silent connections and few file descriptors: the service goes on, and reports its health.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::common::{DataDir, Service, compliance, token, wait_until};
+
+/// The command under a limit of file descriptors.
+fn limited(command: &Command, descriptors: &str) -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit -S -n 64; ulimit -H -n {descriptors}; exec \"$0\" \"$@\"")]);
+    limited.arg(command.get_program()).args(command.get_args()).env_clear();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            limited.env(name, value);
+        }
+    }
+    limited
+}
+
+/// The response to a request without a body; empty if the connection ends without one.
+fn response(address: SocketAddr, path: &str) -> String {
+    let mut response = Vec::new();
+    let mut exchange = || -> std::io::Result<()> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: test\r\n\r\n")?;
+        stream.read_to_end(&mut response)?;
+        Ok(())
+    };
+    let _ = exchange();
+    String::from_utf8(response).unwrap()
+}
+
+/// The processor time that a process has used.
+fn processor_time(service: &Service) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", service.pid())).unwrap();
+    let fields: Vec<_> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+    Duration::from_millis(ticks * 10)
+}
+
+/// 300 silent connections to each port of a service that may have 256 file descriptors.
+#[test]
+fn silent_connections_do_not_shut_others_out() {
+    let data = DataDir::new();
+    let token = token(&data, 7);
+    let mut command = compliance(&data);
+    command.args(["serve", "--rest-header-timeout", "5s", "--grpc-header-timeout", "5s"]);
+    let service = Service::start_as(&mut limited(&command, "256"));
+    let open = |address| (0..300).filter_map(move |_| TcpStream::connect(address).ok()).collect::<Vec<_>>();
+
+    let grpc = open(service.grpc);
+    assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
+    let rest = open(service.rest);
+    // The silent connections of this address hold all that it may have, the reserved ones too, for a short time.
+    for path in ["/livez", "/readyz"] {
+        let asked = Instant::now();
+        wait_until("health is reported", || response(service.rest, path).starts_with("HTTP/1.0 200 OK"));
+        assert!(asked.elapsed() < Duration::from_secs(15), "{path}: {:?}", asked.elapsed());
+    }
+    // Nothing spins meanwhile.
+    let before = processor_time(&service);
+    thread::sleep(Duration::from_secs(1));
+    let used = processor_time(&service) - before;
+    assert!(used < Duration::from_millis(500), "{used:?} of one second");
+    // The silent ones are closed in time, with their clients still there.
+    wait_until("REST is served again", || response(service.rest, "/api/urls").starts_with("HTTP/1.0 401 "));
+    drop((grpc, rest));
+    assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
+    let warnings = service.logged().iter().filter(|line| line.contains("connections")).count();
+    assert!(warnings <= 20, "{warnings} lines");
+}
+
+#[test]
+fn the_limit_of_file_descriptors_is_raised_and_logged() {
+    let data = DataDir::new();
+    let mut command = compliance(&data);
+    command.arg("serve");
+    let service = Service::start_as(&mut limited(&command, "1000"));
+    let limits = fs::read_to_string(format!("/proc/{}/limits", service.pid())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(files.split_whitespace().nth(3), Some("1000"), "{files}");
+    let logged = service.logged();
+    let line = logged.iter().find(|line| line.contains("file descriptors")).unwrap_or_else(|| panic!("{logged:#?}"));
+    assert!(line.contains(r#""limit":1000"#) && line.contains(r#""before":64"#), "{line}");
+}

@@ -1,0 +1,165 @@
+//! One connection.
+
+use std::{convert::Infallible, error::Error, pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
+use http_body::Body;
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto::Builder,
+};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+use tower::{Service, ServiceExt as _};
+
+use crate::{
+    Limits, Protocols,
+    activity::{Activity, InFlight, State},
+    body::Tracked,
+    limits::RESERVED_TIME,
+    permits::Slot,
+    stream::Watched,
+};
+
+/// What a server serves.
+#[derive(Clone)]
+pub struct App<S, B> {
+    /// Names the port in the log.
+    pub name: &'static str,
+    /// What clients may speak.
+    pub protocols: Protocols,
+    /// Responds to requests.
+    pub service: S,
+    /// Whether the path is of a health check, which a full server still answers.
+    pub is_health_check: fn(&str) -> bool,
+    /// The response to other requests when the server is full.
+    pub full: fn() -> Response<B>,
+    /// How long a request may take, until its response is sent. `None`: as long as the service lets it.
+    pub request_time: Option<Duration>,
+}
+
+/// A response with this extension must have been sent then. A client that has not read it by then is cut off: at once on
+/// HTTP/1, after its other requests on HTTP/2.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishBy(pub Instant);
+
+/// What every connection shares.
+pub(crate) struct Server<S, B> {
+    pub(crate) http: Builder<TokioExecutor>,
+    pub(crate) app: App<S, B>,
+    pub(crate) limits: Limits,
+    /// The shutdown has begun: responses announce that their connection closes.
+    pub(crate) draining: CancellationToken,
+    /// Connections without a request close.
+    pub(crate) closing: CancellationToken,
+    /// All connections close.
+    pub(crate) aborting: CancellationToken,
+}
+
+struct Connection {
+    activity: Arc<Activity>,
+    slot: Slot,
+}
+
+/// Serves a connection until it ends, is idle for too long, or its peer does not read.
+pub(crate) async fn run<S, B>(server: Arc<Server<S, B>>, stream: TcpStream, slot: Slot)
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
+{
+    // Responses are written whole, so Nagle's algorithm would only delay them.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection closed before it was served");
+        return;
+    }
+    let activity = Activity::new(&server.limits, server.app.request_time);
+    let connection = Arc::new(Connection { activity: Arc::clone(&activity), slot });
+    let service = service_fn(|request| respond(Arc::clone(&server), Arc::clone(&connection), request));
+    let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
+    let mut exchange = pin!(server.http.serve_connection(io, service));
+    let first_check = server.limits.header_timeout.min(server.limits.write_timeout);
+    let mut check = pin!(sleep_until(Instant::now() + first_check));
+    let mut reserved_end = pin!(sleep_until(Instant::now() + RESERVED_TIME));
+    let mut may_be_reserved = connection.slot.is_reserved();
+    let mut closing = false;
+    loop {
+        tokio::select! {
+            biased;
+            ended = exchange.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(error, "a connection ended with an error");
+                }
+                return;
+            }
+            () = server.closing.cancelled(), if !closing => {
+                exchange.as_mut().graceful_shutdown();
+                closing = true;
+                continue;
+            }
+            () = server.aborting.cancelled() => return,
+            () = reserved_end.as_mut(), if may_be_reserved => {
+                if connection.slot.is_reserved() {
+                    return;
+                }
+                may_be_reserved = false;
+                continue;
+            }
+            () = activity.changed() => {}
+            () = check.as_mut() => {}
+        }
+        let next_check = match activity.check() {
+            State::Active(next_check) => next_check,
+            State::Closable(next_check) if !closing => {
+                exchange.as_mut().graceful_shutdown();
+                closing = true;
+                next_check
+            }
+            // On HTTP/2 the other requests of the peer are finished first.
+            State::Overdue(next_check) if !closing && activity.is_http2() => {
+                exchange.as_mut().graceful_shutdown();
+                closing = true;
+                next_check
+            }
+            State::Closable(_) | State::Overdue(_) | State::Stalled => {
+                tracing::debug!("a connection was aborted");
+                return;
+            }
+        };
+        check.as_mut().reset(next_check);
+    }
+}
+
+async fn respond<S, B>(
+    server: Arc<Server<S, B>>,
+    connection: Arc<Connection>,
+    request: Request<Incoming>,
+) -> Result<Response<Tracked<B>>, Infallible>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone,
+    B: Body,
+{
+    let is_http2 = request.version() == Version::HTTP_2;
+    let in_flight: InFlight = connection.activity.start(is_http2);
+    let app = &server.app;
+    let is_refused = connection.slot.is_reserved()
+        && !(app.is_health_check)(request.uri().path())
+        && !connection.slot.become_ordinary().await;
+    let mut response = if is_refused { (app.full)() } else { app.service.clone().oneshot(request).await? };
+    // HTTP/2 sends a GOAWAY frame instead.
+    if !is_http2 && (server.draining.is_cancelled() || connection.slot.is_reserved()) {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if let Some(FinishBy(deadline)) = response.extensions().get() {
+        in_flight.finish_by(*deadline);
+    }
+    Ok(response.map(|body| Tracked::new(body, in_flight)))
+}
