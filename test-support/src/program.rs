@@ -71,7 +71,9 @@ impl Program {
         let (rest, grpc, seen) = (unknown, unknown, Vec::new());
         let mut program = Self { child, rest, grpc, took: Duration::ZERO, output, log, seen };
         loop {
-            let Ok(line) = program.log.recv_timeout(PATIENCE) else { panic!("it does not get ready: {:#?}", program.seen) };
+            let Ok(line) = program.log.recv_timeout(PATIENCE) else {
+                panic!("it does not get ready: {:#?}", program.seen)
+            };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
             program.seen.push(line);
             if entry["message"] == "ready" {
