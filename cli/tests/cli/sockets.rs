@@ -38,12 +38,12 @@ fn response(address: SocketAddr, path: &str) -> String {
     String::from_utf8(response).unwrap()
 }
 
-/// The processor time that a process has used.
-fn processor_time(service: &Service) -> Duration {
+/// The processor time that a process has used, in milliseconds.
+fn processor_time(service: &Service) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", service.pid())).unwrap();
     let fields: Vec<_> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
     let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-    Duration::from_millis(ticks * 10)
+    ticks * 10
 }
 
 /// 300 silent connections to each port of a service that may have 256 file descriptors.
@@ -69,7 +69,7 @@ fn silent_connections_do_not_shut_others_out() {
     let before = processor_time(&service);
     thread::sleep(Duration::from_secs(1));
     let used = processor_time(&service) - before;
-    assert!(used < Duration::from_millis(500), "{used:?} of one second");
+    assert!(used < 500, "{used} ms of one second");
     // The silent ones are closed in time, with their clients still there.
     wait_until("REST is served again", || response(service.rest, "/api/urls").starts_with("HTTP/1.0 401 "));
     drop((grpc, rest));
