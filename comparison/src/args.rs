@@ -81,6 +81,8 @@ pub(crate) enum Part {
     Batch,
     /// Demo data beside a running service.
     DemoData,
+    /// Reads and single writes by 64 companies beside those by one, and beside bare inserts.
+    Companies,
 }
 
 /// Rounds, and seconds of load in each.
@@ -106,10 +108,20 @@ impl CompareArgs {
 
     pub(crate) fn dataset(&self) -> Dataset {
         let Self { seed, affiliates, urls, cases, .. } = *self;
+        // Each company of the crowd takes a while to make.
+        let crowd = if self.wants(Part::Companies) { 1_000 } else { 0 };
         if self.quick {
-            return Dataset { affiliates: 20_000, urls: 40_000, cases: 8_000, listed: 20_000, middle: 5_000, seed };
+            return Dataset {
+                affiliates: 20_000,
+                urls: 40_000,
+                cases: 8_000,
+                listed: 20_000,
+                middle: 5_000,
+                crowd,
+                seed,
+            };
         }
-        Dataset { affiliates, urls, cases, listed: self.listed.unwrap_or(affiliates), middle: 100_000, seed }
+        Dataset { affiliates, urls, cases, listed: self.listed.unwrap_or(affiliates), middle: 100_000, crowd, seed }
     }
 
     /// The folder for the report.

@@ -6,7 +6,7 @@ use load_test::service::{Build, Database, Folder};
 
 use crate::{
     args::{CompareArgs, Effort, Part},
-    batch,
+    batch, companies,
     dataset::{Dataset, MANY, MIDDLE},
     demo_data, first_pages, goals, late_pages, listing,
     peers::install,
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: &CompareArgs) -> anyhow::Result<()> {
 async fn measure(args: &CompareArgs, folder: &Path, builds: &[(&Build, &Database)]) -> anyhow::Result<Vec<Results>> {
     let (effort, dataset) = (args.effort(), args.dataset());
     let peers = args.peers_dir.clone().unwrap_or_else(install::default_folder);
-    let all = args.wants(Part::PointRead);
+    let all = args.wants(Part::PointRead) || args.wants(Part::Companies);
     let mut subjects = Vec::new();
     for (index, (build, database)) in builds.iter().enumerate() {
         let mut results = Results::new(Machine::this(database.version()), dataset, effort.rounds, effort.seconds);
@@ -97,6 +97,13 @@ async fn with_stages(args: &CompareArgs, effort: Effort, subjects: &mut [Subject
                 for (stage, results) in in_turn(subjects, round) {
                     point_read::round(stage, *connections, round, effort.seconds, &mut results.point_reads).await?;
                 }
+            }
+        }
+    }
+    if args.wants(Part::Companies) {
+        for round in rounds("companies", effort.rounds) {
+            for (stage, results) in in_turn(subjects, round) {
+                companies::round(stage, round, effort.seconds, &mut results.companies).await?;
             }
         }
     }

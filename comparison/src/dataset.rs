@@ -13,6 +13,10 @@ pub(crate) const SMALL: i64 = 3;
 pub(crate) const LISTED: i64 = 4;
 /// The company with lists of medium length.
 pub(crate) const MIDDLE: i64 = 7;
+/// Companies that are measured together, each with a token and a thousand affiliates.
+pub(crate) const CROWD: u32 = 64;
+/// The first of them.
+const FIRST_OF_CROWD: i64 = 1001;
 /// Records of each kind of the small company.
 const FEW: u64 = 1_000;
 
@@ -30,6 +34,9 @@ pub(crate) struct Dataset {
     /// URLs, and also cases, of the company with lists of medium length.
     #[serde(default)]
     pub(crate) middle: u64,
+    /// Affiliates of each company of the crowd; zero for none.
+    #[serde(default)]
+    pub(crate) crowd: u64,
     pub(crate) seed: u64,
 }
 
@@ -45,9 +52,15 @@ impl Dataset {
             Share { company: MIDDLE, affiliates: self.middle.div_ceil(20), urls: self.middle, cases: self.middle },
             Share { company: LISTED, affiliates: self.listed, urls: 0, cases: 0 },
         ];
+        shares.extend(crowd().map(|company| Share { company, affiliates: self.crowd, urls: 0, cases: 0 }));
         shares.retain(|share| share.affiliates > 0);
         shares
     }
+}
+
+/// The companies that are measured together.
+pub(crate) fn crowd() -> impl Iterator<Item = i64> {
+    (FIRST_OF_CROWD..).take(CROWD as usize)
 }
 
 #[cfg(test)]
@@ -56,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_first_company_has_half() {
-        let shares = Dataset { affiliates: 11, urls: 20, cases: 0, listed: 0, middle: 0, seed: 1 }.shares();
+        let shares = Dataset { affiliates: 11, urls: 20, cases: 0, listed: 0, middle: 0, crowd: 0, seed: 1 }.shares();
         assert_eq!(shares.len(), 3);
         assert_eq!((shares[0].company, shares[0].affiliates, shares[1].affiliates), (MANY, 5, 6));
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     chart::figure,
+    companies,
     results::{Goal, Pair, Results, Series},
     statistics::{Summary, median, ratios},
 };
@@ -28,6 +29,14 @@ pub(crate) fn of(results: &Results) -> Vec<Goal> {
         let work = format!("CPU a point read, {connections} connections: REST (a) ÷ gRPC (c)");
         let pair = results.point_read('a', connections).zip(results.point_read('c', connections));
         goals.ratio(work, false, 1.3, pair, crate::measure::Sample::cpu);
+    }
+    for (work, over, under, wanted) in companies::goals() {
+        let load = |(key, count)| results.companies.iter().find(|load| load.is(work, key, count));
+        if let (Some(one), Some(other)) = (load(over), load(under)) {
+            let name = |(key, count): (char, u32)| format!("({key}) by {count}");
+            let work = format!("{work} a second by companies: {} ÷ {}", name(over), name(under));
+            goals.values(work, true, wanted, "", &ratios(&one.rates(), &other.rates()));
+        }
     }
     let url_page = |key| results.url_pages.iter().find(|series| series.key == key);
     let work = "pages of 100 URLs with infractions a second: (a) ÷ (h)".to_owned();

@@ -7,6 +7,7 @@ mod args;
 mod batch;
 mod caller;
 mod chart;
+mod companies;
 mod compare;
 mod contender;
 mod cpu;

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_slower_row_is_named() {
         let results = |milliseconds: f64, rate: f64| {
-            let dataset = Dataset { affiliates: 0, urls: 0, cases: 0, listed: 0, middle: 0, seed: 1 };
+            let dataset = Dataset { affiliates: 0, urls: 0, cases: 0, listed: 0, middle: 0, crowd: 0, seed: 1 };
             let mut results = Results::new(Machine::this("15"), dataset, 1, 1.0);
             results.totals = vec![Pair { over: vec![milliseconds], ..Pair::new("/urls".to_owned(), 9) }];
             results.batch = Some(Batch { size: 10, requests: vec![rate], copies: vec![1.0] });

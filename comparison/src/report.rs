@@ -6,8 +6,9 @@ use anyhow::Context as _;
 
 use crate::{
     chart::{Bar, draw, figure},
+    measure::Sample,
     regressions,
-    results::{FirstPages, Pair, Results, Series},
+    results::{CompanyLoad, FirstPages, Pair, Results, Series},
     statistics::{Summary, median},
 };
 
@@ -84,6 +85,9 @@ fn page(results: &Results, earlier: Option<&Results>) -> anyhow::Result<String> 
         for (name, _) in draw_all(results)? {
             writeln!(page, "\n![{}](performance/{name}.svg)", name.replace('-', " "))?;
         }
+    }
+    if !results.companies.is_empty() {
+        page.push_str(&companies(&results.companies)?);
     }
     if !results.url_pages.is_empty() {
         page.push_str(
@@ -175,8 +179,33 @@ fn rates(series: &[Series]) -> Result<String, std::fmt::Error> {
             spread(&one.each(|sample| sample.rate)),
             figure(one.middle(|sample| sample.p50)),
             figure(one.middle(|sample| sample.p99)),
-            figure(one.middle(crate::measure::Sample::cpu)),
+            figure(one.middle(Sample::cpu)),
             figure(one.middle(|sample| sample.database_cpu)),
+        )?;
+    }
+    Ok(table)
+}
+
+/// Work by one company beside the same by many.
+fn companies(loads: &[CompanyLoad]) -> Result<String, std::fmt::Error> {
+    let mut table = String::from(
+        "\n## Companies\n\nReads with 64 calls in flight, single writes with 32. Each request has the token of the next company.\n\n\
+        | work | contender | companies | requests a second | p50 ms | p99 ms | CPU µs a request | of that PostgreSQL |\n\
+        |---|---|---|---|---|---|---|---|\n",
+    );
+    for load in loads {
+        let middle = |value: fn(&Sample) -> f64| figure(median(&load.samples.iter().map(value).collect::<Vec<_>>()));
+        writeln!(
+            table,
+            "| {} | ({}) | {} | {} | {} | {} | {} | {} |",
+            load.work,
+            load.key,
+            load.companies,
+            spread(&load.rates()),
+            middle(|sample| sample.p50),
+            middle(|sample| sample.p99),
+            middle(Sample::cpu),
+            middle(|sample| sample.database_cpu),
         )?;
     }
     Ok(table)
@@ -256,7 +285,7 @@ fn draw_all(results: &Results) -> Result<Vec<(&'static str, String)>, std::fmt::
     if results.point_reads.is_empty() {
         return Ok(Vec::new());
     }
-    let cpu = |one: &Series| Summary::of(&one.each(crate::measure::Sample::cpu));
+    let cpu = |one: &Series| Summary::of(&one.each(Sample::cpu));
     Ok(vec![
         ("point-read-rate", draw("Point reads a second, 32 connections", "", &bars(&Series::rate))?),
         ("point-read-cpu", draw("CPU a point read, 32 connections, database included", " µs", &bars(&cpu))?),

@@ -22,6 +22,8 @@ pub(crate) struct Results {
     pub(crate) minutes: f64,
     pub(crate) skipped: Vec<(String, String)>,
     pub(crate) point_reads: Vec<Series>,
+    #[serde(default)]
+    pub(crate) companies: Vec<CompanyLoad>,
     pub(crate) url_pages: Vec<Series>,
     #[serde(default)]
     pub(crate) first_pages: Vec<FirstPages>,
@@ -44,6 +46,7 @@ impl Results {
             minutes: 0.0,
             skipped: Vec::new(),
             point_reads: Vec::new(),
+            companies: Vec::new(),
             url_pages: Vec::new(),
             first_pages: Vec::new(),
             pages: Vec::new(),
@@ -127,6 +130,36 @@ impl Series {
     /// The median of one figure.
     pub(crate) fn middle(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
         median(&self.each(figure))
+    }
+}
+
+/// One kind of work for one contender, by one company or by many.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CompanyLoad {
+    pub(crate) work: String,
+    pub(crate) key: char,
+    pub(crate) companies: u32,
+    pub(crate) samples: Vec<Sample>,
+}
+
+impl CompanyLoad {
+    /// The load of a contender, which is added if it is missing.
+    pub(crate) fn of<'v>(all: &'v mut Vec<Self>, work: &str, key: char, companies: u32) -> &'v mut Self {
+        let found = all.iter().position(|one| one.is(work, key, companies));
+        let index = found.unwrap_or_else(|| {
+            all.push(Self { work: work.to_owned(), key, companies, samples: Vec::new() });
+            all.len() - 1
+        });
+        &mut all[index]
+    }
+
+    pub(crate) fn is(&self, work: &str, key: char, companies: u32) -> bool {
+        self.work == work && self.key == key && self.companies == companies
+    }
+
+    /// Requests per second of each round.
+    pub(crate) fn rates(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.rate).collect()
     }
 }
 

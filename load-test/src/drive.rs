@@ -27,7 +27,7 @@ pub(crate) struct DriveArgs {
     /// Operations to call.
     #[arg(long, value_enum)]
     scenario: Scenario,
-    /// Connections. Each has one request in flight.
+    /// Connections. Each has one request in flight. Over gRPC: calls in flight.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
     /// Duration in seconds.
@@ -71,6 +71,17 @@ pub(crate) struct DriveArgs {
     quiet: bool,
 }
 
+/// Settings of load on gRPC.
+#[derive(Args, Debug)]
+pub(crate) struct GrpcArgs {
+    #[command(flatten)]
+    drive: DriveArgs,
+    /// Calls in flight on one HTTP/2 connection. The tasks of an internal service share its connection; with 1, each call has
+    /// a connection of its own.
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    calls_per_connection: u32,
+}
+
 /// Puts load on REST.
 pub(crate) async fn rest(args: &DriveArgs) -> anyhow::Result<()> {
     let (shared, demo) = prepare(args, Layer::Rest).await?;
@@ -78,9 +89,14 @@ pub(crate) async fn rest(args: &DriveArgs) -> anyhow::Result<()> {
 }
 
 /// Puts load on gRPC.
-pub(crate) async fn grpc(args: &DriveArgs) -> anyhow::Result<()> {
-    let (shared, demo) = prepare(args, Layer::Grpc).await?;
-    finish(run(args, grpc_suite::Grpc(shared.clone())).await, &shared, demo).await
+pub(crate) async fn grpc(GrpcArgs { drive, calls_per_connection }: &GrpcArgs) -> anyhow::Result<()> {
+    let (shared, demo) = prepare(drive, Layer::Grpc).await?;
+    let connections = drive.connections.div_ceil(*calls_per_connection);
+    let result = match grpc_suite::Grpc::connect(shared.clone(), connections).await {
+        Ok(suite) => run(drive, suite).await,
+        Err(error) => Err(error),
+    };
+    finish(result, &shared, demo).await
 }
 
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! A gRPC client with one HTTP/2 connection per worker.
+//! A gRPC client. Several workers share an HTTP/2 connection, as the tasks of an internal service do.
 
 use std::time::Duration;
 
@@ -13,8 +13,10 @@ use compliance_api::v1::{
 use tonic::{
     Request,
     metadata::{Ascii, MetadataValue},
-    transport::{Channel, Endpoint},
+    transport::Endpoint,
 };
+
+pub use tonic::transport::Channel;
 
 use crate::{
     check,
@@ -25,7 +27,17 @@ use crate::{
 /// Whole batches arrive in one message.
 const MESSAGE_LIMIT: usize = 256 << 20;
 
-/// A connection with the clients of all services.
+/// Opens an HTTP/2 connection. Clones of the channel share it.
+pub async fn connect(target: &Target) -> anyhow::Result<Channel> {
+    let endpoint = Endpoint::from_shared(format!("http://{}", target.authority))?
+        .connect_timeout(Duration::from_secs(5))
+        .tcp_nodelay(true)
+        .initial_stream_window_size(1 << 20)
+        .initial_connection_window_size(8 << 20);
+    Ok(endpoint.connect().await?)
+}
+
+/// The clients of all services, with the token of a company.
 #[derive(Clone, Debug)]
 pub struct Connection {
     affiliates: AffiliateServiceClient<Channel>,
@@ -37,12 +49,11 @@ pub struct Connection {
 impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target, token: &str) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::from_shared(format!("http://{}", target.authority))?
-            .connect_timeout(Duration::from_secs(5))
-            .tcp_nodelay(true)
-            .initial_stream_window_size(1 << 20)
-            .initial_connection_window_size(8 << 20);
-        let channel = endpoint.connect().await?;
+        Self::over(connect(target).await?, token)
+    }
+
+    /// Calls over a connection that others may use as well.
+    pub fn over(channel: Channel, token: &str) -> anyhow::Result<Self> {
         Ok(Self {
             affiliates: AffiliateServiceClient::new(channel.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             urls: ComplianceUrlServiceClient::new(channel.clone()).max_decoding_message_size(MESSAGE_LIMIT),

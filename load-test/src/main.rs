@@ -21,7 +21,7 @@ enum Command {
     /// Put load on REST.
     Rest(drive::DriveArgs),
     /// Put load on gRPC.
-    Grpc(drive::DriveArgs),
+    Grpc(drive::GrpcArgs),
 }
 
 fn main() -> ExitCode {

@@ -1,20 +1,37 @@
 //! The workers of `load-test grpc`.
 
+use std::sync::Arc;
+
 use anyhow::Result;
+use futures::future::try_join_all;
 use rlt::{BenchSuite, IterInfo, IterReport};
 use tokio::time::Instant;
+use tonic::transport::Channel;
 
 use super::shared::Shared;
 use load_test::{
-    grpc::Connection,
+    grpc::{self, Connection},
     workload::{Plan, Universe},
 };
 
 /// Load on gRPC.
 #[derive(Clone, Debug)]
-pub(super) struct Grpc(pub(super) Shared);
+pub(super) struct Grpc {
+    shared: Shared,
+    /// At least one. Workers are spread evenly over them.
+    channels: Arc<[Channel]>,
+}
 
-/// One connection.
+impl Grpc {
+    /// Opens the HTTP/2 connections that the workers share.
+    pub(super) async fn connect(shared: Shared, connections: u32) -> Result<Self> {
+        let channels = (0..connections).map(|_| grpc::connect(&shared.target));
+        let channels: Vec<_> = try_join_all(channels).await?;
+        Ok(Self { shared, channels: channels.into() })
+    }
+}
+
+/// One call in flight.
 #[derive(Debug)]
 pub(super) struct Worker {
     connection: Connection,
@@ -27,9 +44,9 @@ impl BenchSuite for Grpc {
     type WorkerState = Worker;
 
     async fn state(&self, worker: u32) -> Result<Worker> {
-        let shared = &self.0;
+        let Self { shared, channels } = self;
         let company = shared.company(worker);
-        let connection = Connection::open(&shared.target, &company.token).await?;
+        let connection = Connection::over(channels[worker as usize % channels.len()].clone(), &company.token)?;
         let plan = Plan::new(shared.scenario, &company.universe, shared.batch, worker);
         Ok(Worker { connection, plan, universe: company.universe.clone() })
     }
@@ -39,6 +56,6 @@ impl BenchSuite for Grpc {
         let start = Instant::now();
         let done = worker.connection.call(operation, &worker.universe).await;
         // The client decodes messages, so their size on the wire is unknown here.
-        Ok(self.0.report(start.elapsed(), 0, done))
+        Ok(self.shared.report(start.elapsed(), 0, done))
     }
 }
