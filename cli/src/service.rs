@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
+    PrivateUrl,
     error::{Error, Reason},
     token::{Claims, KeySource, Secret, Verifier, issue},
     v1::{affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient},
@@ -36,8 +37,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 pub(crate) struct ServiceArgs {
     /// Address of a running gRPC service: `http://host:port`. Without one, this process runs the service itself, on the
     /// database. Another service may use the same database.
-    #[arg(long, env = "COMPLIANCE_CORE_URL", value_name = "URL")]
-    core_url: Option<String>,
+    #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
+    core_url: Option<PrivateUrl>,
     /// Bearer token for the service at --core-url. Without one, a token is signed with the secret.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
@@ -64,7 +65,7 @@ impl Service {
     /// Connects to the service or starts it, with a token for a company and, if one is needed, a scope.
     pub(crate) async fn open(args: &ServiceArgs, company: i64, scope: Option<&str>) -> anyhow::Result<Self> {
         let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
-        match args.core_url.as_deref().filter(|url| !url.is_empty()) {
+        match args.core_url.as_ref().map(PrivateUrl::reveal).filter(|url| !url.is_empty()) {
             Some(url) => {
                 let channel = rest_gateway::connect(url, &rest_gateway::Settings::default())?;
                 Ok(Self { channel: with_token(channel, &args.token_for(claims)?)?, own: None })

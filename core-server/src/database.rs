@@ -1,11 +1,13 @@
 //! Connections to PostgreSQL, and the schema.
 
 mod connections;
+mod url;
 
 use connections::ACQUIRE_TIMEOUT;
 pub(crate) use connections::{Connections, MAX_TRIES};
+pub use url::options;
 
-use std::{collections::HashSet, str::FromStr as _, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use sqlx::{
     Connection as _, PgConnection, PgPool,
@@ -37,11 +39,6 @@ pub enum DatabaseError {
         "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
     )]
     NotMigrated { missing: usize, total: usize },
-}
-
-/// Reads a `postgres://` URL.
-pub fn options(url: &str) -> Result<PgConnectOptions, DatabaseError> {
-    PgConnectOptions::from_str(url).map_err(|error| DatabaseError::Url(error.to_string()))
 }
 
 /// Opens a pool of connections and makes sure that the database answers.

@@ -11,12 +11,15 @@ pub mod json;
 #[cfg(test)]
 #[path = "../build/options.rs"]
 mod options;
+mod private_url;
 pub mod record;
 #[cfg(test)]
 #[path = "../build/records.rs"]
 mod record_generator;
 pub mod rules;
 pub mod token;
+
+pub use private_url::PrivateUrl;
 
 /// Messages and services of `compliance.v1`, generated from `proto/`.
 #[allow(

@@ -2,7 +2,11 @@
 
 mod bearer;
 mod claims;
+mod header;
+mod key_set;
 mod keys;
+#[cfg(test)]
+mod tests;
 mod verifier;
 
 pub use bearer::bearer;

@@ -18,7 +18,6 @@ mod signals;
 pub use clock::unix_now;
 pub use descriptors::Descriptors;
 pub use failure::print as print_failure;
-pub use keys::refresh as refresh_keys;
 pub use logging::{LoggingArgs, start as start_logging};
 pub use parse::parse;
 pub use ports::Port;

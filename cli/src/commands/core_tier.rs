@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::Verifier;
 use core_server::{Core, CoreSettings, database};
-use runtime::{CoreArgs, Descriptors, KeyArgs, RequiredDatabaseArgs, close_pool, refresh_keys, until_shutdown};
+use runtime::{CoreArgs, Descriptors, KeyArgs, RequiredDatabaseArgs, close_pool, until_shutdown};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +35,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     Descriptors::raise().bound("gRPC", &mut settings.connections, 1, args.core.database_connections as usize);
     let core = Core::new(&pool, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
-    let _refresh = refresh_keys(&verifier);
+    let _refresh = args.keys.refresh(&verifier);
     let listener = port.listen()?;
     tracing::info!(grpc = %listener.local_addr()?, "ready");
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;

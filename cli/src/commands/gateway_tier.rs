@@ -4,16 +4,17 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
+use compliance_api::PrivateUrl;
 use rest_gateway::Settings;
-use runtime::{Descriptors, GatewayArgs, KeyArgs, refresh_keys, until_shutdown};
+use runtime::{Descriptors, GatewayArgs, KeyArgs, until_shutdown};
 use tokio_util::sync::CancellationToken;
 
 /// Run the gateway alone: REST, in front of a core in another process.
 #[derive(Args, Debug)]
 pub(crate) struct GatewayTierArgs {
     /// Address of the core: `http://host:port`.
-    #[arg(long, env = "COMPLIANCE_CORE_URL", value_name = "URL")]
-    core_url: String,
+    #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
+    core_url: PrivateUrl,
     #[command(flatten, next_help_heading = "REST")]
     gateway: GatewayArgs,
     #[command(flatten, next_help_heading = "Tokens")]
@@ -28,11 +29,11 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let port = args.gateway.bind()?;
     let mut settings = Settings::from(&args.gateway);
     Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
-    let core = rest_gateway::remote(&args.core_url, &settings)?;
+    let core = rest_gateway::remote(args.core_url.reveal(), &settings)?;
     let Some(verifier) = until_shutdown(&shutdown, args.keys.verifier()).await? else { return Ok(()) };
-    let _refresh = refresh_keys(&verifier);
+    let _refresh = args.keys.refresh(&verifier);
     let listener = port.listen()?;
-    tracing::info!(rest = %listener.local_addr()?, core = args.core_url, "ready");
+    tracing::info!(rest = %listener.local_addr()?, core = %args.core_url, "ready");
     let router = rest_gateway::router(core, verifier, &settings);
     rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
     tracing::info!("stopped");

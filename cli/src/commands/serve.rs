@@ -9,7 +9,7 @@ use clap::Args;
 use compliance_api::token::{KeySource, Verifier};
 use core_server::{Core, CoreSettings};
 use rest_gateway::Settings;
-use runtime::{CoreArgs, Descriptors, GatewayArgs, KeyArgs, Port, close_pool, refresh_keys, until_shutdown};
+use runtime::{CoreArgs, Descriptors, GatewayArgs, KeyArgs, Port, close_pool, until_shutdown};
 use tokio_util::sync::CancellationToken;
 
 use self::greeting::Greeting;
@@ -83,7 +83,7 @@ async fn serve_over(
     let core = Core::new(&pool, Arc::clone(&verifier), &core_settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let router = rest_gateway::router(core.clients(), Arc::clone(&verifier), &settings);
-    let _refresh = refresh_keys(&verifier);
+    let _refresh = args.keys.refresh(&verifier);
 
     let (rest_listener, grpc_listener) = (ports.0.listen()?, ports.1.listen()?);
     let (rest, grpc) = (rest_listener.local_addr()?, grpc_listener.local_addr()?);

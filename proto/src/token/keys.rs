@@ -2,13 +2,15 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use jsonwebtoken::{
-    Algorithm, DecodingKey, EncodingKey,
-    jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, KeyAlgorithm, PublicKeyUse},
-};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
+
+use super::key_set;
+use crate::PrivateUrl;
 
 /// A key set is small. A longer response is refused.
 const MAX_JWKS_BYTES: usize = 1 << 20;
+/// A token that names no key is tried with every key of its algorithm, so their number is bounded.
+const MAX_KEYS: usize = 100;
 /// How long the download of a key set may take.
 const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -47,7 +49,7 @@ pub struct KeySource {
     /// A file that holds a JSON Web Key Set (RS256, ES256, EdDSA).
     pub jwks_file: Option<PathBuf>,
     /// An address that serves a JSON Web Key Set.
-    pub jwks_url: Option<String>,
+    pub jwks_url: Option<PrivateUrl>,
 }
 
 /// Why there are no keys to verify tokens with.
@@ -62,8 +64,10 @@ pub enum KeyError {
     Fetch { url: String, reason: String },
     #[error("{origin} is no JSON Web Key Set: {source}")]
     Json { origin: String, source: serde_json::Error },
-    #[error("{origin} holds no key for RS256, ES256 or EdDSA")]
+    #[error("{origin} holds no key that may verify RS256, ES256 or EdDSA, or only weak ones")]
     Empty { origin: String },
+    #[error("{origin} holds {count} keys; at most {MAX_KEYS} are allowed")]
+    TooMany { origin: String, count: usize },
 }
 
 /// A key with its one algorithm, which a token cannot choose.
@@ -85,16 +89,19 @@ impl KeySource {
             keys.extend(parse(&text, path.display().to_string())?);
         }
         if let Some(url) = &self.jwks_url {
-            let text = fetch(url).await.map_err(|reason| KeyError::Fetch { url: url.clone(), reason })?;
-            keys.extend(parse(&text, url.clone())?);
+            let text = fetch(url).await.map_err(|reason| KeyError::Fetch { url: url.to_string(), reason })?;
+            keys.extend(parse(&text, url.to_string())?);
         }
         if keys.is_empty() { Err(KeyError::None) } else { Ok(keys) }
     }
 }
 
-async fn fetch(url: &str) -> Result<Vec<u8>, String> {
-    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).build().map_err(|error| error.to_string())?;
-    let answer = client.get(url).send().await.and_then(reqwest::Response::error_for_status);
+async fn fetch(url: &PrivateUrl) -> Result<Vec<u8>, String> {
+    let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
+    // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
+    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https").build();
+    let answer =
+        client.map_err(|error| error.to_string())?.get(url).send().await.and_then(reqwest::Response::error_for_status);
     let mut answer = answer.map_err(|error| error.without_url().to_string())?;
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| error.without_url().to_string())? {
@@ -106,30 +113,13 @@ async fn fetch(url: &str) -> Result<Vec<u8>, String> {
     Ok(body)
 }
 
+/// The keys in a text from `origin`. A set without a usable key is an error, so that it does not lock everybody out
+/// unnoticed.
 fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
-    let set: JwkSet = match serde_json::from_slice(text) {
-        Ok(set) => set,
-        Err(source) => return Err(KeyError::Json { origin, source }),
-    };
-    // A set may hold keys for other purposes, which are skipped.
-    let keys: Vec<Key> = set.keys.iter().filter_map(usable).collect();
-    if keys.is_empty() { Err(KeyError::Empty { origin }) } else { Ok(keys) }
-}
-
-fn usable(jwk: &Jwk) -> Option<Key> {
-    if jwk.common.public_key_use.as_ref().is_some_and(|usage| *usage != PublicKeyUse::Signature) {
-        return None;
+    match key_set::parse(text) {
+        Err(source) => Err(KeyError::Json { origin, source }),
+        Ok(keys) if keys.is_empty() => Err(KeyError::Empty { origin }),
+        Ok(keys) if keys.len() > MAX_KEYS => Err(KeyError::TooMany { origin, count: keys.len() }),
+        Ok(keys) => Ok(keys),
     }
-    let (algorithm, named) = match &jwk.algorithm {
-        AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
-        AlgorithmParameters::EllipticCurve(curve) if curve.curve == EllipticCurve::P256 => {
-            (Algorithm::ES256, KeyAlgorithm::ES256)
-        }
-        AlgorithmParameters::OctetKeyPair(_) => (Algorithm::EdDSA, KeyAlgorithm::EdDSA),
-        _ => return None,
-    };
-    if jwk.common.key_algorithm.is_some_and(|algorithm| algorithm != named) {
-        return None;
-    }
-    Some(Key { id: jwk.common.key_id.clone(), algorithm, decoding: DecodingKey::from_jwk(jwk).ok()? })
 }

@@ -3,16 +3,20 @@
 use std::{
     collections::HashSet,
     ops::Deref,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use jsonwebtoken::{Validation, decode, decode_header, errors::ErrorKind};
+use jsonwebtoken::{Validation, decode};
 use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::{
     bearer::bearer,
     claims::{AUDIENCE, Claims},
+    header::Header,
     keys::{Key, KeyError, KeySource},
 };
 use crate::error::{Error, Reason};
@@ -66,8 +70,24 @@ impl Deref for VerifiedToken {
 pub struct Verifier {
     source: KeySource,
     issuer: Option<String>,
-    keys: RwLock<Arc<Vec<Key>>>,
-    valid: Cache<[u8; 32], VerifiedToken>,
+    keys: RwLock<Arc<KeySet>>,
+    /// The number of the keys above, readable without a lock.
+    generation: AtomicU64,
+    valid: Cache<[u8; 32], Cached>,
+}
+
+/// Keys that were loaded together.
+pub(super) struct KeySet {
+    generation: u64,
+    keys: Vec<Key>,
+}
+
+/// A valid token, and the generation of the keys that it was verified with. It does not count for other keys: a
+/// verification that began before a refresh may end after it.
+#[derive(Clone)]
+struct Cached {
+    generation: u64,
+    token: VerifiedToken,
 }
 
 impl std::fmt::Debug for Verifier {
@@ -81,7 +101,8 @@ impl Verifier {
     pub async fn new(source: KeySource, issuer: Option<String>) -> Result<Self, KeyError> {
         let keys = source.load().await?;
         let valid = Cache::new(MAX_CACHED);
-        Ok(Self { source, issuer, keys: RwLock::new(Arc::new(keys)), valid })
+        let keys = RwLock::new(Arc::new(KeySet { generation: 0, keys }));
+        Ok(Self { source, issuer, keys, generation: AtomicU64::new(0), valid })
     }
 
     /// Whether the keys may change while the service runs.
@@ -89,10 +110,15 @@ impl Verifier {
         self.source.jwks_url.is_some() || self.source.jwks_file.is_some()
     }
 
-    /// Loads the keys again and clears the cache. On failure the old keys stay.
+    /// Loads the keys again. Tokens that were verified with the previous keys are verified again. On failure the previous
+    /// keys stay.
     pub async fn refresh(&self) -> Result<(), KeyError> {
-        let keys = Arc::new(self.source.load().await?);
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        let loaded = self.source.load().await?;
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let generation = keys.generation + 1;
+        *keys = Arc::new(KeySet { generation, keys: loaded });
+        self.generation.store(generation, Ordering::Release);
+        drop(keys);
         self.valid.clear();
         Ok(())
     }
@@ -112,38 +138,26 @@ impl Verifier {
         if token.len() > MAX_BYTES {
             return Err(TokenError::Invalid);
         }
-        let digest: [u8; 32] = Sha256::digest(token).into();
-        if let Some(valid) = self.valid.get(&digest) {
-            return if valid.exp > now { Ok(valid) } else { Err(TokenError::Expired) };
+        let generation = self.generation.load(Ordering::Acquire);
+        let cached = self.valid.get(&digest(token)).filter(|cached| cached.generation == generation);
+        match cached {
+            Some(Cached { token, .. }) if token.exp > now => Ok(token),
+            Some(_) => Err(TokenError::Expired),
+            None => self.verify_and_cache(&self.current_keys(), token, now),
         }
-        let claims = self.verify_signature(token)?;
-        self.check_claims(&claims, now)?;
-        let valid = VerifiedToken(Arc::new(claims));
-        self.valid.insert(digest, valid.clone());
-        Ok(valid)
     }
 
-    fn verify_signature(&self, token: &str) -> Result<Claims, TokenError> {
-        let kid = decode_header(token).map_err(|_| TokenError::Invalid)?.kid;
-        let keys = Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner));
-        // A key without an ID may have signed any token. A key with an ID may have signed tokens that name it or none.
-        let candidates = keys.iter().filter(|key| key.id.is_none() || kid.is_none() || key.id == kid);
-        for Key { algorithm, decoding, .. } in candidates {
-            let mut validation = Validation::new(*algorithm);
-            validation.required_spec_claims = HashSet::from(["exp".to_owned(), "aud".to_owned()]);
-            validation.set_audience(&[AUDIENCE]);
-            // Against the clock that is passed in, below.
-            validation.validate_exp = false;
-            match decode::<Claims>(token, decoding, &validation) {
-                Ok(token) => return Ok(token.claims),
-                Err(error) => match error.kind() {
-                    // Another key may fit.
-                    ErrorKind::InvalidSignature | ErrorKind::InvalidAlgorithm => {}
-                    _ => return Err(TokenError::Invalid),
-                },
-            }
-        }
-        Err(TokenError::Invalid)
+    pub(super) fn current_keys(&self) -> Arc<KeySet> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Verifies a token with these keys, and caches it as verified with them.
+    pub(super) fn verify_and_cache(&self, keys: &KeySet, token: &str, now: i64) -> Result<VerifiedToken, TokenError> {
+        let claims = verify_signature(token, &keys.keys)?;
+        self.check_claims(&claims, now)?;
+        let valid = VerifiedToken(Arc::new(claims));
+        self.valid.insert(digest(token), Cached { generation: keys.generation, token: valid.clone() });
+        Ok(valid)
     }
 
     fn check_claims(&self, claims: &Claims, now: i64) -> Result<(), TokenError> {
@@ -163,74 +177,25 @@ impl Verifier {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Claims, TokenError, Verifier};
-    use crate::token::{KeySource, Secret, claims::Audience, issue};
-
-    const NOW: i64 = 1_800_000_000;
-
-    async fn verifier(secret: &Secret, issuer: Option<&str>) -> Verifier {
-        let source = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
-        Verifier::new(source, issuer.map(str::to_owned)).await.unwrap()
-    }
-
-    fn secret(byte: u8) -> Secret {
-        Secret::new(vec![byte; 32]).unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_token_is_valid_until_it_expires() {
-        let (secret, claims) = (secret(1), Claims::new(7, NOW, 60));
-        let (verifier, token) = (verifier(&secret, None).await, issue(&secret, &claims).unwrap());
-        // Twice: by its signature, then from the cache.
-        for _ in 0..2 {
-            assert_eq!(*verifier.verify(&token, NOW).unwrap(), claims);
-        }
-        assert_eq!(verifier.verify(&token, NOW + 60), Err(TokenError::Expired));
-    }
-
-    #[tokio::test]
-    async fn invalid_tokens_are_refused() {
-        let secret_here = secret(1);
-        let verifier = verifier(&secret_here, Some("us")).await;
-        let good = Claims { iss: Some("us".into()), ..Claims::new(7, NOW, 60) };
-        let token = |claims: &Claims| issue(&secret_here, claims).unwrap();
-        assert!(verifier.verify(&token(&good), NOW).is_ok());
-        let forged = issue(&secret(2), &good).unwrap();
-        let wrong = [
-            forged,
-            token(&Claims { company_id: 0, ..good.clone() }),
-            token(&Claims { company_id: -7, ..good.clone() }),
-            token(&Claims { aud: Audience::One("another".into()), ..good.clone() }),
-            token(&Claims { aud: Audience::Many(vec![]), ..good.clone() }),
-            token(&Claims { iss: None, ..good.clone() }),
-            token(&Claims { nbf: Some(NOW + 3600), ..good.clone() }),
-            token(&Claims { iat: Some(NOW + 3600), ..good.clone() }),
-            "a.b.c".to_owned(),
-            String::new(),
-            // `alg: none`
-            "eyJhbGciOiJub25lIn0.eyJjb21wYW55X2lkIjo3fQ.".to_owned(),
-        ];
-        for (number, token) in wrong.iter().enumerate() {
-            assert_eq!(verifier.verify(token, NOW), Err(TokenError::Invalid), "{number}");
+/// The claims of a token that one of the keys has signed.
+fn verify_signature(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
+    let Header { alg, kid, .. } = Header::of(token).ok_or(TokenError::Invalid)?;
+    // A key without an ID may have signed any token. A key with an ID may have signed tokens that name it or none.
+    let names = |key: &&Key| key.id.is_none() || kid.is_none() || key.id == kid;
+    for key in keys.iter().filter(|key| key.algorithm == alg).filter(names) {
+        let mut validation = Validation::new(key.algorithm);
+        validation.required_spec_claims = HashSet::from(["exp".to_owned(), "aud".to_owned()]);
+        validation.set_audience(&[AUDIENCE]);
+        // Against the clock that is passed in.
+        validation.validate_exp = false;
+        // If this key did not sign the token, another may have.
+        if let Ok(token) = decode::<Claims>(token, &key.decoding, &validation) {
+            return Ok(token.claims);
         }
     }
+    Err(TokenError::Invalid)
+}
 
-    #[tokio::test]
-    async fn required_claims_are_required() {
-        let secret = secret(1);
-        let verifier = verifier(&secret, None).await;
-        for claims in [
-            serde_json::json!({"company_id": 7, "aud": "affiliate-compliance"}),
-            serde_json::json!({"company_id": 7, "exp": NOW + 60}),
-            serde_json::json!({"exp": NOW + 60, "aud": "affiliate-compliance"}),
-            serde_json::json!({"company_id": "7", "exp": NOW + 60, "aud": "affiliate-compliance"}),
-            serde_json::json!({"company_id": 7.5, "exp": NOW + 60, "aud": "affiliate-compliance"}),
-        ] {
-            let token =
-                jsonwebtoken::encode(&jsonwebtoken::Header::default(), &claims, &secret.encoding_key()).unwrap();
-            assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{claims}");
-        }
-    }
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
 }

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use compliance_api::PrivateUrl;
 use futures::future::BoxFuture;
 use tonic::{
     Status,
@@ -29,13 +30,17 @@ pub struct RemoteError {
 /// A channel to the core at `core_url` (`http://host:port`). Connections are made when they are first needed, and again
 /// when they break.
 pub fn connect(core_url: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
-    let wrong = || RemoteError { url: core_url.to_owned() };
+    let wrong = || RemoteError { url: PrivateUrl::from(core_url.to_owned()).to_string() };
     // Other schemes would be taken for something: a Unix socket, a host without a scheme.
     if !core_url.starts_with("http://") {
         return Err(wrong());
     }
     let endpoint = Endpoint::from_shared(core_url.to_owned()).map_err(|_| wrong())?;
-    if endpoint.uri().host().is_none_or(str::is_empty) {
+    // Nothing but a host and a port: a user and a password would not be sent.
+    let authority = endpoint.uri().authority().ok_or_else(wrong)?;
+    let port = authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)?;
+    let is_port = port.is_empty() || authority.port_u16().is_some();
+    if authority.host().is_empty() || port.contains('@') || !is_port {
         return Err(wrong());
     }
     let endpoint = endpoint

@@ -1,11 +1,15 @@
 //! The keys of tokens.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
-use compliance_api::token::{KeySource, Secret, SecretError, Verifier};
+use compliance_api::{
+    PrivateUrl,
+    token::{KeySource, Secret, SecretError, Verifier},
+};
+use tokio_util::task::AbortOnDropHandle;
 
-use super::Hidden;
+use super::{Hidden, units::duration};
 
 /// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
 #[derive(Args, Clone, Debug)]
@@ -39,8 +43,12 @@ pub struct KeyArgs {
     #[arg(long, env = "COMPLIANCE_JWKS_FILE", value_name = "FILE")]
     jwks_file: Option<PathBuf>,
     /// URL of a JSON Web Key Set.
-    #[arg(long, env = "COMPLIANCE_JWKS_URL", value_name = "URL")]
-    jwks_url: Option<String>,
+    #[arg(long, env = "COMPLIANCE_JWKS_URL", hide_env_values = true, value_name = "URL")]
+    jwks_url: Option<Hidden>,
+    /// Time after which a key set is loaded again: so long may the tokens of a revoked key be accepted.
+    #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
+          value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
+    jwks_refresh: Duration,
 }
 
 impl KeyArgs {
@@ -49,7 +57,7 @@ impl KeyArgs {
         let source = KeySource {
             secret: self.signing.secret()?,
             jwks_file: self.jwks_file.clone(),
-            jwks_url: self.jwks_url.clone().filter(|url| !url.is_empty()),
+            jwks_url: self.jwks_url.as_ref().and_then(Hidden::filled).map(|url| PrivateUrl::from(url.to_owned())),
         };
         let given = source.secret.is_some() || source.jwks_file.is_some() || source.jwks_url.is_some();
         Ok(given.then_some(source))
@@ -59,6 +67,11 @@ impl KeyArgs {
     pub async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
         let source = self.source()?.unwrap_or_default();
         Ok(Arc::new(Verifier::new(source, self.issuer()).await?))
+    }
+
+    /// Starts a task that loads the key sets again and again, until the handle is dropped.
+    pub fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
+        crate::keys::refresh(verifier, self.jwks_refresh)
     }
 
     /// The issuer that tokens must name, if any.

@@ -1,0 +1,64 @@
+//! A URL that may hold a password.
+
+use std::fmt;
+
+/// A URL of a setting. Its text and its debug output leave out what may be secret: the user and the password, the query
+/// and the fragment.
+#[derive(Clone)]
+pub struct PrivateUrl(String);
+
+impl PrivateUrl {
+    /// The whole URL, secrets included.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for PrivateUrl {
+    fn from(url: String) -> Self {
+        Self(url)
+    }
+}
+
+impl fmt::Display for PrivateUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.contains(['@', '?', '#']) {
+            return f.write_str(&self.0);
+        }
+        match url::Url::parse(&self.0) {
+            Ok(url) if url.has_host() => {
+                write!(f, "{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPath])
+            }
+            // Nobody can say which part of it is the password.
+            _ => f.write_str("…"),
+        }
+    }
+}
+
+impl fmt::Debug for PrivateUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PrivateUrl;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let urls = [
+            ("https://user:hidden@keys.example:8443/a/b?token=hidden#hidden", "https://keys.example:8443/a/b"),
+            ("https://hidden@keys.example", "https://keys.example/"),
+            ("https://user:hidden@keys.example:port/", "…"),
+            ("https://user:hid/den@keys.example/", "…"),
+            ("user:hidden@keys.example", "…"),
+            ("localhost:50051", "localhost:50051"),
+            ("https://keys.example/keys", "https://keys.example/keys"),
+        ];
+        for (url, shown) in urls {
+            let url = PrivateUrl::from(url.to_owned());
+            assert_eq!((url.to_string(), format!("{url:?}")), (shown.to_owned(), format!("{shown:?}")));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The header of a token (RFC 7515, 4): only what decides whether and with which key the token is verified.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jsonwebtoken::Algorithm;
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
+
+/// The types of tokens that grant access (RFC 7519, 5.1; RFC 9068, 2.1). Tokens made for other purposes, such as
+/// `logout+jwt`, have types of their own and grant nothing (RFC 8725, 3.11).
+const TYPES: [&str; 2] = ["JWT", "at+jwt"];
+
+/// A header. Members that are not listed, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot bring its own key.
+/// A member that is given twice makes the header invalid.
+#[derive(Debug, Deserialize)]
+pub(super) struct Header {
+    /// How the token says it is signed. The key decides whether that is so.
+    pub(super) alg: Algorithm,
+    /// Which key the token says it is signed with.
+    #[serde(default)]
+    pub(super) kid: Option<String>,
+    #[serde(default)]
+    typ: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    crit: bool,
+    #[serde(default)]
+    b64: Option<bool>,
+}
+
+impl Header {
+    /// Reads the header of a token in the compact form. `None` if it is malformed, or if it demands what this service does
+    /// not do.
+    pub(super) fn of(token: &str) -> Option<Self> {
+        let (header, rest) = token.split_once('.')?;
+        let (_, signature) = rest.split_once('.')?;
+        if signature.contains('.') {
+            // Five parts: an encrypted token.
+            return None;
+        }
+        let header: Self = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(header).ok()?).ok()?;
+        header.is_understood().then_some(header)
+    }
+
+    fn is_understood(&self) -> bool {
+        // `crit` lists extensions without which the token must not be accepted (RFC 7515, 4.1.11). None is implemented, and
+        // `crit` itself must not be empty. `b64` is such an extension, which JSON Web Tokens must not use (RFC 7797, 7).
+        !self.crit && self.b64 != Some(false) && self.typ.as_deref().is_none_or(is_access_token)
+    }
+}
+
+/// Media types are compared without regard to case, with or without `application/` (RFC 7515, 4.1.9).
+fn is_access_token(typ: &str) -> bool {
+    let prefix = "application/";
+    let name = match typ.get(..prefix.len()) {
+        Some(start) if start.eq_ignore_ascii_case(prefix) => &typ[prefix.len()..],
+        _ => typ,
+    };
+    TYPES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether a member is given, with any value, null included.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| true)
+}

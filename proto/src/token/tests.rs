@@ -1,0 +1,8 @@
+//! Which tokens and keys are accepted: the rules of RFC 8725 (JWT best practices), 7515 (signatures), 7517 (keys), 7518
+//! (algorithms) and 7519 (claims), one row each.
+
+mod claims;
+mod headers;
+mod keys;
+mod refresh;
+mod signers;

@@ -1,0 +1,136 @@
+//! The header and the form of tokens.
+
+use super::signers::{CLAIMS, HEADER, NOW, Signer, base64, verifier_of_secret};
+use crate::token::TokenError;
+
+/// Headers of a token that is signed with the shared secret, and whether it is accepted.
+const HEADERS: &[(&str, bool)] = &[
+    (HEADER, true),
+    (r#"{"alg":"HS256"}"#, true),
+    // Types (RFC 8725, 3.11): of access tokens only.
+    (r#"{"alg":"HS256","typ":"jwt"}"#, true),
+    (r#"{"alg":"HS256","typ":"at+jwt"}"#, true),
+    (r#"{"alg":"HS256","typ":"application/at+JWT"}"#, true),
+    (r#"{"alg":"HS256","typ":"application/jwt"}"#, true),
+    (r#"{"alg":"HS256","typ":"logout+jwt"}"#, false),
+    (r#"{"alg":"HS256","typ":"secevent+jwt"}"#, false),
+    (r#"{"alg":"HS256","typ":"dpop+jwt"}"#, false),
+    (r#"{"alg":"HS256","typ":"application/"}"#, false),
+    (r#"{"alg":"HS256","typ":"äpplication/jwt"}"#, false),
+    (r#"{"alg":"HS256","typ":""}"#, false),
+    (r#"{"alg":"HS256","typ":7}"#, false),
+    // Extensions that must be understood (RFC 7515, 4.1.11).
+    (r#"{"alg":"HS256","crit":["exp"],"exp":1}"#, false),
+    (r#"{"alg":"HS256","crit":["b64"],"b64":true}"#, false),
+    (r#"{"alg":"HS256","crit":["unknown"]}"#, false),
+    (r#"{"alg":"HS256","crit":[]}"#, false),
+    (r#"{"alg":"HS256","crit":null}"#, false),
+    (r#"{"alg":"HS256","crit":"exp"}"#, false),
+    (r#"{"alg":"HS256","\u0063rit":["exp"]}"#, false),
+    // Unencoded payloads (RFC 7797, 7).
+    (r#"{"alg":"HS256","b64":false}"#, false),
+    (r#"{"alg":"HS256","b64":"no"}"#, false),
+    (r#"{"alg":"HS256","b64":true}"#, true),
+    // Algorithms (RFC 8725, 3.1 and 3.2).
+    (r#"{"alg":"none"}"#, false),
+    (r#"{"alg":"None"}"#, false),
+    (r#"{"alg":"hs256"}"#, false),
+    (r#"{"alg":"HS384"}"#, false),
+    (r#"{"alg":"RS256"}"#, false),
+    (r#"{"alg":"ES256"}"#, false),
+    (r#"{"alg":["HS256"]}"#, false),
+    (r#"{"alg":null}"#, false),
+    (r#"{"typ":"JWT"}"#, false),
+    // Members given twice (RFC 7515, 4), in whichever spelling.
+    (r#"{"alg":"HS256","alg":"HS256"}"#, false),
+    (r#"{"alg":"none","alg":"HS256"}"#, false),
+    (r#"{"alg":"HS256","\u0061lg":"none"}"#, false),
+    (r#"{"alg":"HS256","kid":"a","kid":"b"}"#, false),
+    (r#"{"alg":"HS256","crit":["exp"],"crit":["exp"]}"#, false),
+    // Keys that the token brings along (RFC 8725, 3.10) are not looked at; the shared secret decides.
+    (r#"{"alg":"HS256","jku":"http://127.0.0.1:1/keys","x5u":"file:///etc/passwd"}"#, true),
+    (r#"{"alg":"HS256","jwk":{"kty":"oct","k":"AAAA"}}"#, true),
+    (r#"{"alg":"HS256","kid":"' or 1=1 --"}"#, true),
+    (r#"{"alg":"HS256","kid":"../../../dev/null"}"#, true),
+    (r#"{"alg":"HS256","kid":7}"#, false),
+    // No object.
+    ("[]", false),
+    ("", false),
+    ("null", false),
+    ("{\"alg\":\"HS256\"}x", false),
+    ("{\"alg\":\"HS256\",}", false),
+];
+
+#[tokio::test]
+async fn a_header_must_be_understood() {
+    let verifier = verifier_of_secret(None).await;
+    for (header, accepted) in HEADERS {
+        let result = verifier.verify(&Signer::secret().token(header, CLAIMS), NOW);
+        let expected = if *accepted { Ok(7) } else { Err(TokenError::Invalid) };
+        assert_eq!(result.map(|token| token.company_id), expected, "{header}");
+    }
+}
+
+/// Each is a good token, written in another way.
+#[tokio::test]
+async fn a_token_has_one_form() {
+    let verifier = verifier_of_secret(None).await;
+    let good = Signer::secret().good_token(None);
+    assert!(verifier.verify(&good, NOW).is_ok());
+    let [header, claims, signature] = good.split('.').collect::<Vec<_>>()[..] else { panic!("{good}") };
+    // The last character of 32 bytes in base64 has two bits that mean nothing; they must be 0.
+    let last = signature.chars().last().unwrap();
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let other = alphabet.chars().nth(alphabet.find(last).unwrap() ^ 1).unwrap();
+    let standard = |text: &str| text.replace('-', "+").replace('_', "/");
+    let mut variants = vec![
+        format!("{}{other}", &good[..good.len() - 1]),
+        format!("{good}="),
+        format!("{good}."),
+        format!(".{good}"),
+        format!("{good} "),
+        format!("{good}\n"),
+        format!("{header}.{claims}"),
+        format!("{header}.{claims}."),
+        format!("{header}..{signature}"),
+        format!("{header}.{claims}.{signature}.{signature}.{signature}"),
+        format!("{header}=.{claims}.{signature}"),
+        format!("{claims}.{header}.{signature}"),
+        // RFC 7515, 7.2: the JSON form.
+        format!(r#"{{"protected":"{header}","payload":"{claims}","signature":"{signature}"}}"#),
+    ];
+    if standard(signature) != signature {
+        variants.push(format!("{header}.{claims}.{}", standard(signature)));
+    }
+    for variant in variants {
+        assert_eq!(verifier.verify(&variant, NOW), Err(TokenError::Invalid), "{variant}");
+    }
+}
+
+/// A long token is refused without being read, and a deep one without a recursion that ends the process.
+#[tokio::test]
+async fn long_and_deep_tokens_are_refused() {
+    let verifier = verifier_of_secret(None).await;
+    let signer = Signer::secret();
+    let of_length = |length: usize| signer.token(HEADER, &CLAIMS.replace('{', &format!("{{{}", " ".repeat(length))));
+    assert!(verifier.verify(&of_length(5000), NOW).is_ok());
+    assert!(of_length(6100).len() > 8192);
+    assert_eq!(verifier.verify(&of_length(6100), NOW), Err(TokenError::Invalid));
+    let huge = format!("{}.{}.{}", base64(HEADER), "A".repeat(16 << 20), "A".repeat(43));
+    assert_eq!(verifier.verify(&huge, NOW), Err(TokenError::Invalid));
+    let depth = 700;
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let nested = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        let header = format!(r#"{{"alg":"HS256","x":{nested}}}"#);
+        let unknown_claim = CLAIMS.replace('{', &format!(r#"{{"x":{nested},"#));
+        let audience = CLAIMS.replace(r#""affiliate-compliance""#, &nested);
+        // What is not looked at may be as deep as it likes.
+        let tokens =
+            [(header, CLAIMS, false), (HEADER.to_owned(), &unknown_claim, true), (HEADER.to_owned(), &audience, false)];
+        for (header, claims, accepted) in tokens {
+            let token = signer.token(&header, claims);
+            assert!(token.len() < 8192, "{}", token.len());
+            assert_eq!(verifier.verify(&token, NOW).is_ok(), accepted, "{token}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Which keys verify which tokens.
+
+use serde_json::{Value, json};
+
+use super::signers::{CLAIMS, HEADER, KeyFile, NOW, SECRET, Signer, base64};
+use crate::{
+    PrivateUrl,
+    token::{KeyError, KeySource, Secret, TokenError, Verifier},
+};
+
+async fn verifier(keys: &Value) -> Result<Verifier, KeyError> {
+    Verifier::new(KeyFile::new(keys).source(), None).await
+}
+
+#[tokio::test]
+async fn each_algorithm_verifies_its_tokens_only() {
+    let signers = [Signer::rsa(), Signer::p256(), Signer::ed25519()];
+    for signer in &signers {
+        let verifier = verifier(&json!([signer.jwk(json!({}))])).await.unwrap();
+        assert!(verifier.verify(&signer.good_token(None), NOW).is_ok(), "{}", signer.algorithm());
+        for other in &signers {
+            if other.algorithm() != signer.algorithm() {
+                // Signed with another key, under its own name and under the name of the algorithm that is expected.
+                let claimed = format!(r#"{{"alg":"{}"}}"#, signer.algorithm());
+                for token in [other.good_token(None), other.token(&claimed, CLAIMS)] {
+                    assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{}", other.algorithm());
+                }
+            }
+        }
+    }
+}
+
+/// RFC 8725, 2.1: a public key is no secret, so nothing that is signed with its bytes as one may be accepted.
+#[tokio::test]
+async fn a_public_key_is_not_a_shared_secret() {
+    for signer in [Signer::rsa(), Signer::p256(), Signer::ed25519()] {
+        let jwk = signer.jwk(json!({}));
+        let verifier = verifier(&json!([jwk])).await.unwrap();
+        let text = jwk.to_string().into_bytes();
+        let members = ["n", "x", "y"].iter().filter_map(|member| Some(jwk[member].as_str()?.as_bytes().to_vec()));
+        for bytes in members.chain([text, Vec::new()]) {
+            let token = Signer::Secret(bytes).token(HEADER, CLAIMS);
+            assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{}", signer.algorithm());
+        }
+    }
+}
+
+/// Members of a key that decide whether it verifies, and whether it does.
+#[tokio::test]
+async fn a_key_verifies_if_it_is_meant_to() {
+    let members = [
+        (json!({}), true),
+        (json!({"use": "sig"}), true),
+        (json!({"use": "enc"}), false),
+        (json!({"use": "tls"}), false),
+        (json!({"key_ops": ["verify"]}), true),
+        (json!({"key_ops": ["sign", "verify"], "use": "sig"}), true),
+        (json!({"key_ops": ["encrypt"]}), false),
+        (json!({"key_ops": ["wrapKey", "deriveKey"]}), false),
+        (json!({"key_ops": ["sign"]}), false),
+        (json!({"key_ops": []}), false),
+        (json!({"key_ops": ["verify"], "use": "enc"}), false),
+        (json!({"key_ops": ["encrypt"], "use": "sig"}), false),
+        (json!({"alg": "RSA-OAEP"}), false),
+        (json!({"alg": "ECDH-ES"}), false),
+        (json!({"alg": "HS256"}), false),
+        (json!({"alg": "something new"}), false),
+    ];
+    for signer in [Signer::rsa(), Signer::p256(), Signer::ed25519()] {
+        let named = [(json!({"alg": signer.algorithm()}), true)];
+        for (members, verifies) in members.iter().chain(&named) {
+            // Another key keeps the set from being refused as empty.
+            let keys = json!([signer.jwk(members.clone()), Signer::ed25519().jwk(json!({}))]);
+            let verified = verifier(&keys).await.unwrap().verify(&signer.good_token(None), NOW);
+            assert_eq!(verified.is_ok(), *verifies, "{} {members}", signer.algorithm());
+            let alone = verifier(&json!([signer.jwk(members.clone())])).await;
+            assert_eq!(alone.is_ok(), *verifies, "{} {members}", signer.algorithm());
+        }
+    }
+}
+
+#[tokio::test]
+async fn weak_and_unusable_keys_are_left_out() {
+    let rsa = Signer::rsa().jwk(json!({}));
+    let modulus = |bits: usize| {
+        let mut bytes = vec![0xff; bits.div_ceil(8)];
+        bytes[0] >>= bytes.len() * 8 - bits;
+        base64(bytes)
+    };
+    let zeros = base64([vec![0; 200], vec![0xff; 128]].concat());
+    let with = |member: &str, value: String| {
+        let mut key = rsa.clone();
+        key[member] = json!(value);
+        key
+    };
+    let unusable = [
+        with("n", modulus(512)),
+        with("n", modulus(1024)),
+        with("n", modulus(2047)),
+        with("n", modulus(8193)),
+        with("n", zeros),
+        with("n", String::new()),
+        with("n", "not base64!".to_owned()),
+        with("e", base64([1])),
+        with("e", base64([0, 0, 1])),
+        with("e", base64([1, 0, 2])),
+        with("e", String::new()),
+        json!({"kty": "RSA"}),
+        json!({"kty": "oct", "k": base64(SECRET)}),
+        json!({"kty": "OKP", "crv": "X25519", "x": base64([9; 32])}),
+        json!({"kty": "OKP", "crv": "Ed448", "x": base64([9; 57])}),
+        json!({"kty": "OKP", "crv": "Ed25519", "x": base64([9; 31])}),
+        json!({"kty": "OKP", "crv": "P-256", "x": base64([9; 32])}),
+        json!({"kty": "EC", "crv": "secp256k1", "x": base64([9; 32]), "y": base64([9; 32])}),
+        json!({"kty": "EC", "crv": "P-384", "x": base64([9; 48]), "y": base64([9; 48])}),
+        json!({"kty": "EC", "crv": "P-256", "x": base64([9; 31]), "y": base64([9; 32])}),
+        json!({"kty": "something new"}),
+        json!({}),
+        json!("key"),
+        json!(null),
+    ];
+    let good = Signer::p256();
+    for key in &unusable {
+        assert!(matches!(verifier(&json!([key])).await, Err(KeyError::Empty { .. })), "{key}");
+        // It does not keep others from being used.
+        let verifier = verifier(&json!([key, good.jwk(json!({}))])).await.unwrap();
+        assert!(verifier.verify(&good.good_token(None), NOW).is_ok(), "{key}");
+    }
+    // A point that is not on the curve verifies nothing, and is not in the way of another key.
+    let no_point = json!({"kty": "EC", "crv": "P-256", "x": base64([9; 32]), "y": base64([9; 32])});
+    let verifier = verifier(&json!([no_point, good.jwk(json!({}))])).await.unwrap();
+    assert!(verifier.verify(&good.good_token(None), NOW).is_ok());
+}
+
+#[tokio::test]
+async fn a_key_with_an_id_verifies_tokens_that_name_it_or_none() {
+    let [first, second] = [Signer::p256(), Signer::p256()];
+    let keys = json!([first.jwk(json!({"kid": "first"})), second.jwk(json!({"kid": "second"}))]);
+    let verifier = verifier(&keys).await.unwrap();
+    let accepted = |signer: &Signer, kid| verifier.verify(&signer.good_token(kid), NOW).is_ok();
+    assert!(accepted(&first, Some("first")) && accepted(&first, None) && accepted(&second, None));
+    assert!(!accepted(&first, Some("second")) && !accepted(&first, Some("")) && !accepted(&first, Some("FIRST")));
+}
+
+#[tokio::test]
+async fn a_key_set_has_a_bounded_number_of_keys() {
+    let key = Signer::ed25519().jwk(json!({}));
+    assert!(verifier(&json!(vec![key.clone(); 100])).await.is_ok());
+    assert!(matches!(verifier(&json!(vec![key; 101])).await, Err(KeyError::TooMany { count: 101, .. })));
+}
+
+#[test]
+fn a_secret_has_at_least_32_bytes() {
+    assert!(Secret::new([1; 31]).is_err());
+    assert_eq!(format!("{:?}", Secret::new([65; 32]).unwrap()), "Secret(…)");
+}
+
+/// RFC 3986, 3.2.1: a password in a URL is not to be shown.
+#[tokio::test]
+async fn the_password_of_a_url_is_not_shown() {
+    // Nobody listens on port 1.
+    for url in
+        ["http://user:hidden@127.0.0.1:1/keys?token=hidden", "https://user:hidden@127.0.0.1:port/", "user:hidden@keys"]
+    {
+        let source = KeySource { jwks_url: Some(PrivateUrl::from(url.to_owned())), ..KeySource::default() };
+        assert!(!format!("{source:?}").contains("hidden"), "{source:?}");
+        let error = Verifier::new(source, None).await.unwrap_err();
+        assert!(matches!(error, KeyError::Fetch { .. }), "{error:?}");
+        assert!(!format!("{error} {error:?}").contains("hidden"), "{error:?}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Other keys while the service runs.
+
+use serde_json::json;
+
+use super::signers::{KeyFile, NOW, Signer};
+use crate::token::{KeyError, TokenError, Verifier};
+
+#[tokio::test]
+async fn a_key_that_is_gone_verifies_nothing_any_more() {
+    let (before, after) = (Signer::p256(), Signer::p256());
+    let file = KeyFile::new(&json!([before.jwk(json!({}))]));
+    let verifier = Verifier::new(file.source(), None).await.unwrap();
+    let (revoked, new) = (before.good_token(None), after.good_token(None));
+    assert!(verifier.verify(&revoked, NOW).is_ok());
+    assert_eq!(verifier.verify(&new, NOW), Err(TokenError::Invalid));
+    file.write(&json!([after.jwk(json!({}))]));
+    verifier.refresh().await.unwrap();
+    assert_eq!(verifier.verify(&revoked, NOW), Err(TokenError::Invalid));
+    assert!(verifier.verify(&new, NOW).is_ok());
+}
+
+/// A verification that began with the previous keys ends after the refresh, and its token is cached.
+#[tokio::test]
+async fn a_verification_during_a_refresh_does_not_keep_a_revoked_token() {
+    let (before, after) = (Signer::p256(), Signer::p256());
+    let file = KeyFile::new(&json!([before.jwk(json!({}))]));
+    let verifier = Verifier::new(file.source(), None).await.unwrap();
+    let revoked = before.good_token(None);
+    let keys_at_its_beginning = verifier.current_keys();
+    file.write(&json!([after.jwk(json!({}))]));
+    verifier.refresh().await.unwrap();
+    assert!(verifier.verify_and_cache(&keys_at_its_beginning, &revoked, NOW).is_ok());
+    assert_eq!(verifier.verify(&revoked, NOW), Err(TokenError::Invalid));
+}
+
+#[tokio::test]
+async fn the_previous_keys_stay_when_there_are_no_others() {
+    let signer = Signer::p256();
+    let file = KeyFile::new(&json!([signer.jwk(json!({}))]));
+    let verifier = Verifier::new(file.source(), None).await.unwrap();
+    for _ in 0..2 {
+        file.write(&json!([]));
+        assert!(matches!(verifier.refresh().await, Err(KeyError::Empty { .. })));
+        assert!(verifier.verify(&signer.good_token(None), NOW).is_ok());
+    }
+}
