@@ -1,0 +1,27 @@
+//! Admission control: what one company, and all of them together, may use of the process at the same time.
+//!
+//! - [`Memory`] counts the bytes that messages take.
+//! - [`Counts`] counts what a company has open: calls, streams.
+//! - [`FairQueue`] lets a bounded amount of work run; what waits is taken from each company in proportion.
+//! - [`off_thread`] and [`OffThread`] keep long computations away from the threads that serve everybody.
+//!
+//! Nothing here knows what the work is. A refusal says whether the company or the process has no more to give.
+
+mod counts;
+mod memory;
+mod off_thread;
+mod queue;
+
+pub use counts::{Count, Counts};
+pub use memory::{Memory, Reservation};
+pub use off_thread::{OffThread, off_thread};
+pub use queue::{FairQueue, QueueLimits, Slot};
+
+/// Why something is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The company has used up its share.
+    Company,
+    /// All companies together have used up what there is.
+    Process,
+}
