@@ -13,6 +13,8 @@ mod json;
 mod options;
 #[path = "proto/build/records.rs"]
 mod records;
+#[path = "proto/build/shapes.rs"]
+mod shapes;
 
 fn main() -> anyhow::Result<()> {
     println!("cargo:rerun-if-changed=proto");
@@ -31,6 +33,7 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
     fs::write(out.join("records.rs"), records::generate(&pool)?)?;
+    fs::write(out.join("shapes.rs"), shapes::generate(&pool)?)?;
 
     // A record moves through several queues on its way into such a response.
     let messages = ["affiliate", "url", "case"].into_iter().fold(tonic_prost_build::configure(), |messages, field| {

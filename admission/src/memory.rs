@@ -89,6 +89,12 @@ impl Reservation {
         }
     }
 
+    /// Nothing yet, for the same company.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        self.memory.reservation(self.company)
+    }
+
     /// The bytes that are held.
     pub fn bytes(&self) -> usize {
         self.bytes

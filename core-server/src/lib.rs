@@ -18,6 +18,7 @@ mod requests;
 mod schema;
 pub mod serve;
 mod settings;
+mod shares;
 mod table;
 mod urls;
 mod vocabulary;

@@ -1,31 +1,33 @@
 //! All records of a company, in pages that are read by key: lists without page numbers, and exports.
 
-use std::time::Duration;
+mod produce;
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 use compliance_api::error::Error;
-use sqlx::{Row as _, postgres::PgRow};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout_at},
-};
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::codegen::BoxStream;
+use futures::Stream;
+use prost::Message;
+use sqlx::postgres::PgRow;
+use tokio::{sync::mpsc, time::Instant};
+use tonic::{Status, codegen::BoxStream};
 
-use crate::{
-    database::{self, Connections},
-    error::from_database,
-};
+use crate::{database::Connections, shares::Shares};
+use produce::Producer;
 
-/// A message of the stream: a page of records.
-pub(crate) trait RecordPage: Sized + Send + 'static {
-    /// Records in a message.
-    const SIZE: i64;
+/// A message of the stream: a page of records, or a part of one.
+pub(crate) trait RecordPage: Message + Sized + Send + 'static {
+    /// Whether a page may have fewer records than it is asked for although more follow.
+    const MAY_BE_SHORT: bool = false;
 
     /// The statement for a page. Its parameters are the company, the ID that the page follows, and the number of records;
     /// its column `last_id` is the ID of a record.
     fn statement() -> &'static str;
 
-    /// Reads a page, whose last record has the ID `last_id`.
+    /// Reads records, of which the last one has the ID `last_id`.
     fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
 }
 
@@ -33,40 +35,54 @@ pub(crate) trait RecordPage: Sized + Send + 'static {
 pub(crate) type RecordPages<T> = BoxStream<T>;
 
 /// Reads every record of the company with a higher ID than `after`, until the timeout. A page is read while the one
-/// before is sent. So a slow reader holds no connection and no snapshot, and memory does not grow.
+/// before is sent. A reader that stops to read holds no connection, no snapshot and, after a short while, no page.
+///
+/// Refuses a company that has too many streams open.
 pub(crate) fn all<T: RecordPage>(
     pool: &Connections,
+    shares: &Shares,
     company_id: i64,
-    mut after: i64,
+    after: i64,
     timeout: Duration,
-) -> RecordPages<T> {
-    let pool = pool.clone();
-    let deadline = Instant::now() + timeout;
-    let (pages, receiver) = mpsc::channel(1);
+) -> Result<RecordPages<T>, Error> {
+    let open = shares.open_stream(company_id)?;
+    let (want, wanted) = mpsc::channel(1);
+    let (messages, received) = mpsc::channel(1);
+    let producer = Producer {
+        pool: pool.clone(),
+        shares: shares.clone(),
+        company_id,
+        after,
+        deadline: Instant::now() + timeout,
+        wanted,
+        is_wanted: false,
+        messages,
+    };
     tokio::spawn(async move {
-        loop {
-            let rows = database::read(|| {
-                sqlx::query(T::statement()).bind(company_id).bind(after).bind(T::SIZE).fetch_all(&pool)
-            });
-            let Ok(rows) = timeout_at(deadline, rows).await else { break };
-            let page = rows.and_then(|rows| {
-                let Some(last) = rows.last() else { return Ok(None) };
-                after = last.try_get("last_id")?;
-                Ok(Some((rows.len() as i64 == T::SIZE, T::read(&rows, after)?)))
-            });
-            let (more, page) = match page {
-                Ok(Some((more, page))) => (more, Ok(page)),
-                Ok(None) => return,
-                Err(error) => (false, Err(from_database(&error).into())),
-            };
-            match timeout_at(deadline, pages.send(page)).await {
-                Ok(Ok(())) if more => {}
-                Ok(_) => return,
-                Err(_) => break,
-            }
-        }
-        // Without a time limit: a list that is cut short must not look complete.
-        let _ = pages.send(Err(Error::deadline_exceeded().into())).await;
+        producer.run().await;
+        drop(open);
     });
-    Box::pin(ReceiverStream::new(receiver))
+    Ok(Box::pin(Messages { want, is_asked: false, received }))
+}
+
+/// The messages, each made when it is asked for.
+struct Messages<T> {
+    want: mpsc::Sender<()>,
+    is_asked: bool,
+    received: mpsc::Receiver<Result<T, Status>>,
+}
+
+impl<T> Stream for Messages<T> {
+    type Item = Result<T, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if !self.is_asked {
+            // A producer that has ended has left what is to be received.
+            let _ = self.want.try_send(());
+            self.is_asked = true;
+        }
+        let message = ready!(self.received.poll_recv(context));
+        self.is_asked = false;
+        Poll::Ready(message)
+    }
 }

@@ -3,6 +3,7 @@
 mod batch_read;
 mod guard;
 mod operations;
+mod receive;
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -38,6 +39,7 @@ use crate::{
     health,
     monitoring::Monitoring,
     schema,
+    shares::Shares,
     table::SchemaError,
     urls::{self, ComplianceUrls},
 };
@@ -89,7 +91,8 @@ impl Core {
             tasks.push(tokio::spawn(sweep(limiter)).abort_handle());
         }
         let access = AccessPolicy::new(verifier, limiter);
-        let guard = Guard::new(access, settings.max_in_flight, settings.call_timeout);
+        let shares = Shares::new(settings, connections.most());
+        let guard = Guard::new(access, shares.clone(), settings);
         let reads = BatchReads {
             guard: guard.clone(),
             call_timeout: settings.call_timeout,
@@ -97,10 +100,11 @@ impl Core {
             urls: urls::single(connections),
             cases: cases::single(connections),
         };
-        let affiliates = Arc::new(Affiliates::new(connections, reads.affiliates.clone(), settings.list_timeout));
+        let affiliates =
+            Arc::new(Affiliates::new(connections, reads.affiliates.clone(), &shares, settings.list_timeout));
         let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone()));
         let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone()));
-        let monitoring = Arc::new(Monitoring::new(connections, settings.list_timeout));
+        let monitoring = Arc::new(Monitoring::new(connections, &shares, settings.list_timeout));
         let clients = Clients {
             access: guarded(&guard, Arc::new(Access)),
             affiliates: guarded(&guard, Arc::clone(&affiliates)),

@@ -21,6 +21,12 @@ pub struct CoreSettings {
     pub message_limit: usize,
     /// Limits of clients' connections.
     pub connections: Limits,
+    /// What one message may take in memory once it is decoded, in bytes.
+    pub message_memory: usize,
+    /// What requests may take in memory at the same time, in bytes: encoded and decoded, until their responses are sent.
+    pub request_memory: usize,
+    /// Streams that a company may have open: lists, exports and streams of observations.
+    pub max_streams: usize,
 }
 
 impl Default for CoreSettings {
@@ -33,6 +39,9 @@ impl Default for CoreSettings {
             message_limit: 64 << 20,
             // A client with several streams of observations makes other calls beside them on the same connection.
             connections: Limits { max_streams: 1024, idle_timeout: Duration::from_mins(5), ..Limits::default() },
+            message_memory: 128 << 20,
+            request_memory: 384 << 20,
+            max_streams: 64,
         }
     }
 }

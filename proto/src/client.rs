@@ -17,6 +17,7 @@ use crate::{
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
         read::Operation,
     },
+    wire::Items,
 };
 pub use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, body::Body, codegen::Service, codegen::tokio_stream::Stream};
@@ -53,7 +54,7 @@ pub trait Middleware: Send + Sync + 'static {
         call: impl FnOnce(Request<M>) -> F + Send,
     ) -> impl Future<Output = Result<Response<R>, Status>> + Send
     where
-        M: Send,
+        M: Items + Send,
         R: Send,
         F: Future<Output = Result<Response<R>, Status>> + Send;
 }

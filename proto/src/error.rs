@@ -5,6 +5,8 @@ mod status;
 
 use std::time::Duration;
 
+use admission::Full;
+
 use crate::rules::Violations;
 pub use crate::v1::{Reason, ResultCode};
 
@@ -147,9 +149,24 @@ impl Error {
         Self::new(Reason::Overloaded, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
+    /// The company has used up its share of the service: of memory, calls or streams.
+    pub fn share_used_up() -> Self {
+        Self::new(Reason::RateLimited, "Too many requests at the same time. Please wait before trying again.")
+            .retry_after(Duration::from_secs(1))
+    }
+
     /// The row of the table for this error's reason.
     pub fn meaning(&self) -> Meaning {
         meaning(self.reason)
+    }
+}
+
+impl From<Full> for Error {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Company => Self::share_used_up(),
+            Full::Process => Self::overloaded(),
+        }
     }
 }
 

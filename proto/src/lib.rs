@@ -18,6 +18,7 @@ pub mod record;
 mod record_generator;
 pub mod rules;
 pub mod token;
+pub mod wire;
 
 pub use private_url::PrivateUrl;
 

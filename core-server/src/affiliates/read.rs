@@ -59,10 +59,6 @@ pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> 
 }
 
 impl RecordPage for ListAffiliatesResponse {
-    // Few, so that the first is there at once, and so that no message is of the size that an allocator takes from the
-    // system and hands back anew each time.
-    const SIZE: i64 = 64;
-
     fn statement() -> &'static str {
         *AFTER
     }

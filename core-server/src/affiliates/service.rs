@@ -23,18 +23,20 @@ use crate::{
     reads::Reads,
     record_pages::{self, RecordPages},
     requests::{accept, timeout_of},
+    shares::Shares,
 };
 
 /// The service.
 pub(crate) struct Affiliates {
     pool: Connections,
     single: Reads<Affiliate>,
+    shares: Shares,
     list_timeout: Duration,
 }
 
 impl Affiliates {
-    pub(crate) fn new(pool: &Connections, single: Reads<Affiliate>, list_timeout: Duration) -> Self {
-        Self { pool: pool.clone(), single, list_timeout }
+    pub(crate) fn new(pool: &Connections, single: Reads<Affiliate>, shares: &Shares, list_timeout: Duration) -> Self {
+        Self { pool: pool.clone(), single, shares: shares.clone(), list_timeout }
     }
 }
 
@@ -48,7 +50,7 @@ impl AffiliateService for Affiliates {
     ) -> Result<Response<Self::ListAffiliatesStream>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let limit = timeout_of(&request).map_or(self.list_timeout, |asked| asked.min(self.list_timeout));
-        Ok(Response::new(record_pages::all(&self.pool, company_id, 0, limit)))
+        Ok(Response::new(record_pages::all(&self.pool, &self.shares, company_id, 0, limit)?))
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {

@@ -2,6 +2,3 @@
 
 mod cases;
 mod urls;
-
-/// Records in a message.
-const PAGE_SIZE: i64 = 500;

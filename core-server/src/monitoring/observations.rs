@@ -38,6 +38,11 @@ impl Chunk {
         Ok(Self::merge(&names, observations))
     }
 
+    /// How many observations it has.
+    fn items(&self) -> usize {
+        self.items.valid.len()
+    }
+
     fn merge(names: &CompanyNames, observations: Vec<UrlObservation>) -> Self {
         let items = Items::check(observations, |violations, item| Row::new(names, violations, item));
         let (rows, items) = items.split();

@@ -27,21 +27,23 @@ use crate::{
     database::Connections,
     record_pages::{self, RecordPages},
     requests::{accept, timeout_of},
+    shares::Shares,
 };
 
 /// The service.
 pub(crate) struct Monitoring {
     context: Arc<Context>,
     streams: Streams,
+    shares: Shares,
     list_timeout: Duration,
 }
 
 impl Monitoring {
     /// The service over a database. `list_timeout` is the longest time that an export may take.
-    pub(crate) fn new(pool: &Connections, list_timeout: Duration) -> Self {
+    pub(crate) fn new(pool: &Connections, shares: &Shares, list_timeout: Duration) -> Self {
         let context = Arc::new(Context::new(pool));
-        let streams = Streams::new(Arc::clone(&context));
-        Self { context, streams, list_timeout }
+        let streams = Streams::new(Arc::clone(&context), shares);
+        Self { context, streams, shares: shares.clone(), list_timeout }
     }
 
     fn export_timeout<T>(&self, request: &Request<T>) -> Duration {
@@ -79,7 +81,7 @@ impl MonitoringService for Monitoring {
         let timeout = self.export_timeout(&request);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        Ok(Response::new(record_pages::all(&self.context.pool, company_id, after, timeout)))
+        Ok(Response::new(record_pages::all(&self.context.pool, &self.shares, company_id, after, timeout)?))
     }
 
     async fn record_infractions(
@@ -122,7 +124,7 @@ impl MonitoringService for Monitoring {
         let timeout = self.export_timeout(&request);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        Ok(Response::new(record_pages::all(&self.context.pool, company_id, after, timeout)))
+        Ok(Response::new(record_pages::all(&self.context.pool, &self.shares, company_id, after, timeout)?))
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {

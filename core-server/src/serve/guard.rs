@@ -1,5 +1,5 @@
 //! What every call passes before its service sees it, on a network and in this process alike: a limit on calls in
-//! flight, access, a deadline, and a catch for panics.
+//! flight, access, the company's shares, a deadline, and a catch for panics.
 
 use std::{
     convert::Infallible,
@@ -9,25 +9,39 @@ use std::{
     time::Duration,
 };
 
+use admission::{Count, OffThread, Reservation};
+use bytes::Bytes;
 use compliance_api::{
     client::Middleware,
     deadline::grpc_timeout,
     error::Error,
     token::{TokenError, VerifiedToken},
     v1::RateLimitHeaders,
+    wire::{Items, Operation},
 };
 use futures::{
     FutureExt as _,
     future::{BoxFuture, ready},
 };
 use http::{Extensions, HeaderMap};
+use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tonic::{Request, Response, Status, body::Body};
+use tonic::{Request, Response, Status, body::Body, codegen::StdError};
 use tower::Service;
 use tracing::{Instrument as _, Span};
 
-use super::operations::COALESCED;
-use crate::access::{AccessPolicy, Caller, Denied, Granted};
+use super::{
+    operations::{COALESCED, work},
+    receive::{self, Received, receive},
+};
+use crate::{
+    CoreSettings,
+    access::{AccessPolicy, Caller, Denied, Granted},
+    shares::{Shares, Work},
+};
+
+/// The decoding of a request that takes more than this is left to other threads, and all that follows with it.
+const LONG: usize = 1 << 20;
 
 /// Lets calls through, or refuses them. Clones share the limits.
 #[derive(Clone)]
@@ -36,6 +50,8 @@ pub(crate) struct Guard(Arc<Limits>);
 struct Limits {
     access: AccessPolicy,
     in_flight: Arc<Semaphore>,
+    shares: Shares,
+    message: receive::Limits,
     call_timeout: Duration,
 }
 
@@ -46,6 +62,8 @@ struct Admitted {
     timeout: Duration,
     /// Names the operation and the request in the log.
     span: Span,
+    /// The company's part of the calls in flight.
+    count: Option<Count>,
     permit: OwnedSemaphorePermit,
 }
 
@@ -53,14 +71,15 @@ struct Admitted {
 pub(super) struct AdmittedRead {
     pub(super) company_id: i64,
     pub(super) rate_limit: Option<RateLimitHeaders>,
+    _count: Count,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Guard {
-    /// At most `max_in_flight` calls at the same time, each for `call_timeout` at most.
-    pub(crate) fn new(access: AccessPolicy, max_in_flight: usize, call_timeout: Duration) -> Self {
-        let in_flight = Arc::new(Semaphore::new(max_in_flight.min(Semaphore::MAX_PERMITS)));
-        Self(Arc::new(Limits { access, in_flight, call_timeout }))
+    pub(crate) fn new(access: AccessPolicy, shares: Shares, settings: &CoreSettings) -> Self {
+        let in_flight = Arc::new(Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)));
+        let message = receive::Limits { encoded: settings.message_limit, decoded: settings.message_memory };
+        Self(Arc::new(Limits { access, in_flight, shares, message, call_timeout: settings.call_timeout }))
     }
 
     /// Verifies a token of a batch of reads.
@@ -78,15 +97,67 @@ impl Guard {
         let permit = self.permit()?;
         let Granted { caller, rate_limit } = self.0.access.grant(path, token)?;
         let caller = caller.ok_or_else(|| Denied { error: Error::internal(), rate_limit: None })?;
-        Ok(AdmittedRead { company_id: caller.company_id, rate_limit, _permit: permit })
+        let (count, rate_limit) = self.count(caller.company_id, rate_limit)?;
+        Ok(AdmittedRead { company_id: caller.company_id, rate_limit, _count: count, _permit: permit })
     }
 
     fn admit(&self, path: &str, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
         let permit = self.permit()?;
         let Limits { access, call_timeout, .. } = &*self.0;
         let Granted { caller, rate_limit } = access.check(path, headers, verified)?;
+        let (count, rate_limit) = match &caller {
+            Some(caller) => self.count(caller.company_id, rate_limit).map(|(count, limit)| (Some(count), limit))?,
+            None => (None, rate_limit),
+        };
         let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
-        Ok(Admitted { caller, rate_limit, timeout, span: span(path, headers), permit })
+        Ok(Admitted { caller, rate_limit, timeout, span: span(path, headers), count, permit })
+    }
+
+    /// Counts a call among those of its company.
+    fn count(
+        &self,
+        company_id: i64,
+        rate_limit: Option<RateLimitHeaders>,
+    ) -> Result<(Count, Option<RateLimitHeaders>), Denied> {
+        match self.0.shares.calls.add(company_id) {
+            Ok(count) => Ok((count, rate_limit)),
+            Err(full) => Err(Denied { error: full.into(), rate_limit }),
+        }
+    }
+
+    /// Receives a request from the network, waits until its work may run, and makes the call.
+    async fn receive_and_run<S, B>(
+        self,
+        mut service: S,
+        request: http::Request<B>,
+        operation: &'static Operation,
+        company_id: Option<i64>,
+    ) -> Result<http::Response<Body>, Infallible>
+    where
+        S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>,
+        B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
+    {
+        let Limits { shares, message, .. } = &*self.0;
+        let (head, body) = request.into_parts();
+        let received = receive(operation, body, *message, &shares.memory, company_id).await;
+        let Received { body, measure, memory } = match received {
+            Ok(received) => received,
+            Err(status) => return Ok(status.into_http()),
+        };
+        let work = work(operation.path, measure.items);
+        let slot = match company_id {
+            Some(company_id) => shares.enter(company_id, work).await,
+            None => Ok(None),
+        };
+        let slot = match slot {
+            Ok(slot) => slot,
+            Err(error) => return Answer::error(error),
+        };
+        let call = service.call(http::Request::from_parts(head, body));
+        let long = work.is_heavy() || measure.bytes > LONG;
+        let response = if long { OffThread::new(call, true).await } else { call.await }?;
+        drop(slot);
+        Ok(holding(response, memory))
     }
 
     /// Counts a call in flight. No queue: a caller that has to wait is better off with another instance.
@@ -97,6 +168,10 @@ impl Guard {
 }
 
 impl Admitted {
+    fn company_id(&self) -> Option<i64> {
+        self.caller.as_ref().map(|caller| caller.company_id)
+    }
+
     /// Hands the caller to the service.
     fn identify(&mut self, extensions: &mut Extensions) {
         if let Some(caller) = self.caller.take() {
@@ -106,7 +181,7 @@ impl Admitted {
 
     /// Waits for the response. A stream's messages have a deadline of their own.
     async fn run<A: Answer>(self, call: impl Future<Output = A>) -> A {
-        let Self { rate_limit, timeout, span, permit, .. } = self;
+        let Self { rate_limit, timeout, span, count, permit, .. } = self;
         let call = AssertUnwindSafe(tokio::time::timeout(timeout, call)).catch_unwind().instrument(span.clone());
         let answer = match call.await {
             Ok(Ok(answer)) => answer,
@@ -116,7 +191,7 @@ impl Admitted {
                 A::error(Error::internal())
             }
         };
-        drop(permit);
+        drop((count, permit));
         with_rate_limit(answer, rate_limit)
     }
 }
@@ -163,6 +238,19 @@ impl<R> Answer for Result<Response<R>, Status> {
     }
 }
 
+/// A response that holds the memory of its request until it was sent.
+fn holding(response: http::Response<Body>, memory: Reservation) -> http::Response<Body> {
+    if memory.bytes() == 0 {
+        return response;
+    }
+    let hold = move |frame| {
+        let _ = &memory;
+        frame
+    };
+    // The body owns the reservation with the function.
+    response.map(|body| Body::new(body.map_frame(hold)))
+}
+
 fn with_rate_limit<A: Answer>(mut answer: A, rate_limit: Option<RateLimitHeaders>) -> A {
     if let Some(rate_limit) = rate_limit {
         rate_limit.write(answer.headers_mut());
@@ -182,7 +270,7 @@ impl Middleware for Guard {
         call: impl FnOnce(Request<M>) -> F + Send,
     ) -> Result<Response<R>, Status>
     where
-        M: Send,
+        M: Items + Send,
         R: Send,
         F: Future<Output = Result<Response<R>, Status>> + Send,
     {
@@ -190,8 +278,16 @@ impl Middleware for Guard {
         let verified = request.extensions_mut().remove();
         match self.admit(path, request.metadata().as_ref(), verified) {
             Ok(mut admitted) => {
+                let (company_id, work) = (admitted.company_id(), work(path, request.get_ref().items()));
                 admitted.identify(request.extensions_mut());
-                admitted.run(call(request)).await
+                let Some(company_id) = company_id.filter(|_| work != Work::Coalesced) else {
+                    return admitted.run(call(request)).await;
+                };
+                let call = async {
+                    let _slot = self.0.shares.enter(company_id, work).await?;
+                    if work.is_heavy() { OffThread::new(call(request), true).await } else { call(request).await }
+                };
+                admitted.run(call).await
             }
             Err(refused) => denied(refused),
         }
@@ -219,7 +315,9 @@ impl<S> std::fmt::Debug for Guarded<S> {
 
 impl<S, B> Service<http::Request<B>> for Guarded<S>
 where
-    S: Service<http::Request<B>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>,
+    S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>,
+    S: Clone + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
 {
     type Response = http::Response<Body>;
     type Error = Infallible;
@@ -230,10 +328,19 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        match self.guard.admit(request.uri().path(), request.headers(), None) {
+        let path = request.uri().path();
+        match self.guard.admit(path, request.headers(), None) {
             Ok(mut admitted) => {
+                let (operation, company_id) = (Operation::at(path), admitted.company_id());
                 admitted.identify(request.extensions_mut());
-                Box::pin(admitted.run(self.inner.call(request)))
+                let Some(operation) = operation else {
+                    return Box::pin(admitted.run(self.inner.call(request.map(Body::new))));
+                };
+                // The clone that is ready makes the call.
+                let next = self.inner.clone();
+                let ready = std::mem::replace(&mut self.inner, next);
+                let call = self.guard.clone().receive_and_run(ready, request, operation, company_id);
+                Box::pin(admitted.run(call))
             }
             Err(refused) => Box::pin(ready(denied(refused))),
         }

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use compliance_api::v1::{CaseInput, ExportCasesResponse, IncidentInput, IncidentType, OpenCaseRequest};
 use sqlx::{Row as _, postgres::PgRow};
 
-use super::PAGE_SIZE;
 use crate::{
     cases::record,
     record_pages::RecordPage,
@@ -37,8 +36,6 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
 });
 
 impl RecordPage for ExportCasesResponse {
-    const SIZE: i64 = PAGE_SIZE;
-
     fn statement() -> &'static str {
         &PAGE
     }

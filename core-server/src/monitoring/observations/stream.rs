@@ -5,15 +5,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use admission::Count;
 use compliance_api::{
     error::Error,
     token::TokenError,
     v1::{ObserveUrlsRequest, ObserveUrlsResponse},
 };
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-    time::timeout,
-};
+use tokio::{sync::mpsc, time::timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
@@ -22,10 +20,9 @@ use crate::{
     access::Caller,
     monitoring::{context::Context, items::messages},
     requests::valid,
+    shares::{Shares, Work},
 };
 
-/// Concurrent streams; more are refused as overload.
-const MAX_STREAMS: usize = 64;
 /// How long a stream may be idle: no message from the client, or no acknowledgement read by it.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -35,12 +32,12 @@ pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<ObserveU
 /// Serves streams of observations.
 pub(in crate::monitoring) struct Streams {
     context: Arc<Context>,
-    permits: Arc<Semaphore>,
+    shares: Shares,
 }
 
 impl Streams {
-    pub(in crate::monitoring) fn new(context: Arc<Context>) -> Self {
-        Self { context, permits: Arc::new(Semaphore::new(MAX_STREAMS)) }
+    pub(in crate::monitoring) fn new(context: Arc<Context>, shares: &Shares) -> Self {
+        Self { context, shares: shares.clone() }
     }
 
     /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read. If the
@@ -50,12 +47,33 @@ impl Streams {
         caller: Caller,
         requests: Streaming<ObserveUrlsRequest>,
     ) -> Result<Acknowledgements, Error> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Error::overloaded())?;
+        let saving = Saving {
+            context: Arc::clone(&self.context),
+            company_id: caller.company_id,
+            _open: self.shares.open_stream(caller.company_id)?,
+            shares: self.shares.clone(),
+        };
         let (acknowledgements, receiver) = mpsc::channel(1);
         let (prepared, chunks) = mpsc::channel(1);
-        tokio::spawn(read(Arc::clone(&self.context), caller.clone(), requests, prepared));
-        tokio::spawn(save(Arc::clone(&self.context), caller.company_id, chunks, acknowledgements, permit));
+        tokio::spawn(read(Arc::clone(&self.context), caller, requests, prepared));
+        tokio::spawn(save(saving, chunks, acknowledgements));
         Ok(ReceiverStream::new(receiver))
+    }
+}
+
+/// What the chunks of a stream are saved with.
+struct Saving {
+    context: Arc<Context>,
+    company_id: i64,
+    shares: Shares,
+    /// Counts the stream as open.
+    _open: Count,
+}
+
+impl Saving {
+    async fn save(&self, chunk: Chunk) -> Result<ObserveUrlsResponse, Error> {
+        let _slot = self.shares.enter(self.company_id, Work::of_items(chunk.items())).await?;
+        Ok(ObserveUrlsResponse { results: messages(chunk.save(&self.context, self.company_id).await?) })
     }
 }
 
@@ -96,31 +114,28 @@ async fn prepare(context: &Context, caller: &Caller, request: ObserveUrlsRequest
 }
 
 async fn save(
-    context: Arc<Context>,
-    company_id: i64,
+    saving: Saving,
     mut chunks: mpsc::Receiver<Result<Chunk, Status>>,
     acknowledgements: mpsc::Sender<Result<ObserveUrlsResponse, Status>>,
-    permit: OwnedSemaphorePermit,
 ) {
     loop {
         let chunk = tokio::select! {
             () = acknowledgements.closed() => return,
             chunk = chunks.recv() => chunk,
         };
-        let result = match chunk {
-            Some(Ok(chunk)) => chunk.save(&context, company_id).await.map_err(Status::from),
+        let message = match chunk {
+            Some(Ok(chunk)) => saving.save(chunk).await.map_err(Status::from),
             Some(Err(status)) => Err(status),
             None => return,
         };
-        let last = result.is_err();
-        let message = result.map(|results| ObserveUrlsResponse { results: messages(results) });
+        let last = message.is_err();
         match timeout(IDLE_TIMEOUT, acknowledgements.send(message)).await {
             Ok(Ok(())) if !last => {}
             Ok(_) => return,
             Err(_) => break,
         }
     }
-    drop((chunks, permit));
+    drop((chunks, saving));
     // Without a time limit: a stream that is cut short must not look complete.
     let _ = acknowledgements.send(Err(Error::deadline_exceeded().into())).await;
 }

@@ -1,0 +1,126 @@
+//! Reads pages ahead of their reader, as long as it reads.
+
+use std::time::Duration;
+
+use compliance_api::error::Error;
+use sqlx::{Row as _, postgres::PgRow};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout, timeout_at},
+};
+use tonic::Status;
+
+use super::RecordPage;
+use crate::{
+    database::{self, Connections},
+    error::from_database,
+    shares::{Shares, Work},
+};
+
+/// Records that a statement reads.
+const PAGE: i64 = 72;
+/// Records in a message, and bytes of those that have many. So little, because a connection whose client does not read
+/// keeps a message.
+const MESSAGE_RECORDS: usize = 24;
+const MESSAGE_BYTES: usize = 32 << 10;
+/// A page that nobody has asked for in this time is dropped, and read again when it is asked for.
+const STALLED: Duration = Duration::from_millis(500);
+
+/// Makes the messages of a stream.
+pub(super) struct Producer<T> {
+    pub(super) pool: Connections,
+    pub(super) shares: Shares,
+    pub(super) company_id: i64,
+    /// The last ID that was sent.
+    pub(super) after: i64,
+    pub(super) deadline: Instant,
+    /// Receives once for each message that is asked for. Closed when the reader has left.
+    pub(super) wanted: mpsc::Receiver<()>,
+    /// The next message has been asked for.
+    pub(super) is_wanted: bool,
+    /// Has room for what is asked for, and for an error.
+    pub(super) messages: mpsc::Sender<Result<T, Status>>,
+}
+
+/// How the messages of a page were sent.
+enum Sent {
+    /// All of them.
+    All,
+    /// The reader has not asked for the rest.
+    Some,
+    /// The reader has left.
+    Left,
+}
+
+impl<T: RecordPage> Producer<T> {
+    /// Makes messages until there are no more records, the reader leaves, or the deadline.
+    pub(super) async fn run(mut self) {
+        if let Err(error) = self.send_all().await {
+            // The stream's next message: a list that is cut short must not look complete. There is room for it, or the
+            // message before it has not been taken yet.
+            let _ = self.messages.send(Err(error.into())).await;
+        }
+    }
+
+    async fn send_all(&mut self) -> Result<(), Error> {
+        loop {
+            let page = tokio::select! {
+                () = self.messages.closed() => return Ok(()),
+                page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
+            };
+            match self.send(&page).await? {
+                Sent::All if page.len() as i64 == PAGE || T::MAY_BE_SHORT && !page.is_empty() => {}
+                Sent::Some => {
+                    drop(page);
+                    let asked = timeout_at(self.deadline, self.wanted.recv()).await;
+                    let Some(()) = asked.map_err(|_| Error::deadline_exceeded())? else { return Ok(()) };
+                    self.is_wanted = true;
+                }
+                Sent::All | Sent::Left => return Ok(()),
+            }
+        }
+    }
+
+    /// The records that follow the last one.
+    async fn page(&self) -> Result<Vec<PgRow>, Error> {
+        let _slot = self.shares.enter(self.company_id, Work::Statement(1)).await?;
+        let query = || sqlx::query(T::statement()).bind(self.company_id).bind(self.after).bind(PAGE);
+        let rows = database::read(|| query().fetch_all(&self.pool)).await;
+        rows.map_err(|error| from_database(&error))
+    }
+
+    /// Sends the records of a page as they are asked for.
+    async fn send(&mut self, mut rows: &[PgRow]) -> Result<Sent, Error> {
+        while !rows.is_empty() {
+            if !self.is_wanted {
+                match timeout(STALLED, self.wanted.recv()).await {
+                    Ok(Some(())) => {}
+                    Ok(None) => return Ok(Sent::Left),
+                    Err(_) => return Ok(Sent::Some),
+                }
+            }
+            let (message, last_id, taken) = message(rows).map_err(|error| from_database(&error))?;
+            rows = &rows[taken..];
+            self.after = last_id;
+            self.is_wanted = false;
+            if self.messages.send(Ok(message)).await.is_err() {
+                return Ok(Sent::Left);
+            }
+        }
+        Ok(Sent::All)
+    }
+}
+
+/// A message of the first records, the ID of its last one, and their number.
+fn message<T: RecordPage>(rows: &[PgRow]) -> Result<(T, i64, usize), sqlx::Error> {
+    let mut taken = rows.len().min(MESSAGE_RECORDS);
+    loop {
+        let last_id = rows[taken - 1].try_get("last_id")?;
+        let message = T::read(&rows[..taken], last_id)?;
+        let bytes = message.encoded_len();
+        if taken == 1 || bytes <= MESSAGE_BYTES {
+            return Ok((message, last_id, taken));
+        }
+        taken = (taken * MESSAGE_BYTES / bytes).clamp(1, taken - 1);
+    }
+}

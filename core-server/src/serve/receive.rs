@@ -1,0 +1,150 @@
+//! Requests from the network, measured before they are decoded.
+
+use std::collections::VecDeque;
+
+use admission::{Memory, Reservation};
+use bytes::{Bytes, BytesMut};
+use compliance_api::{
+    error::{Error, Reason},
+    wire::{Measure, Operation, measure},
+};
+use futures::stream;
+use http_body::{Body as HttpBody, Frame};
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use tonic::{Status, body::Body};
+
+use super::operations::BATCH_READ;
+
+/// Flag and length of a message.
+const HEADER: usize = 5;
+/// A message of at most this size, encoded and decoded, is not counted: the calls in flight bound their number.
+const SMALL: usize = 16 << 10;
+/// What the message of a batch of reads may take, encoded and decoded.
+const BATCH_READ_LIMITS: Limits = Limits { encoded: 4 << 20, decoded: 8 << 20 };
+
+/// Messages of a stream that the service holds at the same time: one is read, one waits, one is saved.
+const MESSAGES_OF_A_STREAM: usize = 3;
+
+/// What one message may take, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) encoded: usize,
+    pub(super) decoded: usize,
+}
+
+/// A request that may be decoded.
+pub(super) struct Received {
+    pub(super) body: Body,
+    pub(super) measure: Measure,
+    /// What it takes in memory, until its response was sent.
+    pub(super) memory: Reservation,
+}
+
+/// Receives a request of an operation. One message is read whole. The messages of a stream are measured one by one as the
+/// service reads them.
+pub(super) async fn receive<B>(
+    operation: &'static Operation,
+    body: B,
+    limits: Limits,
+    memory: &Memory,
+    company: Option<i64>,
+) -> Result<Received, Status>
+where
+    B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Send + Unpin + 'static,
+{
+    let limits = if operation.path == BATCH_READ { BATCH_READ_LIMITS } else { limits };
+    let mut messages =
+        Messages { operation, body, buffer: BytesMut::new(), limits, memory: memory.reservation(company) };
+    if operation.streams {
+        let memory = memory.reservation(company);
+        let messages = stream::try_unfold((messages, VecDeque::new()), |(mut messages, mut held)| async move {
+            let next = messages.next().await?;
+            let empty = messages.memory.empty();
+            held.push_back(std::mem::replace(&mut messages.memory, empty));
+            if held.len() > MESSAGES_OF_A_STREAM {
+                held.pop_front();
+            }
+            Ok::<_, Status>(next.map(|(message, _)| (Frame::data(message), (messages, held))))
+        });
+        let body = StreamBody::new(Box::pin(messages));
+        return Ok(Received { body: Body::new(body), measure: Measure::default(), memory });
+    }
+    let Some((message, measure)) = messages.next().await? else {
+        return Err(malformed("The request has no message.").into());
+    };
+    // Whatever follows is not read.
+    Ok(Received { body: Body::new(Full::new(message)), measure, memory: messages.memory })
+}
+
+/// The messages of a request's body.
+struct Messages<B> {
+    operation: &'static Operation,
+    body: B,
+    /// What has arrived of the next message.
+    buffer: BytesMut,
+    limits: Limits,
+    memory: Reservation,
+}
+
+impl<B> Messages<B>
+where
+    B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin,
+{
+    /// The next message, with its header.
+    async fn next(&mut self) -> Result<Option<(Bytes, Measure)>, Status> {
+        loop {
+            if let Some(length) = self.length()?
+                && self.buffer.len() >= length
+            {
+                let message = self.buffer.split_to(length).freeze();
+                let measure = self.measure(&message)?;
+                return Ok(Some((message, measure)));
+            }
+            let Some(frame) = self.body.frame().await else { break };
+            let frame = frame.map_err(|error| Status::from_error(error.into()))?;
+            if let Ok(data) = frame.into_data() {
+                // Small messages arrive whole, and are not copied.
+                if self.buffer.is_empty() {
+                    self.buffer = data.into();
+                } else {
+                    self.buffer.extend_from_slice(&data);
+                }
+                self.hold(self.buffer.len())?;
+            }
+        }
+        if self.buffer.is_empty() { Ok(None) } else { Err(malformed("The request's message is incomplete.").into()) }
+    }
+
+    /// The length of the next message with its header, once that has arrived.
+    fn length(&mut self) -> Result<Option<usize>, Error> {
+        let Some(&[flag, a, b, c, d]) = self.buffer.first_chunk::<HEADER>() else { return Ok(None) };
+        if flag > 0 {
+            return Err(malformed("The request's message must not be compressed."));
+        }
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        if length > self.limits.encoded {
+            let message = format!("The request's message is larger than {} bytes.", self.limits.encoded);
+            return Err(Error::new(Reason::BodyTooLarge, message));
+        }
+        Ok(Some(HEADER + length))
+    }
+
+    fn measure(&mut self, message: &Bytes) -> Result<Measure, Error> {
+        let scan = || measure(self.operation.request, &message[HEADER..], self.limits.decoded);
+        let measure = if message.len() > OFF_THREAD { admission::off_thread(scan)? } else { scan()? };
+        // The transport has a copy of the message while it decodes it.
+        self.hold(message.len() * 2 + measure.bytes)?;
+        Ok(measure)
+    }
+
+    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+        if bytes > SMALL { Ok(self.memory.grow_to(bytes)?) } else { Ok(()) }
+    }
+}
+
+/// A message of more than this is measured away from the threads that serve everybody.
+const OFF_THREAD: usize = 256 << 10;
+
+fn malformed(message: &str) -> Error {
+    Error::invalid(compliance_api::rules::Violations::one("body", message))
+}

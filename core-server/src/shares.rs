@@ -1,0 +1,101 @@
+//! What companies share of this process: memory, calls, streams, and statements that are not coalesced.
+
+use std::{thread::available_parallelism, time::Duration};
+
+use admission::{Count, Counts, FairQueue, Memory, QueueLimits, Slot};
+use compliance_api::error::Error;
+
+use crate::CoreSettings;
+
+/// Of the memory of requests, one company may hold this part.
+const MEMORY_SHARE: usize = 2;
+/// A company may have this part of the calls in flight, and at least so many.
+const CALL_SHARE: usize = 4;
+const CALLS_AT_LEAST: usize = 64;
+/// Open streams of all companies: so many times what one company may have.
+const STREAM_COMPANIES: usize = 16;
+/// A statement that takes longer does not keep other companies from theirs.
+const SLOW_AFTER: Duration = Duration::from_secs(2);
+/// Work with more items than this is heavy.
+const HEAVY_ITEMS: usize = 100;
+/// Items that weigh as much as a statement by itself.
+const ITEMS_OF_A_STATEMENT: usize = 10;
+/// Connections to the database that are left to coalesced reads and writes.
+const RESERVED_CONNECTIONS: usize = 4;
+
+/// The shares. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    pub(crate) memory: Memory,
+    pub(crate) calls: Counts,
+    streams: Counts,
+    /// Pages, and batches that are short.
+    statements: FairQueue,
+    /// Long batches: they keep a core busy here, and another one in the database.
+    heavy: FairQueue,
+}
+
+/// What a call makes the service do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Nothing, or a part of a coalesced statement.
+    Coalesced,
+    /// A statement of its own, which weighs this.
+    Statement(usize),
+    /// A long batch of so many items.
+    Heavy(usize),
+}
+
+impl Work {
+    /// A statement of its own for so many items.
+    pub(crate) fn of_items(items: usize) -> Self {
+        if items > HEAVY_ITEMS { Self::Heavy(items) } else { Self::Statement(1 + items / ITEMS_OF_A_STATEMENT) }
+    }
+
+    pub(crate) fn is_heavy(self) -> bool {
+        matches!(self, Self::Heavy(_))
+    }
+}
+
+impl Shares {
+    /// `connections` are those to the database.
+    pub(crate) fn new(settings: &CoreSettings, connections: u32) -> Self {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let connections = (connections as usize).saturating_sub(RESERVED_CONNECTIONS).max(1);
+        let statements = (cores * 4).min(connections);
+        let heavy = cores.max(2).min(connections);
+        let queue = |running: usize, waiting: usize| {
+            FairQueue::new(QueueLimits {
+                running,
+                // The others find a slot at once, however many calls of one company wait.
+                running_per_company: running.div_ceil(2),
+                slow_after: SLOW_AFTER,
+                waiting,
+                waiting_per_company: waiting / 4,
+            })
+        };
+        let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
+        Self {
+            memory: Memory::new(request_memory, request_memory / MEMORY_SHARE),
+            calls: Counts::new(max_in_flight, (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST)),
+            streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
+            statements: queue(statements, 4096),
+            heavy: queue(heavy, 1024),
+        }
+    }
+
+    /// Waits until a company's work may run; it runs until the slot is dropped.
+    pub(crate) async fn enter(&self, company_id: i64, work: Work) -> Result<Option<Slot>, Error> {
+        let slot = match work {
+            Work::Coalesced => return Ok(None),
+            Work::Statement(weight) => self.statements.enter(company_id, weight).await,
+            Work::Heavy(items) => self.heavy.enter(company_id, items).await,
+        };
+        Ok(Some(slot?))
+    }
+
+    /// Counts a stream as open until what is returned is dropped.
+    pub(crate) fn open_stream(&self, company_id: i64) -> Result<Count, Error> {
+        Ok(self.streams.add(company_id)?)
+    }
+}

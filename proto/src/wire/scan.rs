@@ -1,0 +1,255 @@
+//! Reads encoded messages without decoding them.
+
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
+
+use super::{FieldShape, Kind, MAX_ITEMS, Measure, MessageShape};
+use crate::{
+    error::{Error, Reason},
+    rules::{Rule, Violations},
+};
+
+/// What a text takes beside its bytes: its allocation is rounded up.
+const ALLOCATION: usize = 16;
+/// A list that grows has up to twice the elements' memory.
+const GROWTH: usize = 2;
+
+/// Measures an encoded request, which may take `limit` bytes once it is decoded. Refuses one that the decoder would
+/// refuse, one with more elements than a list may have, and one that takes more memory.
+pub fn measure(shape: &MessageShape, encoded: &[u8], limit: usize) -> Result<Measure, Error> {
+    let mut scan = Scan { measure: Measure { items: 0, bytes: shape.size }, lists: Vec::new(), limit, refused: None };
+    match scan.message(shape, encoded, true) {
+        Ok(()) => Ok(scan.measure),
+        Err(Refused) => Err(scan.refused.unwrap_or_else(malformed)),
+    }
+}
+
+/// The bytes are not a message of the operation.
+fn malformed() -> Error {
+    Error::invalid(Violations::one("body", "The body must be a valid message of the operation."))
+}
+
+struct Scan {
+    measure: Measure,
+    /// Elements of each list of the request, by the number of its field.
+    lists: Vec<(u32, usize)>,
+    limit: usize,
+    /// Why a message that is well formed is refused.
+    refused: Option<Error>,
+}
+
+/// Ends a scan: the message is malformed, or refused.
+struct Refused;
+
+impl From<prost::DecodeError> for Refused {
+    fn from(_: prost::DecodeError) -> Self {
+        Self
+    }
+}
+
+impl Scan {
+    fn message(&mut self, shape: &MessageShape, mut encoded: &[u8], is_request: bool) -> Result<(), Refused> {
+        while !encoded.is_empty() {
+            let (number, wire_type) = decode_key(&mut encoded)?;
+            let Some(field) = shape.field(number) else {
+                skip_field(wire_type, number, &mut encoded, DecodeContext::default())?;
+                continue;
+            };
+            let elements = self.field(field, wire_type, &mut encoded)?;
+            if field.repeated && is_request {
+                self.count(field, elements)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the value of a field; returns how many elements it adds to a list.
+    fn field(&mut self, field: &FieldShape, wire_type: WireType, encoded: &mut &[u8]) -> Result<usize, Refused> {
+        let in_list = |size: usize| if field.repeated { size * GROWTH } else { 0 };
+        match (&field.kind, wire_type) {
+            (Kind::Varint, WireType::Varint) => {
+                decode_varint(encoded)?;
+                self.add(in_list(size_of::<i64>()))?;
+            }
+            (Kind::Varint, WireType::LengthDelimited) if field.repeated => {
+                // Numbers without keys.
+                let (mut numbers, mut elements) = (take(encoded)?, 0);
+                while !numbers.is_empty() {
+                    decode_varint(&mut numbers)?;
+                    elements += 1;
+                }
+                self.add(in_list(size_of::<i64>()) * elements)?;
+                return Ok(elements);
+            }
+            (Kind::Text, WireType::LengthDelimited) => {
+                let text = take(encoded)?;
+                std::str::from_utf8(text).map_err(|_| Refused)?;
+                let allocated = if text.is_empty() { 0 } else { text.len() + ALLOCATION };
+                self.add(in_list(size_of::<String>()) + allocated)?;
+            }
+            (Kind::Message(inner), WireType::LengthDelimited) => {
+                let encoded = take(encoded)?;
+                self.add(in_list(inner.size))?;
+                self.message(inner, encoded, false)?;
+            }
+            _ => return Err(Refused),
+        }
+        Ok(1)
+    }
+
+    fn add(&mut self, bytes: usize) -> Result<(), Refused> {
+        self.measure.bytes += bytes;
+        if self.measure.bytes <= self.limit {
+            return Ok(());
+        }
+        let message = format!("The request takes more than {} bytes of memory.", self.limit);
+        self.refused = Some(Error::new(Reason::BodyTooLarge, message));
+        Err(Refused)
+    }
+
+    /// Counts elements of a list of the request.
+    fn count(&mut self, field: &FieldShape, elements: usize) -> Result<(), Refused> {
+        self.measure.items += elements;
+        let count = if let Some((_, count)) = self.lists.iter_mut().find(|(number, _)| *number == field.number) {
+            *count += elements;
+            *count
+        } else {
+            self.lists.push((field.number, elements));
+            elements
+        };
+        let most = field.max_items.unwrap_or(MAX_ITEMS);
+        if count <= most {
+            return Ok(());
+        }
+        let mut violations = Violations::new();
+        violations.add(field.name, Rule::MaxItems(most));
+        self.refused = Some(Error::invalid(violations));
+        Err(Refused)
+    }
+}
+
+/// The bytes of a field whose length precedes them.
+fn take<'a>(encoded: &mut &'a [u8]) -> Result<&'a [u8], Refused> {
+    let length = usize::try_from(decode_varint(encoded)?).map_err(|_| Refused)?;
+    let (taken, rest) = encoded.split_at_checked(length).ok_or(Refused)?;
+    *encoded = rest;
+    Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::measure;
+    use crate::{
+        error::{Error, Reason},
+        v1::{self, AddComplianceUrlsRequest, BatchGetComplianceUrlsRequest, BatchUpdateAffiliatesRequest},
+        wire::{MAX_ITEMS, Measure, Operation},
+    };
+
+    const LIMIT: usize = 128 << 20;
+
+    fn measured(path: &str, encoded: &[u8]) -> Result<Measure, Error> {
+        measure(Operation::at(path).unwrap().request, encoded, LIMIT)
+    }
+
+    const ADD: &str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
+    const UPDATE: &str = "/compliance.v1.AffiliateService/BatchUpdateAffiliates";
+    const BATCH_GET: &str = "/compliance.v1.ComplianceUrlService/BatchGetComplianceUrls";
+
+    #[test]
+    fn operations_are_found_by_their_paths() {
+        for operation in Operation::all() {
+            assert_eq!(Operation::at(operation.path).unwrap().path, operation.path);
+        }
+        assert!(Operation::at("/compliance.v1.ComplianceUrlService/Nothing").is_none());
+        assert!(Operation::at("/compliance.v1.MonitoringService/StreamUrlObservations").unwrap().streams);
+    }
+
+    #[test]
+    fn elements_and_bytes_are_counted() {
+        let url = v1::UrlInput { url: Some("http://example.org/".into()) };
+        let request = AddComplianceUrlsRequest { urls: vec![url; 1000] };
+        let measure = measured(ADD, &request.encode_to_vec()).unwrap();
+        let least = 1000 * (size_of::<v1::UrlInput>() + 19);
+        assert_eq!(measure.items, 1000);
+        assert!((least..least * 3).contains(&measure.bytes), "{measure:?}");
+
+        let update = v1::AffiliateUpdate {
+            id: Some(5),
+            affiliate: Some(v1::AffiliateInput { city: Some("Bonn".into()), ..Default::default() }),
+            update_mask: Some(prost_types::FieldMask { paths: vec!["city".into(), "zip".into()] }),
+        };
+        let request = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 10] };
+        assert_eq!(measured(UPDATE, &request.encode_to_vec()).unwrap().items, 10);
+        // Numbers are packed.
+        let request = BatchGetComplianceUrlsRequest { ids: (0..1000).collect() };
+        assert_eq!(measured(BATCH_GET, &request.encode_to_vec()).unwrap().items, 1000);
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_is_named() {
+        let refused = |path, encoded: &[u8]| {
+            let error = measured(path, encoded).unwrap_err();
+            assert_eq!(error.reason, Reason::InvalidFields);
+            error.message
+        };
+        // A million empty elements.
+        assert_eq!(
+            refused(ADD, &[0x0a, 0].repeat(1_000_000)),
+            format!("The urls field must not have more than {MAX_ITEMS} items.")
+        );
+        let ids = BatchGetComplianceUrlsRequest { ids: (0..1001).collect() };
+        assert_eq!(refused(BATCH_GET, &ids.encode_to_vec()), "The ids field must not have more than 1000 items.");
+    }
+
+    #[test]
+    fn few_bytes_that_take_much_memory_are_refused() {
+        // Each update holds a thousand empty paths: 2,000 bytes become 48,000.
+        let mask = [&[0x0a, 0].repeat(1000)[..]].concat();
+        let update = [&[0x1a, 0xd0, 0x0f][..], &mask].concat();
+        let element = [&[0x12, 0xd3, 0x0f][..], &update].concat();
+        let encoded = element.repeat(3000);
+        assert!(encoded.len() < 7 << 20);
+        assert_eq!(measured(UPDATE, &encoded).unwrap_err().reason, Reason::BodyTooLarge);
+        assert!(measured(UPDATE, &element).is_ok());
+    }
+
+    /// The scan and the decoder agree on what is a message, for bytes that were changed at random.
+    #[test]
+    fn what_the_decoder_refuses_is_malformed() {
+        let input = v1::AffiliateInput { city: Some("Böhn".into()), zip: Some("1".into()), ..Default::default() };
+        let update = v1::AffiliateUpdate {
+            id: Some(300),
+            affiliate: Some(input),
+            update_mask: Some(prost_types::FieldMask { paths: vec!["city".into()] }),
+        };
+        let good = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 2] }.encode_to_vec();
+        let ids = BatchGetComplianceUrlsRequest { ids: vec![1, 300, 70_000] }.encode_to_vec();
+        let mut state = 7_u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let (mut accepted, mut refused) = (0, 0);
+        for _ in 0..200_000 {
+            let of_update = random(4) > 0;
+            let mut encoded = if of_update { good.clone() } else { ids.clone() };
+            for _ in 0..=random(3) {
+                let at = random(encoded.len());
+                match random(3) {
+                    0 => encoded[at] = random(256) as u8,
+                    1 => encoded.truncate(at + 1),
+                    _ => encoded.insert(at, random(256) as u8),
+                }
+            }
+            let (path, decodes) = if of_update {
+                (UPDATE, BatchUpdateAffiliatesRequest::decode(&encoded[..]).is_ok())
+            } else {
+                (BATCH_GET, BatchGetComplianceUrlsRequest::decode(&encoded[..]).is_ok())
+            };
+            assert_eq!(measured(path, &encoded).is_ok(), decodes, "{path}: {encoded:?}");
+            if decodes { accepted += 1 } else { refused += 1 }
+        }
+        assert!(accepted > 1000 && refused > 1000, "{accepted} were accepted and {refused} refused");
+    }
+}
