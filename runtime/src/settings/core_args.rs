@@ -40,6 +40,18 @@ pub struct CoreArgs {
     #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
           value_parser = size(0..=u64::MAX))]
     message_limit: usize,
+    /// Memory that one gRPC message may take once it is decoded.
+    #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
+          value_parser = size(1 << 20..=u64::MAX))]
+    message_memory: usize,
+    /// Memory that requests may take together, encoded and decoded; half of it those of one company.
+    #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
+          value_parser = size(1 << 20..=u64::MAX))]
+    request_memory: usize,
+    /// Lists, exports and streams of observations that a company may have open.
+    #[arg(long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = CoreSettings::default().max_streams,
+          value_name = "N")]
+    company_streams: usize,
     /// Time that the head of a gRPC request may take, and the first request of a connection.
     #[arg(long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
@@ -83,6 +95,9 @@ impl From<&CoreArgs> for CoreSettings {
             call_timeout: args.call_timeout,
             list_timeout: args.list_timeout,
             message_limit: args.message_limit,
+            message_memory: args.message_memory,
+            request_memory: args.request_memory,
+            max_streams: args.company_streams.max(1),
             connections: Limits {
                 max_connections: args.grpc_max_connections.max(1),
                 max_connections_per_peer: args.grpc_max_connections_per_peer,
