@@ -61,11 +61,6 @@ pub(crate) struct Server<S, B> {
     pub(crate) aborting: CancellationToken,
 }
 
-struct Connection {
-    activity: Arc<Activity>,
-    slot: Slot,
-}
-
 /// Serves a connection until it ends, is idle for too long, or its peer does not read.
 pub(crate) async fn run<S, B>(server: Arc<Server<S, B>>, stream: TcpStream, slot: Slot)
 where
@@ -82,14 +77,18 @@ where
         return;
     }
     let activity = Activity::new(&server.limits, server.app.request_time);
-    let connection = Arc::new(Connection { activity: Arc::clone(&activity), slot });
-    let service = service_fn(|request| respond(Arc::clone(&server), Arc::clone(&connection), request));
+    let slot = Arc::new(slot);
+    let service = service_fn(|request: Request<Incoming>| {
+        // At once, rather than when the request's own task runs.
+        let in_flight = activity.start(request.version() == Version::HTTP_2);
+        respond(Arc::clone(&server), Arc::clone(&slot), in_flight, request)
+    });
     let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
     let mut exchange = pin!(server.http.serve_connection(io, service));
     let first_check = server.limits.header_timeout.min(server.limits.write_timeout);
     let mut check = pin!(sleep_until(Instant::now() + first_check));
     let mut reserved_end = pin!(sleep_until(Instant::now() + RESERVED_TIME));
-    let mut may_be_reserved = connection.slot.is_reserved();
+    let mut may_be_reserved = slot.is_reserved();
     let mut closing = false;
     loop {
         tokio::select! {
@@ -107,7 +106,7 @@ where
             }
             () = server.aborting.cancelled() => return,
             () = reserved_end.as_mut(), if may_be_reserved => {
-                if connection.slot.is_reserved() {
+                if slot.is_reserved() {
                     return;
                 }
                 may_be_reserved = false;
@@ -140,7 +139,8 @@ where
 
 async fn respond<S, B>(
     server: Arc<Server<S, B>>,
-    connection: Arc<Connection>,
+    slot: Arc<Slot>,
+    in_flight: InFlight,
     request: Request<Incoming>,
 ) -> Result<Response<Tracked<B>>, Infallible>
 where
@@ -148,14 +148,12 @@ where
     B: Body,
 {
     let is_http2 = request.version() == Version::HTTP_2;
-    let in_flight: InFlight = connection.activity.start(is_http2);
     let app = &server.app;
-    let is_refused = connection.slot.is_reserved()
-        && !(app.is_health_check)(request.uri().path())
-        && !connection.slot.become_ordinary().await;
+    let is_refused =
+        slot.is_reserved() && !(app.is_health_check)(request.uri().path()) && !slot.become_ordinary().await;
     let mut response = if is_refused { (app.full)() } else { app.service.clone().oneshot(request).await? };
     // HTTP/2 sends a GOAWAY frame instead.
-    if !is_http2 && (server.draining.is_cancelled() || connection.slot.is_reserved()) {
+    if !is_http2 && (server.draining.is_cancelled() || slot.is_reserved()) {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if let Some(FinishBy(deadline)) = response.extensions().get() {

@@ -15,8 +15,9 @@ pub(crate) const RESERVED_PER_PEER: usize = 4;
 pub(crate) const RESERVED_TIME: Duration = Duration::from_secs(3);
 /// How long a request on a reserved connection waits for an ordinary permit.
 pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(1);
-/// Bytes that an HTTP/2 connection may send while it has no request: pings, settings and the like.
-pub(crate) const MAX_BYTES_WITHOUT_REQUEST: u64 = 1 << 20;
+/// Bytes that an HTTP/2 connection may send while it has no request: pings, settings and the like, and the rest of the bodies
+/// of requests that were refused, which its window bounds.
+pub(crate) const MAX_BYTES_WITHOUT_REQUEST: u64 = 2 * CONNECTION_WINDOW as u64;
 /// From this number of cancelled requests on, a connection that cancels more than half of its requests is closed.
 pub(crate) const MAX_CANCELLED: u64 = 500;
 /// A request that is cancelled after this time was of use to its client.
@@ -28,6 +29,8 @@ const HTTP1_BUFFER: usize = 256 << 10;
 const HEADER_LIST: u32 = 32 << 10;
 /// What one stream buffers of its response beyond the piece that is being sent.
 const SEND_BUFFER: usize = 64 << 10;
+/// How much of the bodies of requests a connection takes before it is read.
+const CONNECTION_WINDOW: u32 = 8 << 20;
 /// Streams that the peer has opened and reset before they were accepted.
 const PENDING_RESETS: usize = 64;
 /// Streams that were reset because the peer broke the protocol.
@@ -95,7 +98,7 @@ impl Limits {
             .max_header_list_size(HEADER_LIST)
             .max_send_buf_size(SEND_BUFFER)
             .initial_stream_window_size(1 << 20)
-            .initial_connection_window_size(8 << 20)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .max_frame_size(64 << 10)
             .keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(10));

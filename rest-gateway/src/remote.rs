@@ -1,7 +1,12 @@
-//! A core on another machine.
+//! Cores on other machines.
 
+mod address;
 mod channel;
+mod cores;
+mod discovery;
 mod reads;
+mod replay;
+mod retry;
 
 pub use channel::{CoreChannel, RemoteError, connect};
 
@@ -12,9 +17,10 @@ use compliance_api::client::Clients;
 use self::reads::CoalescedReads;
 use crate::Settings;
 
-/// Clients of the core at `core_url` (`http://host:port`).
-pub fn remote(core_url: &str, settings: &Settings) -> Result<Clients, RemoteError> {
-    let (channel, limit) = (connect(core_url, settings)?, settings.message_limit());
+/// Clients of the cores at `core_urls` (`http://host:port`, several separated by commas). To be called within a Tokio
+/// runtime.
+pub fn remote(core_urls: &str, settings: &Settings) -> Result<Clients, RemoteError> {
+    let (channel, limit) = (connect(core_urls, settings)?, settings.message_limit());
     let reads = CoalescedReads::new(channel.clone(), limit, settings.request_timeout);
     Ok(Clients::remote(channel, limit, Arc::new(reads)))
 }
@@ -25,8 +31,19 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_has_a_scheme_and_a_host() {
-        assert!(remote("http://127.0.0.1:50051", &Settings::default()).is_ok());
-        for wrong in ["", "127.0.0.1:50051", "localhost", "https://core:1", "http://", "unix:/tmp/core"] {
+        for right in ["http://127.0.0.1:50051", "http://a:1,http://[::1]:2", "http://a:1, http://b:2"] {
+            assert!(remote(right, &Settings::default()).is_ok(), "{right}");
+        }
+        for wrong in [
+            "",
+            "http://a:1,",
+            "http://a:1,b:2",
+            "127.0.0.1:50051",
+            "localhost",
+            "https://core:1",
+            "http://",
+            "unix:/tmp/core",
+        ] {
             assert!(remote(wrong, &Settings::default()).is_err(), "{wrong}");
         }
     }

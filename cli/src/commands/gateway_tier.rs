@@ -12,9 +12,11 @@ use tokio_util::sync::CancellationToken;
 /// Run the gateway alone: REST, in front of a core in another process.
 #[derive(Args, Debug)]
 pub(crate) struct GatewayTierArgs {
-    /// Address of the core: `http://host:port`.
-    #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
-    core_url: PrivateUrl,
+    /// Address of a core: `http://host:port`. Several are separated by commas, or given one by one; a name may have several
+    /// addresses.
+    #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL", required = true,
+          value_delimiter = ',')]
+    core_url: Vec<PrivateUrl>,
     #[command(flatten, next_help_heading = "REST")]
     gateway: GatewayArgs,
     #[command(flatten, next_help_heading = "Tokens")]
@@ -29,11 +31,13 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let port = args.gateway.bind()?;
     let mut settings = Settings::from(&args.gateway);
     Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
-    let core = rest_gateway::remote(args.core_url.reveal(), &settings)?;
+    let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
+    let core = rest_gateway::remote(&cores.join(","), &settings)?;
     let Some(verifier) = until_shutdown(&shutdown, args.keys.verifier()).await? else { return Ok(()) };
     let _refresh = args.keys.refresh(&verifier);
     let listener = port.listen()?;
-    tracing::info!(rest = %listener.local_addr()?, core = %args.core_url, "ready");
+    let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
+    tracing::info!(rest = %listener.local_addr()?, core = cores.join(","), "ready");
     let router = rest_gateway::router(core, verifier, &settings);
     rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
     tracing::info!("stopped");

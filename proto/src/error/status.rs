@@ -1,8 +1,8 @@
 //! Errors as gRPC statuses with `google.rpc` details, and back.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, error::Error as _};
 
-use tonic::Status;
+use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
 use super::{Error, Reason, SERVER_ERROR};
@@ -41,8 +41,11 @@ impl From<Error> for Status {
 
 impl From<&Status> for Error {
     /// Reads what [`Status::from`] wrote. Of a status without our `ErrorInfo` only the code counts: its text may come from
-    /// anywhere.
+    /// anywhere. A status that has a source was not sent by the core: the transport made it when the connection broke.
     fn from(status: &Status) -> Self {
+        if status.source().is_some() && !matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) {
+            return Self::core_unavailable();
+        }
         let details = status.get_error_details();
         let Some(reason) = details
             .error_info()
@@ -68,13 +71,13 @@ impl From<&Status> for Error {
 }
 
 impl Error {
-    fn from_code(code: tonic::Code) -> Self {
+    fn from_code(code: Code) -> Self {
         match code {
-            tonic::Code::Unavailable => Self::core_unavailable(),
+            Code::Unavailable => Self::core_unavailable(),
             // A transport reports its own deadline as cancelled.
-            tonic::Code::DeadlineExceeded | tonic::Code::Cancelled => Self::deadline_exceeded(),
-            tonic::Code::ResourceExhausted => Self::overloaded(),
-            tonic::Code::Unauthenticated => Self::new(Reason::TokenInvalid, "The bearer token was not accepted."),
+            Code::DeadlineExceeded | Code::Cancelled => Self::deadline_exceeded(),
+            Code::ResourceExhausted => Self::overloaded(),
+            Code::Unauthenticated => Self::new(Reason::TokenInvalid, "The bearer token was not accepted."),
             _ => Self::new(Reason::Internal, SERVER_ERROR),
         }
     }

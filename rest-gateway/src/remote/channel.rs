@@ -1,69 +1,34 @@
-//! A channel to a core on another machine: a small pool of HTTP/2 connections.
+//! A channel to the cores: a call goes to the core that is least busy, and to another one if that one did not process it.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
-use compliance_api::PrivateUrl;
 use futures::future::BoxFuture;
-use tonic::{
-    Status,
-    body::Body,
-    transport::{self, Endpoint},
-};
-use tower::{Service, ServiceExt as _};
+use tonic::{Status, body::Body};
+use tower::Service;
 
+use super::{address::Address, cores::Cores, discovery, replay::Replay, retry::Failure};
 use crate::Settings;
 
-/// The address of the core is not one to connect to.
-#[derive(Debug, thiserror::Error)]
-#[error("the core's address {url:?} is not of the form http://host:port")]
-pub struct RemoteError {
-    url: String,
+pub use super::address::RemoteError;
+
+/// A channel to the cores at `core_urls` (`http://host:port`, several separated by commas). A name may have several
+/// addresses. Connections are made when they are first needed, and again when they break.
+///
+/// To be called within a Tokio runtime, which watches the cores.
+pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
+    let addresses = Address::parse_all(core_urls, settings)?;
+    let cores = Arc::new(Cores::new(&addresses, settings));
+    discovery::start(&cores, addresses);
+    Ok(CoreChannel { cores })
 }
 
-/// A channel to the core at `core_url` (`http://host:port`). Connections are made when they are first needed, and again
-/// when they break.
-pub fn connect(core_url: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
-    let wrong = || RemoteError { url: PrivateUrl::from(core_url.to_owned()).to_string() };
-    // Other schemes would be taken for something: a Unix socket, a host without a scheme.
-    if !core_url.starts_with("http://") {
-        return Err(wrong());
-    }
-    let endpoint = Endpoint::from_shared(core_url.to_owned()).map_err(|_| wrong())?;
-    // Nothing but a host and a port: a user and a password would not be sent.
-    let authority = endpoint.uri().authority().ok_or_else(wrong)?;
-    let port = authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)?;
-    let is_port = port.is_empty() || authority.port_u16().is_some();
-    if authority.host().is_empty() || port.contains('@') || !is_port {
-        return Err(wrong());
-    }
-    let endpoint = endpoint
-        .connect_timeout(settings.connect_timeout)
-        .tcp_nodelay(true)
-        .tcp_keepalive(Some(Duration::from_secs(30)))
-        .http2_keep_alive_interval(Duration::from_secs(15))
-        .keep_alive_timeout(Duration::from_secs(10))
-        .keep_alive_while_idle(true)
-        // Lists and batches are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(8 << 20)
-        // Statuses carry their details in headers.
-        .http2_max_header_list_size(16 << 20);
-    let connections = (0..settings.core_connections.max(1)).map(|_| endpoint.connect_lazy()).collect();
-    Ok(CoreChannel { connections, next: Arc::default() })
-}
-
-/// Connections to one core, used in rotation. Clones share them.
+/// Connections to all cores. Clones share them.
 #[derive(Clone, Debug)]
 pub struct CoreChannel {
-    connections: Arc<[transport::Channel]>,
-    next: Arc<AtomicUsize>,
+    cores: Arc<Cores>,
 }
 
 impl Service<http::Request<Body>> for CoreChannel {
@@ -76,25 +41,51 @@ impl Service<http::Request<Body>> for CoreChannel {
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
-        let connection = self.connections[index].clone();
-        Box::pin(async move { connection.oneshot(request).await.map_err(unreachable_core) })
+        Box::pin(call(Arc::clone(&self.cores), request))
     }
 }
 
-/// A transport error means that the core cannot be reached, unless the deadline passed.
-fn unreachable_core(error: transport::Error) -> Status {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    let mut text = String::new();
+/// Sends a call until it has a response, may not be sent again, or was sent to every core and to one of them twice.
+async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
+    let mut replay = Replay::new(request)?;
+    let mut unreachable = Vec::new();
+    let mut last_error = None;
+    let mut attempts = cores.len() + 1;
+    while attempts > 0
+        && let Some(core) = cores.pick(&unreachable)
+        && let Some(request) = replay.request()
+    {
+        attempts -= 1;
+        match core.call(request).await {
+            Ok(response) => return Ok(response),
+            Err(error) => {
+                let failure = Failure::of(&error);
+                if failure == Failure::Deadline {
+                    return Err(Status::deadline_exceeded("the deadline passed"));
+                }
+                cores.failed(&core);
+                let error = Status::unavailable(format!("{}: {}", core.name(), text(&error)));
+                if !failure.allows_retry(replay.path()) {
+                    return Err(error);
+                }
+                tracing::debug!(error = error.message(), path = replay.path(), "a call is sent again");
+                if failure == Failure::NotConnected {
+                    unreachable.push(core);
+                }
+                last_error = Some(error);
+            }
+        }
+    }
+    Err(last_error.unwrap_or_else(|| Status::unavailable("there is no core")))
+}
+
+/// An error and its causes.
+fn text(error: &dyn std::error::Error) -> String {
+    let (mut text, mut source) = (error.to_string(), error.source());
     while let Some(error) = source {
-        if error.is::<tonic::TimeoutExpired>() {
-            return Status::deadline_exceeded("the deadline passed");
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
+        text.push_str(": ");
         text.push_str(&error.to_string());
         source = error.source();
     }
-    Status::unavailable(text)
+    text
 }

@@ -1,6 +1,6 @@
 //! Single reads of all callers, coalesced into few calls of the core.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, error::Error as _, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
 use compliance_api::{
@@ -13,6 +13,7 @@ use compliance_api::{
 };
 use futures::StreamExt as _;
 use http::{HeaderMap, header::AUTHORIZATION};
+use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
 
 use super::channel::CoreChannel;
@@ -62,17 +63,25 @@ impl RunBatch for Batches {
     type Response = ReadResult;
 
     async fn run(&self, batch: Vec<Pending<Request<Operation>, ReadResult>>) {
-        let message = message(&batch);
-        let mut waiting: Vec<_> = batch.into_iter().map(Some).collect();
-        let ended = tokio::time::timeout(self.timeout, self.exchange(message, &mut waiting)).await;
-        let status = match ended {
-            Ok(Err(status)) => status,
-            // The core responds to every read before it ends the stream.
-            Ok(Ok(())) => Error::internal().into(),
-            Err(_) => Error::deadline_exceeded().into(),
-        };
-        for pending in waiting.into_iter().flatten() {
-            pending.respond(Err(status.clone()));
+        let deadline = Instant::now() + self.timeout;
+        let mut batch = batch;
+        for attempt in 1.. {
+            let message = message(&batch);
+            let mut waiting: Vec<_> = batch.into_iter().map(Some).collect();
+            let ended = timeout_at(deadline, self.exchange(message, &mut waiting)).await;
+            batch = waiting.into_iter().flatten().collect();
+            let status = match ended {
+                // The connection broke between two results. Reads may be repeated.
+                Ok(Err(status)) if status.source().is_some() && attempt == 1 && !batch.is_empty() => continue,
+                Ok(Err(status)) => status,
+                // The core responds to every read before it ends the stream.
+                Ok(Ok(())) => Error::internal().into(),
+                Err(_) => Error::deadline_exceeded().into(),
+            };
+            for pending in batch {
+                pending.respond(Err(status.clone()));
+            }
+            return;
         }
     }
 }

@@ -1,0 +1,204 @@
+//! The cores that a gateway knows, and which of them takes the next call.
+
+use std::{
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::Notify;
+use tonic::{
+    body::Body,
+    transport::{self, Channel, Endpoint},
+};
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+use tower::ServiceExt as _;
+
+use super::address::Address;
+use crate::Settings;
+
+/// How long a core may take to report its health.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// All cores.
+#[derive(Debug)]
+pub(super) struct Cores {
+    list: RwLock<Arc<[Arc<Core>]>>,
+    /// Where the search for the next core begins, so that equally busy ones take turns.
+    next: AtomicUsize,
+    /// Connections to each.
+    connections: usize,
+    /// A call has failed.
+    failure: Arc<Notify>,
+}
+
+/// One core.
+#[derive(Debug)]
+pub(super) struct Core {
+    name: String,
+    connections: Box<[Channel]>,
+    next: AtomicUsize,
+    /// Calls without a response.
+    in_flight: AtomicUsize,
+    /// Whether it served when it was last called or asked.
+    serves: AtomicBool,
+}
+
+impl Cores {
+    /// The cores at these addresses. Of a name it connects to one address until all are known.
+    pub(super) fn new(addresses: &[Address], settings: &Settings) -> Self {
+        let connections = settings.core_connections.max(1);
+        let cores = addresses.iter().map(|address| Core::new(address.name(), &address.endpoint(), connections));
+        Self { list: RwLock::new(cores.collect()), next: AtomicUsize::new(0), connections, failure: Arc::default() }
+    }
+
+    /// The cores that are known now.
+    pub(super) fn all(&self) -> Arc<[Arc<Core>]> {
+        Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all().len()
+    }
+
+    /// Replaces the cores by those with these names, keeping the ones that are known already.
+    pub(super) fn replace(&self, endpoints: Vec<(String, Endpoint)>) {
+        let known = self.all();
+        let cores = endpoints.into_iter().map(|(name, endpoint)| {
+            let known = known.iter().find(|core| core.name == name).cloned();
+            known.unwrap_or_else(|| Core::new(name, &endpoint, self.connections))
+        });
+        let cores: Arc<[Arc<Core>]> = cores.collect();
+        *self.list.write().unwrap_or_else(PoisonError::into_inner) = cores;
+    }
+
+    /// Notes that a call to a core failed. It gets no calls until it reports that it serves, if there are others.
+    pub(super) fn failed(&self, core: &Core) {
+        core.serves.store(false, Ordering::Relaxed);
+        self.failure.notify_one();
+    }
+
+    /// Is notified when a call has failed.
+    pub(super) fn failure(&self) -> Arc<Notify> {
+        Arc::clone(&self.failure)
+    }
+
+    /// The least busy core that serves; if none does, the least busy one. Never one of `unreachable`.
+    pub(super) fn pick(&self, unreachable: &[Arc<Core>]) -> Option<Arc<Core>> {
+        let cores = self.all();
+        let start = self.next.fetch_add(1, Ordering::Relaxed);
+        let (before, after) = cores.split_at(start % cores.len().max(1));
+        let candidates = after.iter().chain(before);
+        let candidates = candidates.filter(|core| !unreachable.iter().any(|other| Arc::ptr_eq(core, other)));
+        // The first of equals is the minimum.
+        candidates.min_by_key(|core| (!core.serves(), core.in_flight.load(Ordering::Relaxed))).cloned()
+    }
+}
+
+impl Core {
+    fn new(name: String, endpoint: &Endpoint, connections: usize) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            connections: (0..connections).map(|_| endpoint.connect_lazy()).collect(),
+            next: AtomicUsize::new(0),
+            in_flight: AtomicUsize::new(0),
+            serves: AtomicBool::new(true),
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn serves(&self) -> bool {
+        self.serves.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request and waits for the head of the response.
+    pub(super) async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, transport::Error> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
+        let connection = self.connections[index].clone();
+        let _in_flight = InFlight::new(&self.in_flight);
+        connection.oneshot(request).await
+    }
+
+    /// Asks the core for its health, and returns whether it serves.
+    pub(super) async fn check(&self) -> bool {
+        let mut client = HealthClient::new(self.connections[0].clone());
+        let mut request = tonic::Request::new(HealthCheckRequest::default());
+        request.set_timeout(HEALTH_TIMEOUT);
+        let health = tokio::time::timeout(HEALTH_TIMEOUT, client.check(request)).await;
+        let serving = i32::from(ServingStatus::Serving);
+        let serves = health.is_ok_and(|health| health.is_ok_and(|health| health.into_inner().status == serving));
+        self.serves.store(serves, Ordering::Relaxed);
+        serves
+    }
+}
+
+/// Counts a call until it is dropped.
+struct InFlight<'a>(&'a AtomicUsize);
+
+impl<'a> InFlight<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, atomic::Ordering};
+
+    use super::{Core, Cores};
+    use crate::{Settings, remote::address::Address};
+
+    fn cores(urls: &str) -> Cores {
+        let settings = Settings::default();
+        Cores::new(&Address::parse_all(urls, &settings).unwrap(), &settings)
+    }
+
+    fn names(picked: impl IntoIterator<Item = Option<Arc<Core>>>) -> Vec<String> {
+        let mut names: Vec<_> = picked.into_iter().map(|core| core.unwrap().name().to_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn equally_busy_cores_take_turns_and_a_busy_one_is_spared() {
+        let cores = cores("http://10.0.0.1:1, http://10.0.0.2:2");
+        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
+        cores.all()[0].in_flight.store(3, Ordering::Relaxed);
+        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
+    }
+
+    #[tokio::test]
+    async fn a_core_that_failed_is_the_last_choice() {
+        let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
+        let [first, second] = [0, 1].map(|index| Arc::clone(&cores.all()[index]));
+        cores.failed(&first);
+        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
+        cores.failed(&second);
+        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
+        assert_eq!(names([cores.pick(std::slice::from_ref(&first))]), ["http://10.0.0.2:2/"]);
+        assert!(cores.pick(&[first, second]).is_none());
+    }
+
+    #[tokio::test]
+    async fn cores_that_are_known_keep_their_connections() {
+        let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
+        let known = cores.all();
+        let endpoint =
+            |core: &Core| (core.name().to_owned(), tonic::transport::Endpoint::from_static("http://10.0.0.3:3"));
+        cores.replace(vec![endpoint(&known[1]), ("new".to_owned(), endpoint(&known[1]).1)]);
+        assert_eq!((cores.len(), cores.all()[1].name()), (2, "new"));
+        assert!(Arc::ptr_eq(&cores.all()[0], &known[1]));
+    }
+}

@@ -1,0 +1,89 @@
+//! A task that keeps the cores up to date: the addresses of their names, and which of them serve.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use futures::future::join_all;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{address::Address, cores::Cores};
+
+/// How often names are resolved.
+const RESOLVE_INTERVAL: Duration = Duration::from_secs(5);
+/// How often cores are asked for their health.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// How soon cores are asked again when one of them has just failed. The interval doubles while one does not serve.
+const FIRST_CHECK: Duration = Duration::from_millis(50);
+
+/// Starts the task, which ends when the cores are dropped.
+pub(super) fn start(cores: &Arc<Cores>, addresses: Vec<Address>) {
+    tokio::spawn(keep_up_to_date(Arc::downgrade(cores), addresses));
+}
+
+async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) {
+    let has_names = addresses.iter().any(Address::is_name);
+    let (mut resolved, mut interval) = (None::<Instant>, CHECK_INTERVAL);
+    loop {
+        let Some(cores) = weak.upgrade() else { return };
+        if has_names && resolved.is_none_or(|resolved| resolved.elapsed() >= RESOLVE_INTERVAL) {
+            resolve(&cores, &addresses).await;
+            resolved = Some(Instant::now());
+        }
+        let all_serve = check(&cores).await;
+        let failure = cores.failure();
+        drop(cores);
+        // However many calls fail, so many checks are made at most.
+        sleep(FIRST_CHECK).await;
+        let has_failed = timeout(interval, failure.notified()).await.is_ok();
+        interval = match (has_failed, all_serve) {
+            (true, _) => FIRST_CHECK,
+            (false, true) => CHECK_INTERVAL,
+            (false, false) => (interval * 2).min(CHECK_INTERVAL),
+        };
+    }
+}
+
+/// Asks each core for its health, and returns whether all serve. A single core gets all calls anyway, so it is not asked.
+async fn check(cores: &Cores) -> bool {
+    let all = cores.all();
+    if all.len() == 1 {
+        return true;
+    }
+    let served = all.iter().map(|core| async { (core.serves(), core.check().await) });
+    for (core, (before, now)) in all.iter().zip(join_all(served).await) {
+        match (before, now) {
+            (true, false) => tracing::warn!(core = core.name(), "a core does not serve"),
+            (false, true) => tracing::info!(core = core.name(), "a core serves again"),
+            _ => {}
+        }
+    }
+    all.iter().all(|core| core.serves())
+}
+
+/// Replaces each name by its addresses. A name that cannot be resolved now keeps the addresses that it had.
+async fn resolve(cores: &Cores, addresses: &[Address]) {
+    let mut endpoints = Vec::new();
+    for address in addresses {
+        if !address.is_name() {
+            endpoints.push((address.name(), address.endpoint()));
+            continue;
+        }
+        match address.resolve().await {
+            Ok(found) if !found.is_empty() => {
+                let found: BTreeSet<_> = found.into_iter().collect();
+                let found = found
+                    .into_iter()
+                    .filter_map(|at| Some((format!("{}({at})", address.name()), address.endpoint_at(at)?)));
+                endpoints.extend(found);
+            }
+            unresolved => {
+                tracing::warn!(core = address.name(), error = ?unresolved.err(), "the name of a core cannot be resolved");
+                return;
+            }
+        }
+    }
+    cores.replace(endpoints);
+}
