@@ -14,8 +14,14 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct GatewayTierArgs {
     /// Address of a core: `http://host:port`. Several are separated by commas, or given one by one; a name may have several
     /// addresses.
-    #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL", required = true,
-          value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "COMPLIANCE_CORE_URL",
+        hide_env_values = true,
+        value_name = "URL",
+        required = true,
+        value_delimiter = ','
+    )]
     core_url: Vec<PrivateUrl>,
     #[command(flatten, next_help_heading = "REST")]
     gateway: GatewayArgs,
