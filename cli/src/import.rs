@@ -67,9 +67,10 @@ pub(crate) struct AffiliateArgs {
 }
 
 impl FileArgs {
-    /// Fails if the file does not exist.
-    pub(crate) fn check_exists(&self) -> anyhow::Result<()> {
-        std::fs::metadata(&self.file).map(|_| ()).with_context(|| format!("cannot open {}", self.file.display()))
+    /// Fails if the file does not exist, or if the report would be written over it.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        std::fs::metadata(&self.file).with_context(|| format!("cannot open {}", self.file.display()))?;
+        Report::check(self.report.as_deref(), &self.file)
     }
 
     /// Imports affiliates. Without a service, they are only checked.
@@ -118,6 +119,6 @@ impl FileArgs {
     }
 
     fn recorder(&self, kind: RecordKind, source: &Source) -> anyhow::Result<Recorder> {
-        Ok(Recorder::new(kind, source, Report::create(self.report.as_deref(), &self.file)?))
+        Ok(Recorder::new(kind, source, Report::create(self.report.as_deref(), &self.file, &source.metadata()?)?))
     }
 }

@@ -59,8 +59,8 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         What::Urls(common) => (RecordKind::Urls, &**common),
         What::Cases(common) => (RecordKind::Cases, &**common),
     };
-    // A missing file is reported before a database is started.
-    file.check_exists()?;
+    // What is wrong with the files is reported before a database is started.
+    file.check()?;
     let mut signals = runtime::Signals::listen()?;
     let service =
         if file.dry_run { None } else { Some(Box::pin(Service::open(service, *company, kind.scope())).await?) };

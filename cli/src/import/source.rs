@@ -1,7 +1,7 @@
 //! The file. Its encoding and format are determined before anything is sent.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom},
     path::Path,
     sync::{
@@ -85,6 +85,11 @@ impl Source {
         }
         let encoding = encoding.unwrap_or(Encoding::Utf8);
         Ok(Self { file, encoding, size: meta.len(), meter: Meter::default() })
+    }
+
+    /// The file that was opened, whatever has its name now.
+    pub(super) fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
     }
 
     /// The text, without a byte order mark.

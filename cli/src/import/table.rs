@@ -10,6 +10,7 @@ use super::{
     row::{InvalidRow, Parsed, Position},
     source::{Meter, Source},
 };
+use crate::csv_cell;
 
 /// The rows of a CSV file.
 pub(super) struct Table {
@@ -62,7 +63,7 @@ impl Table {
             if let Target::Field(field) = target
                 && !cell.is_empty()
             {
-                draft.set(field, Some(cell.to_owned()));
+                draft.set(field, Some(csv_cell::text(cell).to_owned()));
             }
         }
         Ok(Some(draft.finish()))

@@ -4,6 +4,7 @@
 mod common;
 mod data;
 mod durability;
+mod files;
 mod given_database;
 mod keys;
 mod programs;

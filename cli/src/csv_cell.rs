@@ -1,0 +1,44 @@
+//! Texts in cells of CSV. A spreadsheet takes a cell that begins with one of certain characters for a formula and computes
+//! it, whatever it calls or sends.
+
+use std::borrow::Cow;
+
+/// What a formula begins with. Spreadsheets skip a tab or the end of a line before it.
+const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+
+/// Whether a text is a formula behind any number of apostrophes.
+fn is_formula(text: &str) -> bool {
+    text.trim_start_matches('\'').starts_with(FORMULA)
+}
+
+/// The cell of a text: an apostrophe before a formula, which a spreadsheet then shows as text. It is also put before what
+/// looks like the cell of a formula, so that [`text`] finds the original of every cell.
+pub(crate) fn cell(text: &str) -> Cow<'_, str> {
+    if is_formula(text) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+}
+
+/// The text of a cell: without the apostrophe before a formula. Other texts may begin with one.
+pub(crate) fn text(cell: &str) -> &str {
+    match cell.strip_prefix('\'') {
+        Some(text) if is_formula(text) => text,
+        _ => cell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cell, text};
+
+    #[test]
+    fn formulas_become_texts_and_are_read_back() {
+        for formula in ["=1+1", "+49 30 1", "-5", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=", "'=1", "''+1"] {
+            assert_eq!(cell(formula), format!("'{formula}"));
+            assert_eq!(text(&cell(formula)), formula);
+        }
+        for plain in ["", "a", "'", "''", "'t Hooft", "1-1", " =1", "a=b", "\u{ff1d}1", "{\"a\":1}", "[]"] {
+            assert_eq!((cell(plain).as_ref(), text(plain)), (plain, plain));
+        }
+        // Formulas of other files are read as they are.
+        assert_eq!((text("=1"), text("+49 30 1")), ("=1", "+49 30 1"));
+    }
+}
