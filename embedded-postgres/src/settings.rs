@@ -19,7 +19,7 @@ pub struct ServerSettings {
 }
 
 /// The settings that are the same for every cluster.
-const FIXED: [(&str, &str); 14] = [
+const FIXED: [(&str, &str); 15] = [
     ("work_mem", "16MB"),
     ("wal_compression", "on"),
     ("max_wal_size", "4GB"),
@@ -36,6 +36,8 @@ const FIXED: [(&str, &str); 14] = [
     ("logging_collector", "off"),
     ("log_destination", "stderr"),
     ("log_line_prefix", "%m [%p] "),
+    // Without details, which hold the values of rows.
+    ("log_error_verbosity", "terse"),
 ];
 
 impl Default for ServerSettings {

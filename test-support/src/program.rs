@@ -113,8 +113,20 @@ impl Program {
         kill_process(self.pid(), signal);
     }
 
+    /// Waits until the process has ended, and returns all that it logged and that was not waited for.
+    pub fn end_with_log(mut self) -> (ExitStatus, String) {
+        let status = self.wait();
+        let mut lines = std::mem::take(&mut self.seen);
+        lines.extend(self.log.iter());
+        (status, lines.join("\n"))
+    }
+
     /// Waits until the process has ended.
     pub fn end(mut self) -> ExitStatus {
+        self.wait()
+    }
+
+    fn wait(&mut self) -> ExitStatus {
         let mut status = None;
         wait_until("the program has ended", || {
             status = self.child.try_wait().unwrap();

@@ -7,6 +7,7 @@ mod durability;
 mod files;
 mod given_database;
 mod keys;
+mod personal_data;
 mod programs;
 mod readme;
 mod secrets;
