@@ -115,7 +115,7 @@ impl Program {
 
     /// Waits until the process has ended, and returns all that it logged and that was not waited for.
     pub fn end_with_log(mut self) -> (ExitStatus, String) {
-        let status = self.wait();
+        let status = self.wait_for_end();
         let mut lines = std::mem::take(&mut self.seen);
         lines.extend(self.log.iter());
         (status, lines.join("\n"))
@@ -123,10 +123,11 @@ impl Program {
 
     /// Waits until the process has ended.
     pub fn end(mut self) -> ExitStatus {
-        self.wait()
+        self.wait_for_end()
     }
 
-    fn wait(&mut self) -> ExitStatus {
+    /// See [`Self::end`].
+    pub fn wait_for_end(&mut self) -> ExitStatus {
         let mut status = None;
         wait_until("the program has ended", || {
             status = self.child.try_wait().unwrap();

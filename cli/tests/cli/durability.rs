@@ -24,28 +24,33 @@ const ENOUGH: usize = 150;
 const IDLE: Duration = Duration::from_millis(300);
 
 /// One connection that is kept, as clients under load keep theirs.
-struct Connection {
+pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
 }
 
-struct Answer {
-    status: u16,
-    body: String,
+/// A response.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: String,
     /// The service will not take another request on this connection.
-    closes: bool,
+    pub(crate) closes: bool,
 }
 
 impl Connection {
-    fn new(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn new(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         Ok(Self { stream: BufReader::new(stream) })
     }
 
-    fn post(&mut self, path: &str, token: &str, body: &str) -> io::Result<Answer> {
+    pub(crate) fn post(&mut self, path: &str, token: &str, body: &str) -> io::Result<Answer> {
+        self.request("POST", path, token, body)
+    }
+
+    pub(crate) fn request(&mut self, method: &str, path: &str, token: &str, body: &str) -> io::Result<Answer> {
         let length = body.len();
         let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n{body}"
         );
         self.stream.get_mut().write_all(request.as_bytes())?;
         let (mut status, mut length, mut closes) = (0, 0, false);

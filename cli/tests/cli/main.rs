@@ -10,6 +10,7 @@ mod keys;
 mod personal_data;
 mod programs;
 mod readme;
+mod restarts;
 mod secrets;
 mod serve;
 mod sockets;

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// The three programs over one database.
-struct Programs {
+pub(crate) struct Programs {
     data: DataDir,
     /// Runs the database and the test's own connections to it.
     threads: Runtime,
@@ -23,7 +23,7 @@ struct Programs {
 }
 
 impl Programs {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let threads = Runtime::new().unwrap();
         let cluster = threads.block_on(async {
             let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
@@ -53,20 +53,26 @@ impl Programs {
         command
     }
 
-    fn core(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn core(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&["core"]);
         command.args(arguments).env("DATABASE_URL", self.database());
         command
     }
 
     fn gateway(&self, core: SocketAddr) -> Command {
+        self.gateway_of(&[core], &[])
+    }
+
+    /// A gateway before several cores.
+    pub(crate) fn gateway_of(&self, cores: &[SocketAddr], arguments: &[&str]) -> Command {
         let mut command = self.command(&["gateway"]);
-        command.env("COMPLIANCE_CORE_URL", format!("http://{core}"));
+        let urls: Vec<_> = cores.iter().map(|core| format!("http://{core}")).collect();
+        command.args(arguments).env("COMPLIANCE_CORE_URL", urls.join(","));
         command
     }
 
     /// Locks the table of affiliates, so that requests for them wait until the lock is dropped.
-    fn lock_affiliates(&self) -> PgConnection {
+    pub(crate) fn lock_affiliates(&self) -> PgConnection {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
             sqlx::raw_sql("begin; lock table affiliates").execute(&mut connection).await.unwrap();
@@ -74,8 +80,8 @@ impl Programs {
         })
     }
 
-    /// Waits until so many reads of affiliates wait for the lock.
-    fn wait_for_blocked_reads(&self, count: i64) {
+    /// Waits until so many statements wait for the lock.
+    pub(crate) fn wait_for_blocked_statements(&self, count: i64) {
         let mut connection = self.threads.block_on(self.connect());
         wait_until("the reads wait for the lock", || {
             let blocked = sqlx::query_scalar(
@@ -99,7 +105,8 @@ impl Drop for Programs {
     }
 }
 
-fn token() -> String {
+/// A token of company 7.
+pub(crate) fn token() -> String {
     issue(&Secret::new(SECRET).unwrap(), &Claims::new(7, runtime::unix_now().unwrap(), 3600)).unwrap()
 }
 
@@ -150,7 +157,7 @@ fn the_first_signal_finishes_requests_and_the_second_ends_the_program() {
     for service in [&before_core, &serve, &gateway] {
         requests.push(service.send("GET", "/api/affiliates/1", &token, ""));
     }
-    programs.wait_for_blocked_reads(2);
+    programs.wait_for_blocked_statements(2);
     let _accepted = silent_core.accept().unwrap();
 
     for service in [core, serve, gateway] {
@@ -172,7 +179,7 @@ fn an_abandoned_statement_does_not_keep_a_program_from_ending() {
     for service in [&gateway, &serve] {
         assert_eq!(service.request("GET", "/api/affiliates/1", &token, "").0, 504);
     }
-    programs.wait_for_blocked_reads(2);
+    programs.wait_for_blocked_statements(2);
     for service in [&core, &serve] {
         service.signal(Signal::SIGTERM);
     }
@@ -181,5 +188,5 @@ fn an_abandoned_statement_does_not_keep_a_program_from_ending() {
         assert_eq!(service.end().code(), Some(0));
     }
     // The reads outlived the programs.
-    programs.wait_for_blocked_reads(2);
+    programs.wait_for_blocked_statements(2);
 }

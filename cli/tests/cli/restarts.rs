@@ -1,0 +1,219 @@
+//! Cores and gateways that are restarted or killed one after the other, under steady load.
+
+use std::{
+    net::SocketAddr,
+    process::Command,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    common::{Service, wait_until},
+    durability::Connection,
+    programs::{Programs, token},
+};
+use nix::sys::signal::Signal;
+
+const CLIENTS: usize = 6;
+/// Responses between two restarts.
+const ENOUGH: usize = 100;
+/// Requests on one connection. Then the client makes a new one, as some always do.
+const PER_CONNECTION: usize = 25;
+
+/// Clients that read and write without a pause.
+#[derive(Default)]
+struct Load {
+    over: AtomicBool,
+    succeeded: AtomicUsize,
+    failed: Mutex<Vec<String>>,
+    slowest: Mutex<Duration>,
+}
+
+impl Load {
+    fn client(&self, client: usize, address: SocketAddr, token: &str) {
+        let mut number = 0;
+        while !self.over.load(Ordering::Relaxed) {
+            let mut connection = match Connection::new(address) {
+                Ok(connection) => connection,
+                Err(error) => return self.fail(format!("no connection: {error}")),
+            };
+            for _ in 0..PER_CONNECTION {
+                number += 1;
+                let name = format!("{client}-{number}");
+                let affiliate = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
+                let (method, path, body, expected) = match number % 3 {
+                    0 => ("POST", "/api/affiliates", affiliate.as_str(), 201),
+                    1 => ("GET", "/api/urls?per_page=1", "", 200),
+                    _ => ("GET", "/api/affiliates/1", "", 200),
+                };
+                let sent = Instant::now();
+                let answer = match connection.request(method, path, token, body) {
+                    Ok(answer) => answer,
+                    Err(error) => return self.fail(format!("{method} {path}: {error}")),
+                };
+                let mut slowest = self.slowest.lock().unwrap();
+                *slowest = (*slowest).max(sent.elapsed());
+                drop(slowest);
+                if answer.status == expected {
+                    self.succeeded.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    self.fail(format!("{method} {path}: {} {}", answer.status, answer.body));
+                }
+                if answer.closes || self.over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn fail(&self, what: String) {
+        self.failed.lock().unwrap().push(what);
+    }
+
+    /// Runs clients while `during` does what it does to the processes.
+    fn around(&self, address: SocketAddr, during: impl FnOnce()) {
+        let token = token();
+        let mut first = Connection::new(address).unwrap();
+        let made = first.post("/api/affiliates", &token, r#"{"client_affiliate_id":"c","affiliate_name":"first"}"#);
+        assert_eq!(made.unwrap().status, 201);
+        thread::scope(|scope| {
+            for client in 0..CLIENTS {
+                let token = &token;
+                scope.spawn(move || self.client(client, address, token));
+            }
+            during();
+            self.over.store(true, Ordering::Relaxed);
+        });
+    }
+
+    fn wait_for_more(&self) {
+        let before = self.succeeded.load(Ordering::Relaxed);
+        wait_until("enough requests succeed", || {
+            self.succeeded.load(Ordering::Relaxed) >= before + ENOUGH || self.failed.lock().unwrap().len() > 10
+        });
+    }
+
+    fn failures(&self) -> Vec<String> {
+        println!("{} requests, slowest {:?}", self.succeeded.load(Ordering::Relaxed), self.slowest.lock().unwrap());
+        std::mem::take(&mut self.failed.lock().unwrap())
+    }
+}
+
+fn stop(service: Service) {
+    service.signal(Signal::SIGTERM);
+    assert_eq!(service.end().code(), Some(0));
+}
+
+fn core_at(programs: &Programs, address: SocketAddr) -> Command {
+    let mut command = programs.core(&[]);
+    command.env("COMPLIANCE_GRPC_ADDR", address.to_string());
+    command
+}
+
+#[test]
+fn a_rolling_restart_of_cores_fails_no_request() {
+    let (programs, load) = (Programs::new(), Load::default());
+    let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
+    let addresses = [cores[0].grpc, cores[1].grpc];
+    let gateway = Service::start_as(&mut programs.gateway_of(&addresses, &[]));
+    load.around(gateway.rest, || {
+        for core in &mut cores {
+            load.wait_for_more();
+            let address = core.grpc;
+            // The old process ends before the new one has its port.
+            core.signal(Signal::SIGTERM);
+            core.wait_for_end();
+            load.wait_for_more();
+            *core = Service::start_as(&mut core_at(&programs, address));
+        }
+        load.wait_for_more();
+    });
+    assert_eq!(load.failures(), [""; 0]);
+}
+
+#[test]
+fn a_rolling_restart_of_gateways_that_share_a_port_fails_no_request() {
+    let (programs, load) = (Programs::new(), Load::default());
+    let core = Service::start_as(&mut programs.core(&[]));
+    let first = Service::start_as(&mut programs.gateway_of(&[core.grpc], &["--rest-reuse-port"]));
+    let address = first.rest;
+    let start = || {
+        let mut command = programs.gateway_of(&[core.grpc], &["--rest-reuse-port"]);
+        Service::start_as(command.env("COMPLIANCE_REST_ADDR", address.to_string()))
+    };
+    let second = start();
+    assert_eq!(second.rest, address);
+    let mut gateways = vec![first, second];
+    load.around(address, || {
+        for _ in 0..2 {
+            load.wait_for_more();
+            stop(gateways.remove(0));
+            load.wait_for_more();
+            gateways.push(start());
+        }
+        load.wait_for_more();
+    });
+    assert_eq!(load.failures(), [""; 0]);
+}
+
+/// A killed core fails the writes that it had, at once and with 503, and nothing else.
+#[test]
+fn a_killed_core_fails_only_its_own_writes() {
+    let (programs, load) = (Programs::new(), Load::default());
+    let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[cores[0].grpc, cores[1].grpc], &[]));
+    load.around(gateway.rest, || {
+        for core in &mut cores {
+            load.wait_for_more();
+            let address = core.grpc;
+            core.signal(Signal::SIGKILL);
+            core.wait_for_end();
+            load.wait_for_more();
+            *core = Service::start_as(&mut core_at(&programs, address));
+            load.wait_for_more();
+        }
+    });
+    let failures = load.failures();
+    // At most what was in flight when each was killed.
+    assert!(failures.len() <= 2 * CLIENTS, "{failures:#?}");
+    for failure in failures {
+        assert!(failure.starts_with("POST /api/affiliates: 503 "), "{failure}");
+    }
+}
+
+#[test]
+fn a_gateway_without_a_core_says_so_at_once_and_recovers_with_it() {
+    let programs = Programs::new();
+    let token = token();
+    let core = Service::start_as(&mut programs.core(&[]));
+    let address = core.grpc;
+    let gateway = Service::start_as(&mut programs.gateway_of(&[address], &[]));
+    let lock = programs.lock_affiliates();
+    let in_flight = {
+        let (rest, token) = (gateway.rest, token.clone());
+        thread::spawn(move || {
+            let body = r#"{"client_affiliate_id":"c","affiliate_name":"first"}"#;
+            Connection::new(rest).unwrap().post("/api/affiliates", &token, body).unwrap()
+        })
+    };
+    programs.wait_for_blocked_statements(1);
+    core.signal(Signal::SIGKILL);
+    core.end();
+    let killed = Instant::now();
+    assert_eq!(in_flight.join().unwrap().status, 503);
+    for (method, body) in [("GET", ""), ("PUT", r#"{"id":1}"#)] {
+        let (status, body) = gateway.request(method, "/api/affiliates/1", &token, body);
+        assert_eq!((status, &body["code"]), (503, &serde_json::json!("503")));
+    }
+    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+    drop(lock);
+    let _core = Service::start_as(&mut core_at(&programs, address));
+    let started = Instant::now();
+    wait_until("the gateway is ready again", || gateway.request("GET", "/readyz", "", "").0 == 200);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert_eq!(gateway.get("/api/urls", &token)["meta"]["total"], 0);
+}
