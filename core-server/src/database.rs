@@ -1,11 +1,18 @@
 //! Connections to PostgreSQL, and the schema.
 
+mod availability;
+mod connection;
 mod connections;
 mod url;
+mod lease;
+mod probe;
+mod reserve;
 
+pub(crate) use availability::Unavailable;
 use connections::ACQUIRE_TIMEOUT;
 pub(crate) use connections::{Connections, MAX_TRIES};
 pub use url::options;
+pub(crate) use probe::probe;
 
 use std::{collections::HashSet, time::Duration};
 
@@ -22,6 +29,11 @@ static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// How long the first connection may take at start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the first attempt of a read by key may take.
+const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long connections of the pool are kept after the start.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why the database cannot be used. The messages are for operators and hold no password.
 #[derive(Debug, thiserror::Error)]
@@ -46,12 +58,10 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
     let (host, database) = (options.get_host().to_owned(), options.get_database().unwrap_or("").to_owned());
     let pool = PgPoolOptions::new()
         .max_connections(connections)
-        .min_connections(1)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        // `Connections` keeps what it acquires for many statements, so the ping costs one round trip for all of them.
-        // Without it, the retry of a read could acquire another dead connection.
         .test_before_acquire(true)
-        .idle_timeout(Duration::from_mins(10))
+        // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
+        .idle_timeout(POOL_IDLE_TIMEOUT)
         .max_lifetime(Duration::from_hours(1))
         .connect_lazy_with(session(options));
     // Not through the pool: that tries until its time is up, and then knows no more than that.
@@ -81,6 +91,11 @@ fn session(options: PgConnectOptions) -> PgConnectOptions {
             ("plan_cache_mode", "force_generic_plan"),
             ("jit", "off"),
             ("max_parallel_workers_per_gather", "0"),
+            // The server stops the statements of a service that was killed, and closes connections to one that is unreachable.
+            ("client_connection_check_interval", "1s"),
+            ("tcp_keepalives_idle", "10"),
+            ("tcp_keepalives_interval", "5"),
+            ("tcp_keepalives_count", "4"),
         ])
 }
 
@@ -119,4 +134,16 @@ pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: imp
         Err(error) if is_disconnected(&error) => run().await,
         result => result,
     }
+}
+
+/// Runs a read of a few rows by key, and once more when its connection turns out to be dead, or to hang: such a read takes
+/// milliseconds.
+pub(crate) async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    run: impl Fn() -> F,
+) -> Result<T, sqlx::Error> {
+    if let Ok(result) = tokio::time::timeout(SHORT_READ_TIMEOUT, read(&run)).await {
+        return result;
+    }
+    tracing::warn!("a read by key was not answered in {} s and is sent again", SHORT_READ_TIMEOUT.as_secs());
+    run().await
 }

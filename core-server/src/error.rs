@@ -2,9 +2,13 @@
 
 use compliance_api::error::Error;
 
+use crate::database::Unavailable;
+
 /// The error that a caller sees for an error of the database.
 pub(crate) fn from_database(error: &sqlx::Error) -> Error {
     match error {
+        // The probe has logged it once.
+        error if Unavailable::of(error) == Some(Unavailable::Down) => Error::database_unavailable(),
         sqlx::Error::PoolTimedOut => {
             tracing::warn!("no database connection became free in time");
             Error::database_unavailable()
@@ -52,7 +56,8 @@ pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     matches!(database.code().as_deref(), Some("40P01" | "40001" | "23505"))
 }
 
-/// SQLSTATEs of a server that is away, going away or full: class 08, 57P0x and 53300.
+/// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes: class 08,
+/// 57P0x, 53300 and 25006.
 fn is_unavailable(code: &str) -> bool {
-    code.starts_with("08") || code.starts_with("57P0") || code == "53300"
+    code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | "25006")
 }

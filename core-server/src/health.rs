@@ -1,31 +1,21 @@
-//! `grpc.health.v1`: serving means that the database responds.
+//! `grpc.health.v1`: serving means that the database answers.
 
-use std::time::Duration;
-
-use crate::database::Connections;
+use crate::database::{self, Connections};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
-/// How often the database is checked.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// How long a check may take.
-const TIMEOUT: Duration = Duration::from_secs(2);
-
 /// Keeps the health of the service as a whole (the empty name) up to date until the task is dropped.
-pub(crate) async fn watch(pool: Connections, reporter: HealthReporter) {
-    let mut serving = None;
+pub(crate) async fn watch(connections: Connections, reporter: HealthReporter) {
+    tokio::join!(database::probe(connections.clone()), report(connections, reporter));
+}
+
+async fn report(connections: Connections, reporter: HealthReporter) {
+    let mut availability = connections.availability().subscribe();
     loop {
-        let answer = tokio::time::timeout(TIMEOUT, sqlx::query("select 1").execute(&pool)).await;
-        let answers = matches!(answer, Ok(Ok(_)));
-        if serving != Some(answers) {
-            if serving.is_some() && answers {
-                tracing::info!("the database responds again");
-            } else if !answers {
-                tracing::warn!("the database does not respond");
-            }
-            let status = if answers { ServingStatus::Serving } else { ServingStatus::NotServing };
-            reporter.set_service_status("", status).await;
-            serving = Some(answers);
+        let answers = *availability.borrow_and_update();
+        let status = if answers { ServingStatus::Serving } else { ServingStatus::NotServing };
+        reporter.set_service_status("", status).await;
+        if availability.changed().await.is_err() {
+            return;
         }
-        tokio::time::sleep(INTERVAL).await;
     }
 }

@@ -99,7 +99,7 @@ impl Drop for Server {
 /// Stops the remaining processes of a cluster whose server has ended.
 ///
 /// Children of a killed server end when they notice, but a child that executes a query may take long, and a new server
-/// must not start before.
+/// must not start before. Nothing that was committed is lost by stopping it.
 pub(crate) async fn stop_members(context: &Context) -> Result<(), Error> {
     let members = || process::members(&context.layout.cluster, &context.name);
     let ended = async || {
@@ -107,14 +107,19 @@ pub(crate) async fn stop_members(context: &Context) -> Result<(), Error> {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    for signal in [None, Some(Signal::SIGQUIT), Some(Signal::SIGKILL)] {
+    let steps = [
+        (None, Duration::from_millis(100)),
+        (Some(Signal::SIGQUIT), Duration::from_millis(500)),
+        (Some(Signal::SIGKILL), Duration::from_secs(10)),
+    ];
+    for (signal, limit) in steps {
         if let Some(signal) = signal {
             for pid in members() {
                 tracing::warn!(pid, %signal, "stopping a process that a killed database left behind");
                 process::signal(pid, signal)?;
             }
         }
-        if timeout(Duration::from_secs(3), ended()).await.is_ok() {
+        if timeout(limit, ended()).await.is_ok() {
             return Ok(());
         }
     }

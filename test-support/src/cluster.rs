@@ -35,6 +35,11 @@ impl TestCluster {
         Self { endpoint, cluster }
     }
 
+    /// The process ID of the server while it runs.
+    pub fn server_pid(&self) -> Option<i32> {
+        self.cluster.lock().unwrap().as_ref().and_then(Cluster::server_pid)
+    }
+
     /// Stops the server and removes its data.
     pub async fn stop(&self) {
         stop(&self.cluster).await;

@@ -1,12 +1,14 @@
 //! A proxy between two parts of the service that can hold, cut and count what passes.
 
 use std::{
+    collections::HashMap,
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -36,6 +38,12 @@ struct Shared {
     open: Arc<RwLock<()>>,
     /// The number of cuts so far.
     cuts: watch::Sender<usize>,
+    /// How often everything went silent so far.
+    silences: watch::Sender<usize>,
+    /// Whether new connections are accepted and get no answer.
+    mute: AtomicBool,
+    /// The next statement that contains this text is executed, and its connection is cut before the answer passes.
+    lost_answer: Mutex<Option<String>>,
     connections: AtomicUsize,
     round_trips: AtomicUsize,
 }
@@ -115,6 +123,28 @@ impl Proxy {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);
     }
 
+    /// Lets nothing pass on open connections any longer, in either direction, and does not close them, like a network that
+    /// has lost a host. New connections are accepted: they pass if `failover`, otherwise they stay silent as well.
+    pub fn silence(&self, failover: bool) {
+        self.shared.mute.store(!failover, Ordering::SeqCst);
+        self.shared.silences.send_modify(|silences| *silences += 1);
+    }
+
+    /// Lets new connections pass again.
+    pub fn speak(&self) {
+        self.shared.mute.store(false, Ordering::SeqCst);
+    }
+
+    /// Executes the next statement whose text contains `statement`, and cuts its connection before its answer passes.
+    pub fn lose_answer_to(&self, statement: &str) {
+        *self.shared.lost_answer.lock().unwrap() = Some(statement.to_owned());
+    }
+
+    /// Whether the answer that was to be lost is lost.
+    pub fn has_lost_answer(&self) -> bool {
+        self.shared.lost_answer.lock().unwrap().is_none()
+    }
+
     /// Connections accepted so far.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
@@ -141,6 +171,9 @@ impl Shared {
         Arc::new(Self {
             open: Arc::default(),
             cuts: watch::Sender::new(0),
+            silences: watch::Sender::new(0),
+            mute: AtomicBool::new(false),
+            lost_answer: Mutex::default(),
             connections: AtomicUsize::new(0),
             round_trips: AtomicUsize::new(0),
         })
@@ -149,23 +182,34 @@ impl Shared {
     /// Relays a connection in both directions until one side ends it or it is cut.
     fn connect(self: &Arc<Self>, client: (Reader, Writer), server: (Reader, Writer), protocol: Protocol) {
         self.connections.fetch_add(1, Ordering::SeqCst);
-        let ((from_client, to_server), (mut from_server, mut to_client)) = ((client.0, server.1), (server.0, client.1));
-        let (state, mut cuts) = (Arc::clone(self), self.cuts.subscribe());
+        let ((from_client, to_server), (from_server, to_client)) = ((client.0, server.1), (server.0, client.1));
+        let (state, mut cuts, mut silences) = (Arc::clone(self), self.cuts.subscribe(), self.silences.subscribe());
+        let mute = self.mute.load(Ordering::SeqCst);
         tokio::spawn(async move {
+            let lost = AtomicBool::new(false);
             let requests = async {
                 match protocol {
                     Protocol::Bytes => state.relay_bytes(from_client, to_server).await,
-                    Protocol::PostgreSql => state.relay_messages(from_client, to_server).await,
+                    Protocol::PostgreSql => state.relay_messages(from_client, to_server, &lost).await,
                 }
             };
-            let responses = async {
-                tokio::io::copy(&mut from_server, &mut to_client).await?;
-                to_client.shutdown().await
+            // The sending side of a connection may end before the other; both end with this task.
+            let relayed = async { tokio::join!(requests, relay_answers(from_server, to_client, &lost)) };
+            let silent = async {
+                if !mute {
+                    let _ = silences.changed().await;
+                }
             };
+            tokio::pin!(relayed, silent);
             tokio::select! {
-                // The sending side of a connection may end before the other; both end with this task.
-                _ = async { tokio::join!(requests, responses) } => {}
+                // A connection that is silent from its beginning relays nothing.
+                biased;
                 _ = cuts.changed() => {}
+                // The connection stays open, and nobody reads from it, until it is cut.
+                () = &mut silent => {
+                    let _ = cuts.changed().await;
+                }
+                _ = &mut relayed => {}
             }
         });
     }
@@ -182,17 +226,32 @@ impl Shared {
         }
     }
 
-    async fn relay_messages(&self, mut from: Reader, mut to: Writer) -> io::Result<()> {
+    async fn relay_messages(&self, mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
         let mut first = true;
+        // The prepared statements of the connection by name, and the one that is executed next.
+        let (mut statements, mut bound) = (HashMap::new(), String::new());
         // A start-up message has no type. Every other message begins with one, and its length includes the length itself.
         loop {
             let kind = if first { None } else { Some(from.read_u8().await?) };
             let length = from.read_u32().await?;
             let mut body = vec![0; length as usize - 4];
             from.read_exact(&mut body).await?;
-            // Sync ends a group of requests; a simple query is a request by itself.
-            if matches!(kind, Some(b'S' | b'Q')) {
-                self.round_trips.fetch_add(1, Ordering::SeqCst);
+            match kind {
+                Some(b'P') => {
+                    let (name, rest) = text(&body);
+                    statements.insert(name, text(rest).0);
+                }
+                Some(b'B') => bound = statements.get(&text(text(&body).1).0).cloned().unwrap_or_default(),
+                // Sync ends a group of requests; a simple query is a request by itself.
+                Some(b'S' | b'Q') => {
+                    self.round_trips.fetch_add(1, Ordering::SeqCst);
+                    let mut wanted = self.lost_answer.lock().unwrap();
+                    if wanted.take_if(|wanted| bound.contains(wanted.as_str())).is_some() {
+                        lost.store(true, Ordering::SeqCst);
+                    }
+                    bound.clear();
+                }
+                _ => {}
             }
             let mut message = kind.map_or_else(Vec::new, |kind| vec![kind]);
             message.extend_from_slice(&length.to_be_bytes());
@@ -203,6 +262,25 @@ impl Shared {
             first = first && body.len() == 4;
         }
     }
+}
+
+/// Relays what the server sends. An answer that is to be lost ends the connection once it has begun to arrive: by then the
+/// statement was executed and committed.
+async fn relay_answers(mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        let read = from.read(&mut buffer).await?;
+        if read == 0 || lost.load(Ordering::SeqCst) {
+            return to.shutdown().await;
+        }
+        to.write_all(&buffer[..read]).await?;
+    }
+}
+
+/// The text before the first NUL of a message, and what follows it.
+fn text(message: &[u8]) -> (String, &[u8]) {
+    let end = message.iter().position(|byte| *byte == 0).unwrap_or(message.len());
+    (String::from_utf8_lossy(&message[..end]).into_owned(), message.get(end + 1..).unwrap_or_default())
 }
 
 #[cfg(test)]

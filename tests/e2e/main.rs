@@ -8,6 +8,7 @@ mod batch_read;
 mod cases;
 mod concurrency;
 mod counts;
+mod faults;
 mod grpc_only;
 mod hostile;
 mod http;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         cases::tests(),
         concurrency::tests(),
         counts::tests(),
+        faults::tests(),
         grpc_only::tests(),
         hostile::tests(),
         http::tests(),

@@ -205,9 +205,9 @@ async fn transaction(
     anchor: Option<i64>,
     changes: &[Input],
 ) -> Result<InOrder, sqlx::Error> {
-    // A connection that is not `done` goes back to its pool, which rolls back what was not committed.
+    // A connection that is not `done` is closed, which rolls back what was not committed.
     let mut lease = pool.lease().await?;
-    let mut transaction = lease.connection().begin().await?;
+    let mut transaction = lease.transaction()?.begin().await?;
     let mut ids: Vec<i64> = changes.iter().map(|change| change.key).collect();
     ids.sort_unstable();
     ids.dedup();

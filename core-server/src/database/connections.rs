@@ -1,12 +1,12 @@
 //! Connections that are lent for one statement at a time.
 //!
 //! A pool of sqlx asks the server for a sign of life whenever a connection comes back, which is a round trip for every
-//! statement. Here a connection whose statement came to its end is simply lent again; only one that was let go half
-//! way, because its caller went away, goes back to the pool, which sees to it.
+//! statement, and waits for it without a time limit. Here a connection whose statement came to its end is simply lent again;
+//! [`Lease`] describes what happens to one that was let go half way.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use compliance_api::error::Error;
@@ -16,62 +16,65 @@ use futures::{
     stream::{self, BoxStream},
 };
 use sqlx::{
-    Describe, Either, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr,
-    pool::PoolConnection,
-    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+    Describe, Either, Execute, Executor, PgPool, Postgres, SqlStr,
+    postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
+use super::{
+    availability::{Availability, Unavailable},
+    connection::Connection,
+    lease::Lease,
+    reserve::Reserve,
+};
 use crate::{
-    error::{from_database, is_disconnected},
+    error::from_database,
     table::{Expected, Inputs, Layouts, SchemaError},
 };
 
-/// How long a request waits for a connection: well below its deadline, so that a full pool is reported as such.
+/// How long a request waits for a connection: well below its deadline, so that a lack of connections is reported as such.
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a write is tried that conflicts with another one.
 pub(crate) const MAX_TRIES: u32 = 5;
-/// How long a connection is lent again and again before the pool may look after it.
-const LIFETIME: Duration = Duration::from_mins(5);
-/// Connections of the pool that are left to other users of the pool.
-const RESERVE: usize = 2;
+/// Connections that are not lent: the one in reserve, and one of the pool for questions about the schema.
+const NOT_LENT: usize = 2;
 
-/// The connections of a pool. Clones share them.
+/// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections(Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
+pub(super) struct Inner {
     pool: PgPool,
+    options: Arc<PgConnectOptions>,
     /// One for each connection that may be lent at the same time.
     permits: Arc<Semaphore>,
     /// Connections that are not lent, the last used last.
-    idle: Mutex<Vec<Idle>>,
+    idle: Mutex<Vec<Connection>>,
+    pub(super) reserve: Reserve,
+    pub(super) availability: Availability,
     inputs: Inputs,
 }
 
-#[derive(Debug)]
-struct Idle {
-    connection: PoolConnection<Postgres>,
-    taken: Instant,
-}
-
-/// A connection that is lent. It is lent again only if the borrower says that it is [`done`](Self::done); otherwise it
-/// goes back to the pool.
-pub(crate) struct Lease {
-    lender: Arc<Inner>,
-    idle: Idle,
-    _permit: OwnedSemaphorePermit,
-}
-
 impl Connections {
-    /// The connections of a pool to a database that has the tables and input types that are expected.
+    /// The connections to the database of a pool, which must have the tables and input types that are expected. They are as
+    /// many as those of the pool may be; of the pool itself, at most one is used at a time.
     pub(crate) async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(pool, expected).await?;
-        let most = pool.options().get_max_connections() as usize;
-        let lent = if most > 2 * RESERVE { most - RESERVE } else { most };
-        let (pool, permits) = (pool.clone(), Arc::new(Semaphore::new(lent)));
-        Ok(Self(Arc::new(Inner { pool, permits, idle: Mutex::new(Vec::new()), inputs })))
+        let lent = (pool.options().get_max_connections() as usize).saturating_sub(NOT_LENT).max(1);
+        let options = pool.connect_options();
+        Ok(Self(Arc::new(Inner {
+            pool: pool.clone(),
+            permits: Arc::new(Semaphore::new(lent)),
+            idle: Mutex::default(),
+            reserve: Reserve::new((*options).clone()),
+            availability: Availability::new(),
+            options,
+            inputs,
+        })))
     }
 
     /// Runs a write that may send batches, and runs it again, a bounded number of times, after an error that
@@ -85,7 +88,11 @@ impl Connections {
         loop {
             let Inner { inputs, .. } = &*self.0;
             match run(inputs.layouts()).await {
-                Err(error) if tries < MAX_TRIES && (can_retry(&error) || inputs.changed(&error).await) => {
+                Err(error)
+                    if tries < MAX_TRIES
+                        && Unavailable::of(&error).is_none()
+                        && (can_retry(&error) || inputs.changed(&error).await) =>
+                {
                     tracing::debug!("a write is retried: {error}");
                     tries += 1;
                 }
@@ -99,55 +106,104 @@ impl Connections {
         self.0.pool.options().get_max_connections()
     }
 
-    /// Borrows a connection; waits a bounded time for one to become free.
+    /// Whether the database answers.
+    pub(crate) fn availability(&self) -> &Availability {
+        &self.0.availability
+    }
+
+    /// Borrows a connection. Waits a bounded time for one to become free, and not at all while the database is known not
+    /// to answer.
     pub(crate) async fn lease(&self) -> Result<Lease, sqlx::Error> {
-        let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, Arc::clone(&self.0.permits).acquire_owned()).await;
-        let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
-        let idle = self.0.idle().pop();
-        let idle = match idle {
-            Some(idle) => idle,
-            None => Idle { connection: self.0.pool.acquire().await?, taken: Instant::now() },
+        let inner = &self.0;
+        inner.availability.check()?;
+        let permits = Arc::clone(&inner.permits);
+        let permit = match Arc::clone(&permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => inner.wait(async { permits.acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed) }).await?,
         };
-        Ok(Lease { lender: Arc::clone(&self.0), idle, _permit: permit })
+        if inner.pool.is_closed() {
+            return Err(sqlx::Error::PoolClosed);
+        }
+        let idle = inner.idle().pop();
+        let connection = match idle {
+            Some(idle) => idle,
+            // Boxed: it is rare, and too large to be a part of every statement.
+            None => Box::pin(inner.wait(inner.open())).await?,
+        };
+        Ok(Lease::new(Arc::clone(inner), connection, permit))
+    }
+
+    pub(super) fn reserve(&self) -> &Reserve {
+        &self.0.reserve
+    }
+
+    pub(super) fn drop_idle(&self) {
+        self.0.drop_idle();
+    }
+
+    pub(super) fn take_back(&self, connection: Connection) {
+        self.0.take_back(connection);
+    }
+
+    /// Takes out the connection that was not used for the longest time, if it has not been known to work for `unchecked`,
+    /// with a permit: together with those that are lent, there are no more than there may be.
+    pub(super) fn oldest_idle(&self, unchecked: Duration) -> Option<(Connection, OwnedSemaphorePermit)> {
+        let permit = Arc::clone(&self.0.permits).try_acquire_owned().ok()?;
+        let mut idle = self.0.idle();
+        let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
+        if oldest.worked.elapsed() < unchecked {
+            return None;
+        }
+        let oldest = idle.remove(index);
+        drop(idle);
+        Some((oldest, permit))
     }
 }
 
 impl Inner {
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Lease {
-    /// The connection.
-    pub(crate) fn connection(&mut self) -> &mut PgConnection {
-        &mut self.idle.connection
+    /// Waits a bounded time for a connection.
+    async fn wait<T>(&self, waiting: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+        let bounded = async { timeout(ACQUIRE_TIMEOUT, waiting).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) };
+        self.availability.unless_down(bounded).await
     }
 
-    /// Says how a statement ended. A connection that was lost takes those with it that were not in use: a server that
-    /// went away has closed them all.
-    pub(crate) fn done<T>(self, result: &Result<T, sqlx::Error>) {
-        match result {
-            Err(error) if is_disconnected(error) => {
-                let lost = std::mem::take(&mut *self.lender.idle());
-                drop(lost);
-            }
-            _ if self.idle.taken.elapsed() < LIFETIME && !self.lender.pool.is_closed() => {
-                self.lender.idle().push(self.idle);
-            }
-            _ => {}
+    async fn open(&self) -> Result<Connection, sqlx::Error> {
+        let opened = Connection::open(&self.options, self.availability.generation()).await;
+        opened.inspect_err(|_| self.availability.check_soon())
+    }
+
+    /// Closes the connections that are not lent.
+    pub(super) fn drop_idle(&self) {
+        let dropped = std::mem::take(&mut *self.idle());
+        drop(dropped);
+    }
+
+    /// Takes back a connection that is ready for the next statement.
+    pub(super) fn take_back(&self, connection: Connection) {
+        if !connection.is_old() && connection.generation.is_current(&self.availability) && !self.pool.is_closed() {
+            self.idle().push(connection);
         }
     }
 }
 
-/// Runs a statement on a connection of its own, and says how it ended.
+/// Runs a statement on a connection of its own, and reports how it ended. A connection that is given up is let go.
 macro_rules! run_on_lease {
-    ($connections:expr, |$lease:ident| $run:expr) => {{
+    ($connections:expr, |$connection:ident| $run:expr) => {{
         let connections = $connections.clone();
         Box::pin(async move {
-            let mut $lease = connections.lease().await?;
-            let result = $run.await;
-            $lease.done(&result);
+            let mut lease = connections.lease().await?;
+            let given_up = lease.given_up();
+            let $connection = lease.connection()?;
+            let result = tokio::select! {
+                biased;
+                result = $run => result,
+                () = given_up => return Err(Unavailable::Hung.into()),
+            };
+            lease.done(&result);
             result
         })
     }};
@@ -161,7 +217,7 @@ impl<'p> Executor<'p> for &'_ Connections {
         E: 'q + Execute<'q, Postgres>,
     {
         // A statement has few rows, and its caller takes all of them.
-        let rows = run_on_lease!(self, |lease| lease.connection().fetch_many(query).try_collect::<Vec<_>>());
+        let rows = run_on_lease!(self, |connection| connection.fetch_many(query).try_collect::<Vec<_>>());
         Box::pin(stream::once(rows).map_ok(|rows| stream::iter(rows).map(Ok)).try_flatten())
     }
 
@@ -169,14 +225,14 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        run_on_lease!(self, |lease| lease.connection().fetch_all(query))
+        run_on_lease!(self, |connection| connection.fetch_all(query))
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        run_on_lease!(self, |lease| lease.connection().fetch_optional(query))
+        run_on_lease!(self, |connection| connection.fetch_optional(query))
     }
 
     fn prepare_with<'e>(
@@ -187,13 +243,13 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         'p: 'e,
     {
-        run_on_lease!(self, |lease| lease.connection().prepare_with(sql, parameters))
+        run_on_lease!(self, |connection| connection.prepare_with(sql, parameters))
     }
 
     fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
     where
         'p: 'e,
     {
-        run_on_lease!(self, |lease| lease.connection().describe(sql))
+        run_on_lease!(self, |connection| connection.describe(sql))
     }
 }

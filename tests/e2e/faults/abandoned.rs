@@ -1,0 +1,225 @@
+//! Callers that go away in the middle of a call: their statements are cancelled, and their connections are lent again clean.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest, CreateAffiliateRequest,
+    GetAffiliateRequest, ListComplianceUrlsRequest, UrlInput,
+};
+use futures::future::join_all;
+use rand::RngExt as _;
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
+use tokio::time::timeout;
+use tonic::Code;
+
+use super::{PATIENCE, until};
+
+tests![
+    a_statement_is_cancelled_when_its_caller_leaves,
+    abandoned_connections_are_not_lent_before_they_are_clean,
+    a_storm_of_abandoned_calls_leaves_every_connection_clean,
+];
+
+/// Statements of the service that run, or whose transaction is open.
+const RUNNING: &str = "select count(*) from pg_stat_activity
+    where datname = current_database() and application_name = 'affiliate-compliance' and state <> 'idle'
+        and query not like '%pg_is_in_recovery%'";
+
+/// A core with a connection of the test's own to its database, and the connection's process.
+async fn core(connections: u32) -> (TestCore, PgConnection) {
+    let database = fresh_database().await;
+    let observer = database.options.clone().connect().await.unwrap();
+    (TestCore::over(database.options, connections).await, observer)
+}
+
+async fn quiet(observer: &mut PgConnection) {
+    until("no statement of the service runs", async || {
+        sqlx::query_scalar::<_, i64>(RUNNING).fetch_one(&mut *observer).await.unwrap() == 0
+    })
+    .await;
+}
+
+fn input(name: &str) -> CreateAffiliateRequest {
+    let affiliate = AffiliateInput {
+        client_affiliate_id: Some("C".to_owned()),
+        affiliate_name: Some(name.to_owned()),
+        ..AffiliateInput::default()
+    };
+    CreateAffiliateRequest { affiliate: Some(affiliate) }
+}
+
+async fn a_statement_is_cancelled_when_its_caller_leaves() {
+    let (service, mut observer) = core(8).await;
+    let mut clients = service.company(new_company());
+    let mut locked = service.pool.begin().await.unwrap();
+    sqlx::query("lock table affiliates in share row exclusive mode").execute(&mut *locked).await.unwrap();
+
+    let callers = join_all((0..6).map(|number| {
+        let mut clients = clients.clone();
+        async move { clients.affiliates.create_affiliate(input(&format!("Abandoned {number}"))).await }
+    }));
+    // The transaction that holds the lock counts as well.
+    let waiting = until("the statements wait for the lock", async || {
+        sqlx::query_scalar::<_, i64>(RUNNING).fetch_one(&mut observer).await.unwrap() >= 7
+    });
+    tokio::select! {
+        created = callers => panic!("the lock was not waited for: {created:?}"),
+        _ = waiting => {}
+    }
+    let waiting = "select count(*) from pg_stat_activity
+        where datname = current_database() and application_name = 'affiliate-compliance' and state = 'active'
+            and wait_event_type = 'Lock'";
+    let took = until("the statements are cancelled", async || {
+        sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.unwrap() == 0
+    })
+    .await;
+    println!("6 abandoned statements were cancelled within {took:?}");
+
+    // Other calls find connections although the lock is still held.
+    let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap_err();
+    assert_eq!(missing.code(), Code::NotFound);
+    locked.rollback().await.unwrap();
+    quiet(&mut observer).await;
+    let written = "select count(*) from affiliates";
+    assert_eq!(sqlx::query_scalar::<_, i64>(written).fetch_one(&mut observer).await.unwrap(), 0);
+    clients.affiliate("Abandoned 0").await;
+}
+
+/// With one connection to lend, the next caller gets the one whose statement was abandoned: neither its answer nor its error
+/// may reach that caller, and no transaction may be open.
+async fn abandoned_connections_are_not_lent_before_they_are_clean() {
+    let (service, mut observer) = core(3).await;
+    let mut clients = service.company(new_company());
+    let (first, second) = (clients.affiliate("First").await, clients.affiliate("Second").await);
+    for round in 0..20 {
+        let mut locked = service.pool.begin().await.unwrap();
+        sqlx::query("select from affiliates for update").execute(&mut *locked).await.unwrap();
+        let rename = |id, name: String| {
+            let affiliate = AffiliateInput { affiliate_name: Some(name), ..AffiliateInput::default() };
+            AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
+        };
+        // One statement, and a transaction of several.
+        let mut updates = vec![rename(first, format!("Lost {round}"))];
+        if round % 2 == 1 {
+            updates.push(rename(first, format!("Lost again {round}")));
+        }
+        let request = BatchUpdateAffiliatesRequest { anchor_id: Some(first), affiliates: updates };
+        let mut caller = clients.clone();
+        let abandoned = timeout(
+            Duration::from_millis(50),
+            caller.affiliates.batch_update_affiliates(request),
+        );
+        assert!(abandoned.await.is_err(), "the lock was not waited for");
+        if round % 2 == 1 {
+            // It runs in a task of its own, to its end.
+            locked.rollback().await.unwrap();
+        }
+        let read = timeout(PATIENCE, clients.affiliates.get_affiliate(GetAffiliateRequest { id: second })).await;
+        assert_eq!(read.expect("the call hangs").unwrap().into_inner().distributor_name(), "Second");
+        // Written within somebody else's transaction, this would be lost.
+        clients.affiliate(&format!("Kept {round}")).await;
+    }
+    quiet(&mut observer).await;
+    let kept = "select count(*) from affiliates where affiliate_name like 'Kept %'";
+    assert_eq!(sqlx::query_scalar::<_, i64>(kept).fetch_one(&mut observer).await.unwrap(), 20);
+    observer.close().await.unwrap();
+}
+
+/// A call of a random operation.
+async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
+    let id = ids[number % ids.len()];
+    let rename = |id, name: String| {
+        let affiliate = AffiliateInput { city: Some(name), ..AffiliateInput::default() };
+        AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
+    };
+    // The answers are those of callers that leave.
+    let _ = match number % 5 {
+        0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.map(drop),
+        1 => clients.affiliates.create_affiliate(input(&format!("Stormy {number}"))).await.map(drop),
+        2 => {
+            let urls = (0..50).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
+            clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.map(drop)
+        }
+        3 => clients.urls.list_compliance_urls(ListComplianceUrlsRequest::default()).await.map(drop),
+        _ => {
+            let affiliates = vec![rename(id, format!("{number}")), rename(id, format!("{number} again"))];
+            let request = BatchUpdateAffiliatesRequest { anchor_id: Some(id), affiliates };
+            clients.affiliates.batch_update_affiliates(request).await.map(drop)
+        }
+    };
+}
+
+async fn a_storm_of_abandoned_calls_leaves_every_connection_clean() {
+    const CALLS: usize = 3000;
+    let (service, mut observer) = core(10).await;
+    let (stormy, calm) = (service.company(new_company()), service.company(new_company()));
+    let mut named = Vec::new();
+    for number in 0..20 {
+        let name = format!("Calm {number}");
+        named.push((calm.clone().affiliate(&name).await, name));
+    }
+    let ids: Vec<i64> = join_all((0..20).map(|number| {
+        let mut stormy = stormy.clone();
+        async move { stormy.affiliate(&format!("Before {number}")).await }
+    }))
+    .await;
+    let (over, reads, left) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    let storm = async {
+        let started = AtomicUsize::new(0);
+        let caller = |_| async {
+            loop {
+                let number = started.fetch_add(1, Ordering::Relaxed);
+                if number >= CALLS {
+                    return;
+                }
+                let stay = Duration::from_micros(rand::rng().random_range(0..6000));
+                if timeout(stay, call(stormy.clone(), &ids, number)).await.is_err() {
+                    left.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        };
+        join_all((0..24).map(caller)).await;
+        over.store(true, Ordering::Relaxed);
+    };
+    let watch = join_all((0..4).map(|watcher| {
+        let (named, over, reads) = (&named, &over, &reads);
+        let mut calm = calm.clone();
+        async move {
+            for number in watcher.. {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (id, name) = &named[number % named.len()];
+                let read = calm.affiliates.get_affiliate(GetAffiliateRequest { id: *id }).await;
+                assert_eq!(read.unwrap().into_inner().distributor_name(), name);
+                let list = calm.urls.list_compliance_urls(ListComplianceUrlsRequest::default()).await.unwrap();
+                assert_eq!(list.into_inner().urls, []);
+                reads.fetch_add(2, Ordering::Relaxed);
+            }
+        }
+    }));
+    tokio::join!(storm, watch);
+    let (reads, left) = (reads.into_inner(), left.into_inner());
+    println!("{left} of {CALLS} calls were abandoned; {reads} others were right");
+    assert!(left > CALLS / 20 && reads > 0, "{left} {reads}");
+
+    quiet(&mut observer).await;
+    let open = "select count(*) from pg_stat_activity
+        where datname = current_database() and application_name = 'affiliate-compliance'";
+    let open: i64 = sqlx::query_scalar(open).fetch_one(&mut observer).await.unwrap();
+    assert!(open <= 10, "{open} connections");
+    for _ in 0..5 {
+        join_all(named.iter().map(|(id, name)| {
+            let mut calm = calm.clone();
+            async move {
+                let read = calm.affiliates.get_affiliate(GetAffiliateRequest { id: *id }).await.unwrap();
+                assert_eq!(read.into_inner().distributor_name(), name);
+            }
+        }))
+        .await;
+    }
+}

@@ -1,0 +1,127 @@
+//! Processes of the database are stopped (SIGSTOP): their connections stay open and answer nothing.
+
+use std::time::{Duration, Instant};
+
+use compliance_api::v1::GetAffiliateRequest;
+use embedded_postgres::ClusterOptions;
+use futures::future::join_all;
+use nix::sys::signal::Signal;
+use sqlx::{ConnectOptions as _, PgConnection};
+use test_support::{RestClient, TestCluster, TestCore, TestDatabase, TestService, kill_process, new_company, tests};
+
+use super::{PATIENCE, create, create_all, service_of_its_own, status, until};
+
+tests![one_backend, every_backend, the_whole_server];
+
+/// Processes that are stopped until this is dropped.
+struct Stopped(Vec<i32>);
+
+impl Stopped {
+    fn new(processes: Vec<i32>) -> Self {
+        for process in &processes {
+            kill_process(*process, Signal::SIGSTOP);
+        }
+        Self(processes)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        for process in &self.0 {
+            kill_process(*process, Signal::SIGCONT);
+        }
+    }
+}
+
+async fn backends(observer: &mut PgConnection) -> Vec<i32> {
+    let sql = "select pid from pg_stat_activity
+        where datname = current_database() and application_name = 'affiliate-compliance' order by pid";
+    sqlx::query_scalar(sql).fetch_all(observer).await.unwrap()
+}
+
+/// A service with several open connections.
+async fn service() -> (TestService, TestCluster, TestDatabase, PgConnection, RestClient) {
+    let (service, cluster, database) = service_of_its_own(false).await;
+    let observer = database.options.clone().connect().await.unwrap();
+    let rest = service.rest(new_company());
+    create_all(&rest, "Before", 40).await;
+    (service, cluster, database, observer, rest)
+}
+
+/// The only connection that can be lent hangs: a read is answered all the same, and the connection is replaced.
+async fn one_backend() {
+    let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
+    let database = TestDatabase::create(&cluster.endpoint, "faults").await;
+    let mut observer = database.options.clone().connect().await.unwrap();
+    let service = TestCore::over(database.options, 3).await;
+    let mut clients = service.company(new_company());
+    let id = clients.affiliate("Kept").await;
+    // The connection in reserve is the one whose last statement was a check.
+    let sql = "select pid from pg_stat_activity
+        where datname = current_database() and application_name = 'affiliate-compliance'
+            and query not like '%pg_is_in_recovery%'";
+    let lent: Vec<i32> = sqlx::query_scalar(sql).fetch_all(&mut observer).await.unwrap();
+    let _stopped = Stopped::new(lent);
+    let start = Instant::now();
+    for _ in 0..2 {
+        let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id });
+        let read = tokio::time::timeout(PATIENCE, read).await.expect("a read hangs").unwrap();
+        assert_eq!(read.into_inner().distributor_name(), "Kept");
+        println!("a read was answered {:?} after its connection began to hang", start.elapsed());
+    }
+    clients.affiliate("Written").await;
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}
+
+async fn every_backend() {
+    let (_service, _cluster, _database, mut observer, rest) = service().await;
+    let stopped = Stopped::new(backends(&mut observer).await);
+    assert!(stopped.0.len() > 2, "{:?}", stopped.0);
+    let start = Instant::now();
+    // The server accepts new connections, so the service gets by without the old ones.
+    let served = until("calls are served on new connections", async || {
+        let answer = tokio::time::timeout(PATIENCE, rest.get("/urls")).await.expect("a call hangs");
+        assert!(matches!(answer.status, 200 | 503), "{}", answer.text);
+        answer.status == 200
+    })
+    .await;
+    println!("served again {served:?} after every connection began to hang");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    create_all(&rest, "During", 40).await;
+    drop(stopped);
+    let list = rest.get("/affiliates").await.with_status(200);
+    assert_eq!(list["data"].as_array().unwrap().len(), 80);
+}
+
+async fn the_whole_server() {
+    let (service, cluster, _database, mut observer, rest) = service().await;
+    let mut processes = vec![cluster.server_pid().unwrap()];
+    processes.extend(backends(&mut observer).await);
+    let stopped = Stopped::new(processes);
+    let clients = [rest.clone(), RestClient::new(service.rest_remote, None)];
+    let early = join_all((0..10).map(|number| create(&rest, &format!("During {number}"))));
+    let detected = async {
+        for rest in &clients {
+            let unready = until("/readyz reports it", async || status(rest, "/readyz").await == 503).await;
+            println!("/readyz: 503 after {unready:?}");
+            assert_eq!(status(rest, "/livez").await, 200);
+        }
+        let start = Instant::now();
+        let refused = join_all((0..10).map(|_| rest.get("/urls"))).await;
+        println!("10 calls were refused in {:?}", start.elapsed());
+        assert!(refused.iter().all(|answer| answer.status == 503 && answer.header("retry-after").is_some()));
+        assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    };
+    let start = Instant::now();
+    let (early, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(early, detected) }).await.expect("a call hangs");
+    println!("what was sent before was answered within {:?}", start.elapsed());
+    assert!(early.iter().all(|answer| matches!(answer.status, 201 | 503)), "{early:?}");
+
+    drop(stopped);
+    let ready = until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
+    println!("/readyz: 200 after {ready:?}");
+    create(&rest, "After").await.with_status(201);
+    let list = rest.get("/affiliates").await.with_status(200);
+    // What was sent to the server before it was stopped may have been executed afterwards.
+    assert!((41..=51).contains(&list["data"].as_array().unwrap().len()));
+}

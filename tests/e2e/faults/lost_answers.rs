@@ -1,0 +1,145 @@
+//! A connection is cut after a write was committed and before its answer arrives.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use compliance_api::v1::{CaseInput, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use test_support::{Options, Proxy, TestService, fresh_database, new_company, tests};
+
+use tokio::time::timeout;
+
+use super::{PATIENCE, create, until};
+
+tests![
+    a_write_is_committed_once_though_its_answer_is_lost,
+    an_internal_write_is_retried_and_has_one_effect,
+    cut_connections_lose_no_acknowledged_write,
+];
+
+async fn service() -> (TestService, Proxy) {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    let service = TestService::over(database.options.socket(proxy.folder()), Options::default()).await;
+    (service, proxy)
+}
+
+/// Writes of partners are not retried by the service. The partner gets 503, and whatever it does next does not double
+/// anything.
+async fn a_write_is_committed_once_though_its_answer_is_lost() {
+    let (service, proxy) = service().await;
+    let rest = service.rest(new_company());
+    create(&rest, "First").await.with_status(201);
+    let list = async || rest.get("/affiliates").await.with_status(200)["data"].as_array().unwrap().clone();
+    let id = list().await[0]["id"].as_i64().unwrap();
+
+    proxy.lose_answer_to("insert into affiliates");
+    create(&rest, "Second").await.with_status(503);
+    assert!(proxy.has_lost_answer());
+    create(&rest, "Second").await.with_status(409);
+    assert_eq!(list().await.len(), 2);
+
+    proxy.lose_answer_to("insert into affiliates");
+    let batch = r#"{"affiliates":[{"client_affiliate_id":"3","affiliate_name":"Third"}]}"#;
+    rest.post("/affiliates", batch).await.with_status(503);
+    assert!(proxy.has_lost_answer());
+    assert_eq!(rest.post("/affiliates", batch).await.with_status(207)[0]["code"], "1023");
+    assert_eq!(list().await.len(), 3);
+
+    for body in [json!({"id": id, "city": "A"}), json!({"affiliates": [{"id": id, "city": "B"}]})] {
+        proxy.lose_answer_to("affiliates_pkey do update");
+        rest.put(&format!("/affiliates/{id}"), body.to_string()).await.with_status(503);
+        assert!(proxy.has_lost_answer());
+        let city = if body["city"].is_null() { "B" } else { "A" };
+        assert_eq!(rest.get(&format!("/affiliates/{id}")).await.with_status(200)["data"]["city"], city);
+    }
+
+    let urls = r#"{"urls":[{"url":"https://example.org/once"}]}"#;
+    proxy.lose_answer_to("insert into compliance_urls");
+    rest.post("/urls", urls).await.with_status(503);
+    assert!(proxy.has_lost_answer());
+    rest.post("/urls", urls).await;
+    let found = rest.get("/urls").await.with_status(200);
+    assert_eq!((&found["meta"]["total"], found["data"].as_array().unwrap().len()), (&json!(1), 1));
+}
+
+async fn an_internal_write_is_retried_and_has_one_effect() {
+    let (service, proxy) = service().await;
+    let mut grpc = service.grpc(new_company()).await;
+    let observation = UrlObservation { url: Some("https://example.org/seen".to_owned()), ..UrlObservation::default() };
+    proxy.lose_answer_to("compliance_urls");
+    let request = ObserveUrlsRequest { observations: vec![observation] };
+    let observed = grpc.monitoring.observe_urls(request).await.unwrap().into_inner().results;
+    assert!(proxy.has_lost_answer());
+    assert_eq!(observed[0].code(), ResultCode::Saved, "{observed:?}");
+
+    let affiliate_id = grpc.affiliate("Affiliate").await;
+    proxy.lose_answer_to("compliance_cases");
+    let case = CaseInput { affiliate_id: Some(affiliate_id), ..CaseInput::default() };
+    let opening =
+        OpenCaseRequest { request_id: Some("R-1".to_owned()), case: Some(case), ..OpenCaseRequest::default() };
+    let opened = grpc.monitoring.open_case(opening.clone()).await.unwrap().into_inner();
+    assert!(proxy.has_lost_answer());
+    assert_eq!(grpc.open(opening).await, opened.case_id);
+    for table in ["compliance_urls", "compliance_cases"] {
+        let count = sqlx::AssertSqlSafe(format!("select count(*) from {table}"));
+        assert_eq!(sqlx::query_scalar::<_, i64>(count).fetch_one(&service.pool).await.unwrap(), 1, "{table}");
+    }
+}
+
+/// Each writer goes on until so many of its writes are acknowledged.
+const ENOUGH: usize = 10;
+
+/// Every connection is cut again and again while clients write.
+async fn cut_connections_lose_no_acknowledged_write() {
+    let (service, proxy) = service().await;
+    let rest = service.rest(new_company());
+    create(&rest, "Before").await.with_status(201);
+    let (attempts, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let writers = join_all((0..8).map(|writer| {
+        let (rest, attempts, done) = (&rest, &attempts, &done);
+        async move {
+            let mut acknowledged = Vec::new();
+            while acknowledged.len() < ENOUGH {
+                let name = format!("{writer}-{}", attempts.fetch_add(1, Ordering::Relaxed));
+                match create(rest, &name).await.status {
+                    201 => {
+                        acknowledged.push(name);
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                    503 => {}
+                    other => panic!("{other}"),
+                }
+            }
+            acknowledged
+        }
+    }));
+    // After every few writes, however long those take, and in the middle of others.
+    let cuts = async {
+        for next in (0..).step_by(4) {
+            while done.load(Ordering::Relaxed) < next {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            proxy.cut();
+        }
+    };
+    let acknowledged = tokio::select! {
+        acknowledged = timeout(PATIENCE, writers) => acknowledged.expect("writes are not acknowledged").concat(),
+        () = cuts => unreachable!(),
+    };
+    until("calls are served again", async || rest.get("/urls").await.status == 200).await;
+    let list = rest.get("/affiliates").await;
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for record in list.with_status(200)["data"].as_array().unwrap() {
+        let name = Value::as_str(&record["distributor_name"]).unwrap();
+        *counts.entry(name.to_owned()).or_default() += 1;
+    }
+    let attempts = attempts.into_inner();
+    println!("{} of {attempts} writes were acknowledged, {} are there", acknowledged.len(), counts.len() - 1);
+    assert!(counts.values().all(|count| *count == 1));
+    assert_eq!(acknowledged.iter().filter(|name| !counts.contains_key(*name)).count(), 0);
+}

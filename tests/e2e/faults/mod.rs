@@ -1,0 +1,59 @@
+//! Faults of the database and of the way to it: nothing hangs, nothing is answered wrongly, nothing acknowledged is lost.
+
+mod abandoned;
+mod frozen;
+mod killed;
+mod lost_answers;
+mod silent;
+
+use std::time::{Duration, Instant};
+
+use embedded_postgres::ClusterOptions;
+use futures::future::join_all;
+use test_support::{Options, RestClient, RestResponse, Test, TestCluster, TestDatabase, TestService};
+
+pub(crate) fn tests() -> Vec<Test> {
+    [abandoned::tests(), frozen::tests(), killed::tests(), lost_answers::tests(), silent::tests()].concat()
+}
+
+/// How long anything may take on a busy machine. What is promised is shorter; see docs/reliability.md.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A service over a database server of its own, whose processes the test may stop and kill.
+async fn service_of_its_own(supervise: bool) -> (TestService, TestCluster, TestDatabase) {
+    let mut options = ClusterOptions { supervise, ..ClusterOptions::temporary() };
+    // What is acknowledged survives the death of the server.
+    options.settings.durable = true;
+    let cluster = TestCluster::start(options).await;
+    let database = TestDatabase::create(&cluster.endpoint, "faults").await;
+    let service = TestService::over(database.options.clone(), Options::default()).await;
+    (service, cluster, database)
+}
+
+/// Waits until `done` returns true. Returns how long that took.
+async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !done().await {
+        assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    start.elapsed()
+}
+
+/// The status of an endpoint without a token.
+async fn status(rest: &RestClient, path: &str) -> u16 {
+    RestResponse::of(rest.request_to("GET", path)).await.status
+}
+
+/// Creates an affiliate over REST.
+fn create(rest: &RestClient, name: &str) -> impl Future<Output = RestResponse> + use<> {
+    let body = format!(r#"{{"client_affiliate_id":"C","affiliate_name":"{name}"}}"#);
+    RestResponse::of(rest.request("POST", "/affiliates").body(body))
+}
+
+/// Creates affiliates at the same time, all with success.
+async fn create_all(rest: &RestClient, name: &str, count: usize) {
+    for created in join_all((0..count).map(|number| create(rest, &format!("{name} {number}")))).await {
+        created.with_status(201);
+    }
+}

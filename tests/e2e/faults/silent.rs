@@ -1,0 +1,85 @@
+//! The way to the database goes silent: packets are lost and no connection is closed.
+
+use std::time::{Duration, Instant};
+
+use test_support::{Options, Proxy, RestClient, TestService, fresh_database, new_company, tests};
+
+use super::{PATIENCE, create, create_all, status, until};
+
+tests![a_silent_database_is_refused_at_once, a_failover_without_a_reset];
+
+/// A service whose database is behind a proxy, with a client, after some calls.
+async fn service() -> (TestService, Proxy, RestClient) {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    let service = TestService::over(database.options.socket(proxy.folder()), Options::default()).await;
+    let rest = service.rest(new_company());
+    create_all(&rest, "Before", 20).await;
+    (service, proxy, rest)
+}
+
+async fn a_silent_database_is_refused_at_once() {
+    let (_service, proxy, rest) = service().await;
+    assert_eq!(status(&rest, "/readyz").await, 200);
+    let early = tokio::spawn({
+        let rest = rest.clone();
+        proxy.silence(false);
+        // Sent before anybody knows; answered all the same, and not at the deadline.
+        async move {
+            let start = Instant::now();
+            (create(&rest, "Early").await.status, rest.get("/urls").await.status, start.elapsed())
+        }
+    });
+    let unready = until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await;
+    println!("/readyz: 503 after {unready:?}");
+    let start = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(status(&rest, "/livez").await, 200);
+        let refused = rest.get("/urls").await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+        assert_eq!(create(&rest, "Late").await.status, 503);
+    }
+    println!("20 calls were refused in {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
+    println!("what was sent before was answered after {took:?}");
+    assert_eq!((write, read), (503, 503));
+    assert!(took < Duration::from_secs(10), "{took:?}");
+
+    proxy.speak();
+    let ready = until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
+    println!("/readyz: 200 after {ready:?}");
+    let start = Instant::now();
+    create_all(&rest, "After", 20).await;
+    println!("20 calls were served {:?} after that", start.elapsed());
+    let list = rest.get("/affiliates").await.with_status(200);
+    assert_eq!(list["data"].as_array().unwrap().len(), 40);
+}
+
+/// All connections go silent for good, and new ones reach a server that has everything that was committed.
+async fn a_failover_without_a_reset() {
+    let (_service, proxy, rest) = service().await;
+    let start = Instant::now();
+    proxy.silence(true);
+    let mut acknowledged = 20;
+    let mut served = None;
+    for number in 0.. {
+        let answer = tokio::time::timeout(PATIENCE, create(&rest, &format!("During {number}"))).await;
+        match answer.expect("a call hangs").status {
+            201 => {
+                acknowledged += 1;
+                served.get_or_insert_with(|| start.elapsed());
+            }
+            503 => {}
+            other => panic!("{other}"),
+        }
+        if acknowledged >= 40 {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "calls are not served again");
+    }
+    println!("calls were served {:?} after the failover", served.unwrap());
+    let list = rest.get("/affiliates").await.with_status(200);
+    assert!(list["data"].as_array().unwrap().len() >= acknowledged);
+    assert_eq!(status(&rest, "/readyz").await, 200);
+}
