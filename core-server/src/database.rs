@@ -3,16 +3,16 @@
 mod availability;
 mod connection;
 mod connections;
-mod url;
 mod lease;
 mod probe;
 mod reserve;
+mod url;
 
 pub(crate) use availability::Unavailable;
 use connections::ACQUIRE_TIMEOUT;
 pub(crate) use connections::{Connections, MAX_TRIES};
-pub use url::options;
 pub(crate) use probe::probe;
+pub use url::options;
 
 use std::{collections::HashSet, time::Duration};
 

@@ -142,7 +142,8 @@ impl<T: Record> Statement<T> {
 
     async fn fetch(&self, keys: Vec<Key>) -> Result<Option<Rows<T>>, Error> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.into_iter().unzip();
-        let rows = database::short_read(|| sqlx::query(self.sql).bind(&companies).bind(&ids).fetch_all(&self.pool)).await;
+        let rows =
+            database::short_read(|| sqlx::query(self.sql).bind(&companies).bind(&ids).fetch_all(&self.pool)).await;
         rows.and_then(|rows| Rows::new(self.decode, rows)).map_err(|error| from_database(&error))
     }
 }

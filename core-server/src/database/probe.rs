@@ -45,7 +45,8 @@ pub(crate) async fn probe(connections: Connections) {
                 tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database answers again");
             } else {
                 lost = Instant::now();
-                let reason = if let Answer::Refuses(error) = &answer { error.to_string() } else { "silence".to_owned() };
+                let reason =
+                    if let Answer::Refuses(error) = &answer { error.to_string() } else { "silence".to_owned() };
                 tracing::warn!(reason, "the database does not answer: calls are refused until it does");
                 connections.drop_idle();
             }

@@ -109,10 +109,7 @@ async fn abandoned_connections_are_not_lent_before_they_are_clean() {
         }
         let request = BatchUpdateAffiliatesRequest { anchor_id: Some(first), affiliates: updates };
         let mut caller = clients.clone();
-        let abandoned = timeout(
-            Duration::from_millis(50),
-            caller.affiliates.batch_update_affiliates(request),
-        );
+        let abandoned = timeout(Duration::from_millis(50), caller.affiliates.batch_update_affiliates(request));
         assert!(abandoned.await.is_err(), "the lock was not waited for");
         if round % 2 == 1 {
             // It runs in a task of its own, to its end.
@@ -141,7 +138,8 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
         0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.map(drop),
         1 => clients.affiliates.create_affiliate(input(&format!("Stormy {number}"))).await.map(drop),
         2 => {
-            let urls = (0..50).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
+            let urls =
+                (0..50).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
             clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.map(drop)
         }
         3 => clients.urls.list_compliance_urls(ListComplianceUrlsRequest::default()).await.map(drop),

@@ -113,7 +113,8 @@ async fn the_whole_server() {
         assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
     };
     let start = Instant::now();
-    let (early, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(early, detected) }).await.expect("a call hangs");
+    let (early, ()) =
+        tokio::time::timeout(PATIENCE, async { tokio::join!(early, detected) }).await.expect("a call hangs");
     println!("what was sent before was answered within {:?}", start.elapsed());
     assert!(early.iter().all(|answer| matches!(answer.status, 201 | 503)), "{early:?}");
 

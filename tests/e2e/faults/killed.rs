@@ -61,14 +61,12 @@ async fn one_backend() {
                 where datname = current_database() and application_name = 'affiliate-compliance' limit 1";
             let pid: i32 = sqlx::query_scalar(sql).fetch_one(&mut observer).await.unwrap();
             kill_process(pid, Signal::SIGKILL);
-            let lost = until("the crash is noticed", async || {
-                sqlx::query("select 1").execute(&mut observer).await.is_err()
-            })
-            .await;
-            let back = until("the database accepts connections", async || {
-                database.options.clone().connect().await.is_ok()
-            })
-            .await;
+            let lost =
+                until("the crash is noticed", async || sqlx::query("select 1").execute(&mut observer).await.is_err())
+                    .await;
+            let back =
+                until("the database accepts connections", async || database.options.clone().connect().await.is_ok())
+                    .await;
             let served = until("calls are served", async || rest.get("/urls").await.status == 200).await;
             println!("crash noticed after {lost:?}; database back after {back:?}; served {served:?} later");
         }
