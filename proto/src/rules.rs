@@ -68,6 +68,8 @@ pub struct Checker {
     item: u32,
     /// If set, the only fields that are checked.
     mask: Option<Vec<String>>,
+    /// A required field that is absent is not sent, so it is not missing. One that is sent must be valid.
+    changes_only: bool,
     /// Only rules with result codes of their own are checked.
     item_alone: bool,
     item_failure: Option<ItemFailure>,
@@ -82,8 +84,10 @@ impl Checker {
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
             if field.entry {
                 self.violated(&FieldRules { name: "", ..*field }, Rule::Entry(field.name));
-            } else if field.required {
+            } else if value.is_some() && field.required {
                 self.violated(field, Rule::Required);
+            } else {
+                self.absent(field);
             }
             return;
         };
@@ -143,12 +147,7 @@ impl Checker {
         if self.is_skipped(field) {
             return;
         }
-        let Some(value) = value else {
-            if field.required {
-                self.violated(field, Rule::Required);
-            }
-            return;
-        };
+        let Some(value) = value else { return self.absent(field) };
         match (field.at_least, field.at_most) {
             (Some(least), Some(most)) if !(least..=most).contains(&value) => {
                 self.violated(field, Rule::Between(least, most));
@@ -169,7 +168,7 @@ impl Checker {
             return;
         }
         if !present && field.required {
-            self.violated(field, Rule::Required);
+            self.absent(field);
         } else if !known {
             self.violated(field, Rule::OneOf);
         }
@@ -181,7 +180,7 @@ impl Checker {
             return;
         }
         match value {
-            None if field.required => self.violated(field, Rule::Required),
+            None => self.absent(field),
             Some(value) if !formats::is_timestamp(value) => self.violated(field, Rule::Timestamp),
             _ => {}
         }
@@ -190,7 +189,7 @@ impl Checker {
     /// A list of messages: each is checked at its own path, `<name>.<index>`.
     pub fn list<M: Check>(&mut self, field: &FieldRules, values: &[M]) {
         if values.is_empty() && field.required && !self.is_skipped(field) {
-            return self.violated(field, Rule::Required);
+            return self.absent(field);
         }
         self.items(field, values.len());
         let outer = self.item;
@@ -207,8 +206,7 @@ impl Checker {
     pub fn nested<M: Check>(&mut self, field: &FieldRules, value: Option<&M>) {
         match value {
             Some(value) => self.within(format_args!("{}", field.name), |checker| value.check(checker)),
-            None if field.required => self.violated(field, Rule::Required),
-            None => {}
+            None => self.absent(field),
         }
     }
 
@@ -235,11 +233,10 @@ impl Checker {
         if mask.is_some() {
             self.flat(true, value);
         } else if let Some(value) = value {
-            // A required field that is absent is not sent; one that is sent must be valid.
             self.mask = None;
-            let before = self.violations.len();
+            let outer = std::mem::replace(&mut self.changes_only, true);
             value.check(self);
-            self.violations.forgive_absent(before);
+            self.changes_only = outer;
         }
         self.mask = outer;
     }
@@ -249,8 +246,18 @@ impl Checker {
         let outer = self.prefix.len();
         // A text takes whatever is written to it.
         let _ = write!(self.prefix, "{name}.");
+        // What is sent within a change is whole.
+        let changes_only = std::mem::take(&mut self.changes_only);
         check(self);
+        self.changes_only = changes_only;
         self.prefix.truncate(outer);
+    }
+
+    /// Reports an absent field, if it must be there.
+    fn absent(&mut self, field: &FieldRules) {
+        if field.required && !self.changes_only {
+            self.violated(field, Rule::Required);
+        }
     }
 
     fn is_skipped(&self, field: &FieldRules) -> bool {

@@ -75,6 +75,14 @@ async fn masks() {
     assert_eq!(violations(&refused)[0].0, "update_mask");
     let refused = update(grpc, id, state, Some(&["affiliate_name"])).await.unwrap_err();
     assert_eq!(violations(&refused), one("affiliate_name", "The affiliate name field is required."));
+    // What is sent must be valid, with a mask and without.
+    for blank in ["", "  "] {
+        let blank = AffiliateInput { affiliate_name: text(blank), ..AffiliateInput::default() };
+        for mask in [None, Some(&["affiliate_name"][..])] {
+            let refused = update(grpc, id, blank.clone(), mask).await.unwrap_err();
+            assert_eq!(violations(&refused), one("affiliate_name", "The affiliate name field is required."));
+        }
+    }
     // Fields outside the mask are not checked, and absent fields are not missing.
     let bad = AffiliateInput { email_one: text("x"), city: text("Köln"), ..AffiliateInput::default() };
     assert_eq!(update(grpc, id, bad.clone(), Some(&["city"])).await.unwrap().city.as_deref(), Some("Köln"));

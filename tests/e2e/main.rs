@@ -8,6 +8,7 @@ mod batch_read;
 mod cases;
 mod concurrency;
 mod counts;
+mod described;
 mod faults;
 mod grpc_only;
 mod hostile;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         cases::tests(),
         concurrency::tests(),
         counts::tests(),
+        described::all_tests(),
         faults::tests(),
         grpc_only::tests(),
         hostile::tests(),

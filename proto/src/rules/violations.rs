@@ -89,12 +89,6 @@ impl Violations {
     pub fn summary(&self) -> String {
         summary(self.0.first().map_or("", |first| &first.message), self.0.len())
     }
-
-    /// Removes the violations from index `from` on that are about absent fields.
-    pub(super) fn forgive_absent(&mut self, from: usize) {
-        let kept = self.0.split_off(from);
-        self.0.extend(kept.into_iter().filter(|violation| violation.rule != Rule::Required));
-    }
 }
 
 impl Violation {

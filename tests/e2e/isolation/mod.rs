@@ -19,6 +19,7 @@ use prost_reflect::DescriptorPool;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{TestService, tests};
 
+pub(crate) use routes::ROUTES;
 use world::World;
 
 tests![every_operation_has_a_case, other_companies];
@@ -68,7 +69,7 @@ async fn tables(pool: &PgPool) -> Vec<String> {
 }
 
 /// Every row of a company in every table, one a line.
-async fn rows_of(pool: &PgPool, company: i64) -> String {
+pub(crate) async fn rows_of(pool: &PgPool, company: i64) -> String {
     let mut lines = String::new();
     for table in tables(pool).await {
         let statement = format!("select to_jsonb(t)::text from {table} t where company_id = $1 order by 1");

@@ -9,7 +9,7 @@ use super::world::{OWNED_NAME, OWNED_URL, World};
 tests![every_route_has_a_case, every_route_needs_a_token, other_companies];
 
 /// What a stranger receives.
-enum Received {
+pub(crate) enum Received {
     /// 404 with the code 1025.
     Unknown,
     /// 200 and no records.
@@ -23,7 +23,7 @@ use Received::{Created, Nothing, Unknown, UnknownItems};
 
 /// Method, path, body, and what a stranger receives. `<a>`, `<u>` and `<c>` are the owner's affiliate, URL and case; `<s>`
 /// is an affiliate of the stranger's own.
-const ROUTES: &[(&str, &str, &str, Received)] = &[
+pub(crate) const ROUTES: &[(&str, &str, &str, Received)] = &[
     ("GET", "/affiliates", "", Nothing),
     ("GET", "/affiliates/<a>", "", Unknown),
     ("POST", "/affiliates", r#"{"client_affiliate_id":"OWN-1","affiliate_name":"Owned"}"#, Created),

@@ -1,0 +1,11 @@
+//! Tests that are derived from the contract's descriptor set: for each operation, each parameter that names a record, and
+//! each rule of a field. A new operation or field is tested without further code, or fails the suite until it is.
+
+mod calls;
+mod messages;
+mod pairs;
+mod rules;
+
+pub(crate) fn all_tests() -> Vec<test_support::Test> {
+    [pairs::tests(), rules::tests()].into_iter().flatten().collect()
+}
