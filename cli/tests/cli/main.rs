@@ -6,6 +6,7 @@ mod data;
 mod durability;
 mod files;
 mod given_database;
+mod hostile;
 mod keys;
 mod personal_data;
 mod programs;

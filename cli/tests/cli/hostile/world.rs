@@ -1,0 +1,143 @@
+//! A service with short times, somebody who uses it as intended, and what its process takes.
+
+use std::{
+    fs,
+    io::Write as _,
+    net::SocketAddr,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use compliance_api::v1::GetComplianceUrlRequest;
+use test_support::GrpcClients;
+
+use crate::{
+    common::{DataDir, Service, compliance, token, wait_until},
+    durability::Connection,
+};
+
+/// A header's, an idle connection's, a body's and a stalled reader's time.
+pub(crate) const TIME: Duration = Duration::from_secs(1);
+/// How long the service may take to act on a limit, on a busy machine.
+pub(crate) const SLACK: Duration = Duration::from_secs(15);
+/// How long a bystander may wait for a response.
+const BYSTANDER: Duration = Duration::from_secs(10);
+/// How much memory the service may take for an attack, in KiB.
+const MEMORY: u64 = 160 << 10;
+/// Affiliates: their list is longer than what the system buffers of it.
+const AFFILIATES: usize = 6000;
+
+/// A running service.
+pub(crate) struct World {
+    pub(crate) service: Service,
+    /// A token of the company that attacks. It has a long list.
+    pub(crate) token: String,
+    bystander: String,
+    _data: DataDir,
+}
+
+impl World {
+    pub(crate) fn start() -> Self {
+        let data = DataDir::new();
+        let (token, bystander) = (token(&data, 8), token(&data, 7));
+        let mut command = compliance(&data);
+        command.args(["serve", "--rate-limit", "off", "--body-timeout", "1s"]);
+        for port in ["rest", "grpc"] {
+            for (limit, time) in [("header", "1s"), ("write", "1s"), ("idle", "5s")] {
+                command.args([format!("--{port}-{limit}-timeout"), time.to_owned()]);
+            }
+        }
+        let service = Service::start_as(&mut command);
+        let notes = "n".repeat(1500);
+        let items: Vec<_> = (0..AFFILIATES)
+            .map(|number| format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{number}","notes":"{notes}"}}"#))
+            .collect();
+        let body = format!(r#"{{"affiliates":[{}]}}"#, items.join(","));
+        assert_eq!(service.request("POST", "/api/affiliates", &token, &body).0, 201);
+        assert_eq!(
+            service.request("POST", "/api/urls", &bystander, r#"{"urls":[{"url":"https://a.example"}]}"#).0,
+            201
+        );
+        Self { service, token, bystander, _data: data }
+    }
+
+    /// Both ports.
+    pub(crate) fn ports(&self) -> [SocketAddr; 2] {
+        [self.service.rest, self.service.grpc]
+    }
+
+    /// Runs an attack. Meanwhile others are served, and the memory of the process stays bounded.
+    pub(crate) fn attack(&self, name: &str, attack: impl FnOnce()) {
+        let clear = format!("/proc/{}/clear_refs", self.service.pid());
+        fs::OpenOptions::new().write(true).open(clear).unwrap().write_all(b"5").unwrap();
+        let before = self.memory("VmRSS");
+        let (over, calls) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+        let ([rest, grpc], token) = (self.ports(), self.bystander.as_str());
+        thread::scope(|scope| {
+            let rest = scope.spawn(move || use_rest(rest, token, over, calls));
+            let grpc = scope.spawn(move || use_grpc(grpc, token, over, calls));
+            let enough = |more: usize| {
+                let so_far = calls.load(Ordering::Relaxed);
+                wait_until("bystanders are served", || {
+                    calls.load(Ordering::Relaxed) >= so_far + more || rest.is_finished() || grpc.is_finished()
+                });
+            };
+            enough(2);
+            let end = End(over);
+            attack();
+            enough(2);
+            drop(end);
+            let slowest = rest.join().unwrap().max(grpc.join().unwrap());
+            let growth = self.memory("VmHWM").saturating_sub(before);
+            let calls = calls.load(Ordering::Relaxed);
+            println!("{name}: {calls} calls of others, the slowest {slowest:?}; {growth} KiB");
+            assert!(slowest < BYSTANDER, "{name}: a call of others took {slowest:?}");
+            assert!(growth < MEMORY, "{name}: {growth} KiB");
+        });
+    }
+
+    fn memory(&self, what: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.service.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with(what)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+}
+
+/// Ends the calls of others, whatever the attack comes to.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Makes REST requests, and returns how long the slowest took.
+fn use_rest(address: SocketAddr, token: &str, over: &AtomicBool, calls: &AtomicUsize) -> Duration {
+    repeat(over, calls, || {
+        let answer = Connection::new(address).unwrap().request("GET", "/api/urls/1", token, "").unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    })
+}
+
+/// Makes gRPC calls, and returns how long the slowest took.
+fn use_grpc(address: SocketAddr, token: &str, over: &AtomicBool, calls: &AtomicUsize) -> Duration {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut clients = runtime.block_on(GrpcClients::connect(address, token));
+    repeat(over, calls, || {
+        let call = clients.urls.get_compliance_url(GetComplianceUrlRequest { id: 1 });
+        assert_eq!(runtime.block_on(call).unwrap().into_inner().id, 1);
+    })
+}
+
+fn repeat(over: &AtomicBool, calls: &AtomicUsize, mut call: impl FnMut()) -> Duration {
+    let mut slowest = Duration::ZERO;
+    while !over.load(Ordering::Relaxed) {
+        let started = Instant::now();
+        call();
+        slowest = slowest.max(started.elapsed());
+        calls.fetch_add(1, Ordering::Relaxed);
+    }
+    slowest
+}
