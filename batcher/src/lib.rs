@@ -39,13 +39,50 @@ pub trait RunBatch: Send + Sync + 'static {
 pub struct Pending<Q, R> {
     /// What the caller asks for.
     pub request: Q,
-    reply: oneshot::Sender<R>,
+    reply: Reply<R>,
 }
 
+/// Where the response to a request goes. Dropped, it reports [`BatchError::Closed`] to the caller.
+#[derive(Debug)]
+pub struct Reply<R>(oneshot::Sender<R>);
+
 impl<Q, R> Pending<Q, R> {
+    /// Responds to the caller.
+    pub fn respond(self, response: R) {
+        self.reply.respond(response);
+    }
+
+    /// The request, and where its response goes.
+    pub fn into_parts(self) -> (Q, Reply<R>) {
+        (self.request, self.reply)
+    }
+
+    /// Whether the caller has gone away.
+    pub fn is_abandoned(&self) -> bool {
+        self.reply.is_abandoned()
+    }
+}
+
+impl<Q, R> From<(Q, Reply<R>)> for Pending<Q, R> {
+    fn from((request, reply): (Q, Reply<R>)) -> Self {
+        Self { request, reply }
+    }
+}
+
+impl<R> Reply<R> {
     /// Responds to the caller. A caller that has gone away needs no response.
     pub fn respond(self, response: R) {
-        let _ = self.reply.send(response);
+        let _ = self.0.send(response);
+    }
+
+    /// Whether the caller has gone away.
+    pub fn is_abandoned(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// Waits until the caller goes away.
+    pub async fn abandoned(&mut self) {
+        self.0.closed().await;
     }
 }
 
@@ -108,7 +145,7 @@ impl<B: RunBatch> Batcher<B> {
     /// Makes a request, alone or with others.
     pub async fn call(&self, request: B::Request) -> Result<B::Response, BatchError> {
         let (reply, response) = oneshot::channel();
-        self.0.try_send(Pending { request, reply }).map_err(|error| match error {
+        self.0.try_send(Pending { request, reply: Reply(reply) }).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => BatchError::QueueFull,
             mpsc::error::TrySendError::Closed(_) => BatchError::Closed,
         })?;
@@ -157,7 +194,7 @@ async fn next_batch<Q, R>(queue: &mut mpsc::Receiver<Pending<Q, R>>, max_batch: 
                 batch.push(pending);
             }
         }
-        batch.retain(|pending| !pending.reply.is_closed());
+        batch.retain(|pending| !pending.reply.is_abandoned());
         if !batch.is_empty() {
             return Some(batch);
         }

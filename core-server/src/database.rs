@@ -9,7 +9,7 @@ mod reserve;
 mod url;
 
 pub(crate) use availability::Unavailable;
-use connections::ACQUIRE_TIMEOUT;
+use connections::{ACQUIRE_TIMEOUT, MAX_LOCK_WAITS};
 pub(crate) use connections::{Connections, MAX_TRIES};
 pub(crate) use probe::probe;
 pub use url::options;
@@ -22,7 +22,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::error::is_disconnected;
+use crate::error::{is_disconnected, is_lock_timeout};
 
 /// The schema's history.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -128,11 +128,16 @@ pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     if missing > 0 { Err(DatabaseError::NotMigrated { missing, total }) } else { Ok(()) }
 }
 
-/// Runs a read, and once more when its connection turns out to be dead. A read has no effect that could happen twice.
+/// Runs a read, and once more when its connection turns out to be dead. A read has no effect that could happen twice. One
+/// that waited too long for a lock, as for a change of the schema, gives up its connection and runs again.
 pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
-    match run().await {
-        Err(error) if is_disconnected(&error) => run().await,
-        result => result,
+    let (mut disconnected, mut lock_waits) = (false, 0);
+    loop {
+        match run().await {
+            Err(error) if is_disconnected(&error) && !disconnected => disconnected = true,
+            Err(error) if is_lock_timeout(&error) && lock_waits < MAX_LOCK_WAITS => lock_waits += 1,
+            result => return result,
+        }
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) fn from_database(error: &sqlx::Error) -> Error {
             Error::database_unavailable()
         }
         sqlx::Error::Database(database) => match database.code().as_deref() {
-            // query_canceled: the statement's time was up.
-            Some("57014") => Error::deadline_exceeded(),
+            // query_canceled: the statement's time was up. lock_not_available: another writer was in the way for too long.
+            Some("57014" | "55P03") => Error::deadline_exceeded(),
             Some(code) if is_unavailable(code) => {
                 tracing::warn!(code, "the database cannot serve: {error}");
                 Error::database_unavailable()
@@ -54,6 +54,12 @@ pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     matches!(database.code().as_deref(), Some("40P01" | "40001" | "23505"))
+}
+
+/// Whether the statement waited for a lock longer than it may, `lock_not_available`. It changed nothing.
+pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(database) = error else { return false };
+    database.code().as_deref() == Some("55P03")
 }
 
 /// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes: class 08,

@@ -22,6 +22,7 @@ mod shares;
 mod table;
 mod urls;
 mod vocabulary;
+mod writes;
 
 pub use serve::{Core, CoreService, StartError};
 pub use settings::CoreSettings;

@@ -42,6 +42,7 @@ use crate::{
     shares::Shares,
     table::SchemaError,
     urls::{self, ComplianceUrls},
+    writes::Queues,
 };
 
 use batch_read::BatchReads;
@@ -100,11 +101,13 @@ impl Core {
             urls: urls::single(connections),
             cases: cases::single(connections),
         };
+        let queues = Queues::new(connections.most());
         let affiliates =
-            Arc::new(Affiliates::new(connections, reads.affiliates.clone(), &shares, settings.list_timeout));
-        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone()));
+            Affiliates::new(connections, reads.affiliates.clone(), &shares, &queues, settings.list_timeout);
+        let affiliates = Arc::new(affiliates);
+        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &queues));
         let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone()));
-        let monitoring = Arc::new(Monitoring::new(connections, &shares, settings.list_timeout));
+        let monitoring = Arc::new(Monitoring::new(connections, &shares, &queues, settings.list_timeout));
         let clients = Clients {
             access: guarded(&guard, Arc::new(Access)),
             affiliates: guarded(&guard, Arc::clone(&affiliates)),

@@ -1,6 +1,7 @@
 //! Compliance URLs: the web addresses monitored for the company.
 
 mod add;
+mod add_few;
 mod list;
 pub(crate) mod record;
 mod service;

@@ -9,7 +9,7 @@ use compliance_api::{
 };
 
 use super::input::{INPUT, Input};
-use crate::{database::Connections, error::is_contention, table};
+use crate::{database::Connections, error::is_contention, table, writes::CompanyQueue};
 
 /// Inserts affiliates in the order in which they come, with IDs in the order of their keys. Returns the IDs of all
 /// keys, and those that were inserted.
@@ -33,14 +33,17 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// A row of [`CREATE`].
 #[derive(sqlx::FromRow)]
-struct Created {
-    ids: Vec<i64>,
-    inserted: Vec<i64>,
+pub(super) struct Created {
+    /// The IDs of all affiliates, in their order.
+    pub(super) ids: Vec<i64>,
+    /// The IDs of those that were inserted.
+    pub(super) inserted: Vec<i64>,
 }
 
 /// Creates affiliates whose fields were checked; one result each, in their order.
 pub(super) async fn create(
     pool: &Connections,
+    queue: &CompanyQueue,
     company_id: i64,
     affiliates: Vec<AffiliateInput>,
 ) -> Result<Vec<AffiliateResult>, Error> {
@@ -64,6 +67,7 @@ pub(super) async fn create(
     if inputs.is_empty() {
         return Ok(results);
     }
+    let _share = queue.one(company_id).await?;
     let Created { ids, inserted } = insert(pool, company_id, &inputs).await?;
     for id in inserted {
         // A sequence only grows.

@@ -23,6 +23,18 @@ pub(super) enum Applied {
     Saved,
 }
 
+impl Applied {
+    /// What became of a change, by what the database reports: whether the affiliate exists, and who has its new name.
+    pub(super) fn new(change: &Input, found: bool, holder: Option<i64>) -> Self {
+        match (found, &change.failure, holder) {
+            (false, ..) => Self::Unknown,
+            (true, Some(_), _) => Self::Failed,
+            (true, None, Some(_)) => Self::Taken,
+            (true, None, None) => Self::Saved,
+        }
+    }
+}
+
 /// The affiliates of a company that changes are about, before any of them is applied.
 #[derive(Debug, Default)]
 pub(super) struct Before {

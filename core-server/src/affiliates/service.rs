@@ -6,24 +6,33 @@ use crate::database::Connections;
 use compliance_api::{
     MAX_ID,
     error::Error,
+    record::FieldSet,
     rules::Violations,
     v1::{
         Affiliate, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchCreateAffiliatesResponse,
         BatchGetAffiliatesRequest, BatchGetAffiliatesResponse, BatchUpdateAffiliatesRequest,
         BatchUpdateAffiliatesResponse, CreateAffiliateRequest, CreateAffiliateResponse, GetAffiliateRequest,
-        ListAffiliatesRequest, ListAffiliatesResponse, ResultCode, UpdateAffiliateRequest, UpdateAffiliateResponse,
+        ListAffiliatesRequest, ListAffiliatesResponse, UpdateAffiliateRequest, UpdateAffiliateResponse,
         affiliate_service_server::AffiliateService,
     },
 };
 use tonic::{Request, Response, Status};
 
-use super::{create, read, update};
+use super::{
+    create,
+    create_one::{CreateOne, NewAffiliate},
+    in_order::Applied,
+    input::Input,
+    read, update,
+    update_one::{Change, UpdateOne},
+};
 use crate::{
     access::Caller,
     reads::Reads,
     record_pages::{self, RecordPages},
     requests::{accept, timeout_of},
     shares::Shares,
+    writes::{CompanyQueue, Queues, Writes},
 };
 
 /// The service.
@@ -32,11 +41,26 @@ pub(crate) struct Affiliates {
     single: Reads<Affiliate>,
     shares: Shares,
     list_timeout: Duration,
+    creates: CompanyQueue,
+    updates: CompanyQueue,
+    create_one: Writes<CreateOne>,
+    update_one: Writes<UpdateOne>,
 }
 
 impl Affiliates {
-    pub(crate) fn new(pool: &Connections, single: Reads<Affiliate>, shares: &Shares, list_timeout: Duration) -> Self {
-        Self { pool: pool.clone(), single, shares: shares.clone(), list_timeout }
+    /// The service over a database.
+    pub(crate) fn new(
+        pool: &Connections,
+        single: Reads<Affiliate>,
+        shares: &Shares,
+        queues: &Queues,
+        list_timeout: Duration,
+    ) -> Self {
+        let Queues { created_affiliates: creates, updated_affiliates: updates, locked, .. } = queues.clone();
+        let create_one = Writes::new(CreateOne, pool, &creates, &locked);
+        let update_one = Writes::new(UpdateOne, pool, &updates, &locked);
+        let (pool, shares) = (pool.clone(), shares.clone());
+        Self { pool, single, shares, list_timeout, creates, updates, create_one, update_one }
     }
 }
 
@@ -72,10 +96,10 @@ impl AffiliateService for Affiliates {
         request: Request<CreateAffiliateRequest>,
     ) -> Result<Response<CreateAffiliateResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let affiliate = vec![request.affiliate.unwrap_or_default()];
-        let result = create::create(&self.pool, company_id, affiliate).await?.pop().unwrap_or_default();
-        let client_affiliate_id = result.client_affiliate_id.unwrap_or_default();
-        match result.affiliate_id {
+        let affiliate = request.affiliate.unwrap_or_default();
+        let client_affiliate_id = affiliate.client_affiliate_id.clone().unwrap_or_default();
+        let input = Input::new(1, affiliate, FieldSet::ALL);
+        match self.create_one.write(NewAffiliate { company_id, input }).await? {
             Some(affiliate_id) => Ok(Response::new(CreateAffiliateResponse { affiliate_id, client_affiliate_id })),
             None => Err(Error::affiliate_name_exists(&client_affiliate_id).into()),
         }
@@ -86,7 +110,7 @@ impl AffiliateService for Affiliates {
         request: Request<BatchCreateAffiliatesRequest>,
     ) -> Result<Response<BatchCreateAffiliatesResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let results = create::create(&self.pool, company_id, request.affiliates).await?;
+        let results = create::create(&self.pool, &self.creates, company_id, request.affiliates).await?;
         Ok(Response::new(BatchCreateAffiliatesResponse { results }))
     }
 
@@ -97,12 +121,11 @@ impl AffiliateService for Affiliates {
         let (company_id, request) = accept(request)?;
         let update: AffiliateUpdate = request.update.unwrap_or_default();
         let affiliate_id = update.id.unwrap_or_default();
-        let outcome = update::update(&self.pool, company_id, None, vec![update]).await?;
-        match outcome.into_iter().flatten().next().map(|result| result.code()) {
-            Some(ResultCode::Saved) => Ok(Response::new(UpdateAffiliateResponse { affiliate_id })),
-            Some(ResultCode::NotFound) | None => Err(Error::affiliate_not_found(affiliate_id).into()),
-            // A single update has no other fault that the rules leave to the store.
-            Some(_) => {
+        match self.update_one.write(Change { company_id, input: update::change(update) }).await? {
+            Applied::Saved => Ok(Response::new(UpdateAffiliateResponse { affiliate_id })),
+            Applied::Unknown => Err(Error::affiliate_not_found(affiliate_id).into()),
+            // The rules leave nothing else to the store.
+            Applied::Taken | Applied::Failed => {
                 let taken = "The affiliate name has already been taken.";
                 Err(Error::invalid(Violations::one("affiliate_name", taken)).into())
             }
@@ -115,7 +138,7 @@ impl AffiliateService for Affiliates {
     ) -> Result<Response<BatchUpdateAffiliatesResponse>, Status> {
         let (company_id, request) = accept(request)?;
         let anchor = request.anchor_id;
-        match update::update(&self.pool, company_id, anchor, request.affiliates).await? {
+        match update::update(&self.pool, &self.updates, company_id, anchor, request.affiliates).await? {
             Some(results) => Ok(Response::new(BatchUpdateAffiliatesResponse { results })),
             None => Err(Error::affiliate_not_found(anchor.filter(|id| *id <= MAX_ID).unwrap_or_default()).into()),
         }

@@ -21,6 +21,7 @@ use crate::{
     database::{Connections, MAX_TRIES},
     error::is_contention,
     table::{self, Layouts},
+    writes::CompanyQueue,
 };
 
 /// Locks the affiliates in the order of their IDs, so that two batches that cross do not wait for each other, and
@@ -110,32 +111,29 @@ struct Outcome {
     holder: Option<i64>,
 }
 
-impl Outcome {
-    fn of(self, change: &Input) -> Applied {
-        match self {
-            Self { found: false, .. } => Applied::Unknown,
-            _ if change.failure.is_some() => Applied::Failed,
-            Self { holder: Some(_), .. } => Applied::Taken,
-            _ => Applied::Saved,
-        }
-    }
-}
-
 /// Applies changes whose fields were checked; one result each, in their order. `None` when the company does not have
 /// the anchor: then nothing is changed.
 pub(super) async fn update(
     pool: &Connections,
+    queue: &CompanyQueue,
     company_id: i64,
     anchor: Option<i64>,
     updates: Vec<AffiliateUpdate>,
 ) -> Result<Option<Vec<AffiliateResult>>, Error> {
     let changes: Vec<Input> = updates.into_iter().map(change).collect();
-    let alone =
-        if are_distinct(&changes) { apply_alone(pool, company_id, anchor, &changes).await? } else { Alone::Dependent };
+    let alone = if are_distinct(&changes) {
+        let _share = queue.one(company_id).await?;
+        apply_alone(pool, company_id, anchor, &changes).await?
+    } else {
+        Alone::Dependent
+    };
     let applied = match alone {
         Alone::Applied(applied) => Some(applied),
         Alone::NotAnchored => None,
-        Alone::Dependent => apply_in_order(pool, company_id, anchor, &changes).await?,
+        Alone::Dependent => {
+            let _share = queue.all(company_id).await?;
+            apply_in_order(pool, company_id, anchor, &changes).await?
+        }
     };
     Ok(applied.map(|applied| changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
 }
@@ -167,7 +165,13 @@ async fn apply_alone(
     } else if outcomes.iter().any(|outcome| outcome.dependent) {
         Alone::Dependent
     } else {
-        Alone::Applied(outcomes.into_iter().zip(changes).map(|(outcome, change)| outcome.of(change)).collect())
+        Alone::Applied(
+            outcomes
+                .into_iter()
+                .zip(changes)
+                .map(|(outcome, change)| Applied::new(change, outcome.found, outcome.holder))
+                .collect(),
+        )
     })
 }
 
@@ -262,7 +266,7 @@ fn result(change: &Input, applied: Applied) -> AffiliateResult {
     AffiliateResult { code: code.into(), affiliate_id: Some(change.key), client_affiliate_id: None, msg }
 }
 
-fn change(update: AffiliateUpdate) -> Input {
+pub(super) fn change(update: AffiliateUpdate) -> Input {
     let fields = update.affiliate.unwrap_or_default();
     let mask = update.update_mask.as_ref().map_or_else(|| FieldSet::given(&fields), FieldSet::of_mask);
     Input::new(update.id.unwrap_or_default(), fields, mask)

@@ -31,7 +31,7 @@ use super::{
     reserve::Reserve,
 };
 use crate::{
-    error::from_database,
+    error::{from_database, is_lock_timeout},
     table::{Expected, Inputs, Layouts, SchemaError},
 };
 
@@ -41,6 +41,10 @@ pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const MAX_TRIES: u32 = 5;
 /// Connections that are not lent: the one in reserve, and one of the pool for questions about the schema.
 const NOT_LENT: usize = 2;
+/// How long a statement waits for a lock. It holds a connection meanwhile, so it then gives that up and tries again.
+const LOCK_TIMEOUT: &str = "1s";
+/// How often a statement waits for a lock.
+pub(super) const MAX_LOCK_WAITS: u32 = 60;
 
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
@@ -65,7 +69,7 @@ impl Connections {
     pub(crate) async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(pool, expected).await?;
         let lent = (pool.options().get_max_connections() as usize).saturating_sub(NOT_LENT).max(1);
-        let options = pool.connect_options();
+        let options = Arc::new((*pool.connect_options()).clone().options([("lock_timeout", LOCK_TIMEOUT)]));
         Ok(Self(Arc::new(Inner {
             pool: pool.clone(),
             permits: Arc::new(Semaphore::new(lent)),
@@ -78,12 +82,28 @@ impl Connections {
     }
 
     /// Runs a write that may send batches, and runs it again, a bounded number of times, after an error that
-    /// `can_retry` lets pass.
+    /// `can_retry` lets pass, and when it has waited too long for a lock. So while another writer has the lock, this one
+    /// gives up its connection again and again.
     pub(crate) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         can_retry: fn(&sqlx::Error) -> bool,
         run: impl Fn(Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
+        for _ in 1..MAX_LOCK_WAITS {
+            match self.try_write(can_retry, &run).await {
+                Err(error) if is_lock_timeout(&error) => {}
+                result => return result.map_err(|error| from_database(&error)),
+            }
+        }
+        self.try_write(can_retry, &run).await.map_err(|error| from_database(&error))
+    }
+
+    /// The same, but fails when it has waited too long for a lock.
+    pub(crate) async fn try_write<T, F: Future<Output = Result<T, sqlx::Error>>>(
+        &self,
+        can_retry: fn(&sqlx::Error) -> bool,
+        run: impl Fn(Arc<Layouts>) -> F,
+    ) -> Result<T, sqlx::Error> {
         let mut tries = 1;
         loop {
             let Inner { inputs, .. } = &*self.0;
@@ -96,7 +116,7 @@ impl Connections {
                     tracing::debug!("a write is retried: {error}");
                     tries += 1;
                 }
-                result => return result.map_err(|error| from_database(&error)),
+                result => return result,
             }
         }
     }

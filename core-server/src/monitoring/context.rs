@@ -10,26 +10,38 @@ use crate::{
     database::{Connections, MAX_TRIES},
     error::{is_contention, is_disconnected},
     table::Layouts,
+    writes::Queues,
 };
 
 /// What every operation works with.
 pub(super) struct Context {
     pub(super) pool: Connections,
     pub(super) names: NameCache,
+    pub(super) queues: Queues,
     /// One for each chunk of observations that may be saved at a time, so that reads find connections as well.
     pub(super) chunk_permits: Semaphore,
 }
 
 impl Context {
-    pub(super) fn new(pool: &Connections) -> Self {
+    pub(super) fn new(pool: &Connections, queues: &Queues) -> Self {
         // The writers of one company wait for each other at its counts; more of them would only hold connections.
         let chunk_permits = Semaphore::new((pool.most() / 4).clamp(1, 8) as usize);
-        Self { pool: pool.clone(), names: NameCache::new(pool), chunk_permits }
+        Self { pool: pool.clone(), names: NameCache::new(pool), queues: queues.clone(), chunk_permits }
     }
 
-    /// Runs a statement that sends a batch, and retries it where that helps: every write of internal services is
-    /// idempotent.
+    /// Runs a statement of a company that sends a batch, and retries it where that helps: every write of internal services
+    /// is idempotent.
     pub(super) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
+        &self,
+        company_id: i64,
+        run: impl Fn(Arc<Layouts>) -> F,
+    ) -> Result<T, Error> {
+        let _share = self.queues.monitoring.one(company_id).await?;
+        self.write_now(run).await
+    }
+
+    /// The same, for a caller that has waited in another queue.
+    pub(super) async fn write_now<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         run: impl Fn(Arc<Layouts>) -> F,
     ) -> Result<T, Error> {

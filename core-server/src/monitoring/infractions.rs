@@ -107,7 +107,7 @@ async fn run(
             }
         }
     };
-    context.write(run).await
+    context.write(company_id, run).await
 }
 
 impl Infraction {

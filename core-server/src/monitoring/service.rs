@@ -28,6 +28,7 @@ use crate::{
     record_pages::{self, RecordPages},
     requests::{accept, timeout_of},
     shares::Shares,
+    writes::Queues,
 };
 
 /// The service.
@@ -40,8 +41,8 @@ pub(crate) struct Monitoring {
 
 impl Monitoring {
     /// The service over a database. `list_timeout` is the longest time that an export may take.
-    pub(crate) fn new(pool: &Connections, shares: &Shares, list_timeout: Duration) -> Self {
-        let context = Arc::new(Context::new(pool));
+    pub(crate) fn new(pool: &Connections, shares: &Shares, queues: &Queues, list_timeout: Duration) -> Self {
+        let context = Arc::new(Context::new(pool, queues));
         let streams = Streams::new(Arc::clone(&context), shares);
         Self { context, streams, shares: shares.clone(), list_timeout }
     }

@@ -1,6 +1,5 @@
-//! Adding URLs: one statement for a whole request.
+//! Adding URLs: one statement for a whole request, or for many requests that have few.
 
-use crate::database::Connections;
 use compliance_api::{
     error::Error,
     rules::normalised_url,
@@ -8,7 +7,12 @@ use compliance_api::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::error::is_contention;
+use super::add_few::{AddFew, FEW, FewUrls};
+use crate::{
+    database::Connections,
+    error::is_contention,
+    writes::{CompanyQueue, Queues, Writes},
+};
 
 /// What a URL is known by: the digest of its normalised form, and its host. `None` when it is no URL.
 pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {
@@ -16,34 +20,78 @@ pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {
     Some((Sha256::digest(normalised.as_str()).into(), normalised.host_str().map(str::to_owned)))
 }
 
-/// A URL that was inserted.
-struct Added {
-    /// Its position in the request, from 1.
-    position: i64,
-    id: i64,
+/// A URL to be added.
+pub(super) struct NewUrl {
+    /// As it was sent.
+    pub(super) url: String,
+    pub(super) hash: [u8; 32],
+    pub(super) domain: Option<String>,
 }
 
-/// Adds URLs that were checked; one result each, in their order.
-pub(super) async fn add(pool: &Connections, company_id: i64, urls: Vec<UrlInput>) -> Result<Vec<UrlResult>, Error> {
-    let urls: Vec<String> = urls.into_iter().filter_map(|input| input.url).collect();
-    let identities = urls.iter().map(|url| identity(url).map(|(hash, domain)| (hash.to_vec(), domain)));
-    let (hashes, domains): (Vec<Vec<u8>>, Vec<Option<String>>) =
-        identities.collect::<Option<Vec<_>>>().ok_or_else(Error::internal)?.into_iter().unzip();
-    let duplicate = UrlResult {
-        code: ResultCode::Duplicate.into(),
-        url_id: None,
-        msg: "This URL already exists and was skipped.".to_owned(),
-    };
-    let mut results = vec![duplicate; urls.len()];
-    let insert = |_| {
-        let domains = &domains as &[Option<String>];
-        sqlx::query_file_as!(Added, "src/urls/add.sql", company_id, &urls, &hashes, domains as _).fetch_all(pool)
-    };
-    for Added { position, id } in pool.write(is_contention, insert).await? {
-        if let Some(result) = usize::try_from(position - 1).ok().and_then(|index| results.get_mut(index)) {
-            let msg = "URL added successfully.".to_owned();
-            *result = UrlResult { code: ResultCode::Saved.into(), url_id: Some(id), msg };
-        }
+/// A URL that was inserted.
+pub(super) struct Added {
+    /// Its position in the request, from 1.
+    pub(super) position: i64,
+    pub(super) id: i64,
+}
+
+/// Adds URLs.
+pub(super) struct Adder {
+    pub(super) pool: Connections,
+    /// What requests with many URLs wait in.
+    pub(super) queue: CompanyQueue,
+    pub(super) few: Writes<AddFew>,
+}
+
+impl Adder {
+    pub(super) fn new(pool: &Connections, queues: &Queues) -> Self {
+        let few = Writes::new(AddFew, pool, &queues.urls, &queues.locked);
+        Self { pool: pool.clone(), queue: queues.urls.clone(), few }
     }
-    Ok(results)
+
+    /// Adds URLs that were checked; one result each, in their order.
+    pub(super) async fn add(&self, company_id: i64, urls: Vec<UrlInput>) -> Result<Vec<UrlResult>, Error> {
+        let urls = urls.into_iter().filter_map(|input| input.url).map(NewUrl::new);
+        let urls = urls.collect::<Option<Vec<_>>>().ok_or_else(Error::internal)?;
+        let ids = match urls.len() {
+            ..=FEW => self.few.write(FewUrls { company_id, urls }).await?,
+            _ => self.add_many(company_id, &urls).await?,
+        };
+        Ok(ids.into_iter().map(result).collect())
+    }
+
+    /// Adds the URLs of one request. Returns the ID of each, if it was added.
+    async fn add_many(&self, company_id: i64, urls: &[NewUrl]) -> Result<Vec<Option<i64>>, Error> {
+        let texts: Vec<&str> = urls.iter().map(|new| new.url.as_str()).collect();
+        let hashes: Vec<&[u8]> = urls.iter().map(|new| &new.hash[..]).collect();
+        let domains: Vec<Option<&str>> = urls.iter().map(|new| new.domain.as_deref()).collect();
+        let insert = |_| {
+            let (texts, hashes, domains) = (&texts, &hashes, &domains);
+            sqlx::query_file_as!(Added, "src/urls/add.sql", company_id, texts as _, hashes as _, domains as _)
+                .fetch_all(&self.pool)
+        };
+        let _share = self.queue.one(company_id).await?;
+        let mut ids = vec![None; urls.len()];
+        for Added { position, id } in self.pool.write(is_contention, insert).await? {
+            if let Some(found) = usize::try_from(position - 1).ok().and_then(|index| ids.get_mut(index)) {
+                *found = Some(id);
+            }
+        }
+        Ok(ids)
+    }
+}
+
+impl NewUrl {
+    fn new(url: String) -> Option<Self> {
+        let (hash, domain) = identity(&url)?;
+        Some(Self { url, hash, domain })
+    }
+}
+
+fn result(added: Option<i64>) -> UrlResult {
+    let (code, msg) = match added {
+        Some(_) => (ResultCode::Saved, "URL added successfully."),
+        None => (ResultCode::Duplicate, "This URL already exists and was skipped."),
+    };
+    UrlResult { code: code.into(), url_id: added, msg: msg.to_owned() }
 }

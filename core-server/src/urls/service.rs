@@ -8,18 +8,20 @@ use compliance_api::v1::{
 };
 use tonic::{Request, Response, Status};
 
-use super::{add, list};
-use crate::{lists::PageQuery, reads::Reads, requests::accept};
+use super::{add::Adder, list};
+use crate::{lists::PageQuery, reads::Reads, requests::accept, writes::Queues};
 
 /// The service.
 pub(crate) struct ComplianceUrls {
     pool: Connections,
     single: Reads<ComplianceUrl>,
+    adder: Adder,
 }
 
 impl ComplianceUrls {
-    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceUrl>) -> Self {
-        Self { pool: pool.clone(), single }
+    /// The service over a database.
+    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceUrl>, queues: &Queues) -> Self {
+        Self { pool: pool.clone(), single, adder: Adder::new(pool, queues) }
     }
 }
 
@@ -58,7 +60,7 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<AddComplianceUrlsRequest>,
     ) -> Result<Response<AddComplianceUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let results = add::add(&self.pool, company_id, request.urls).await?;
+        let results = self.adder.add(company_id, request.urls).await?;
         Ok(Response::new(AddComplianceUrlsResponse { results }))
     }
 }

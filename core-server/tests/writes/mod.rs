@@ -1,10 +1,11 @@
 //! Writes of partners: what concurrent and large ones come to, and what they take.
 
+mod coalesced;
 mod updates;
 
 use test_support::Test;
 
 /// The tests of every module.
 pub(crate) fn tests() -> Vec<Test> {
-    [updates::tests()].concat()
+    [coalesced::tests(), updates::tests()].concat()
 }

@@ -103,7 +103,7 @@ async fn run(
     company_id: i64,
     changes: Vec<Change>,
 ) -> Result<(Vec<Change>, HashMap<String, Opened>), Error> {
-    let opened = context.write(|layouts| {
+    let opened = context.write(company_id, |layouts| {
         let batch = change::INPUT.batch(&layouts, &changes);
         sqlx::query_file_as!(Opened, "src/monitoring/cases/open.sql", company_id, batch as _).fetch_all(&context.pool)
     });

@@ -38,7 +38,7 @@ pub(in crate::monitoring) async fn attach(
     let names = context.names.of(company_id, incidents.iter().map(names_of)).await?;
     let items = Items::check(incidents, |violations, item| Incident::new(&names, violations, "", item));
     let rows = until_final(|| {
-        context.write(|layouts| {
+        context.write(company_id, |layouts| {
             let batch = INPUT.batch(&layouts, &items.valid);
             sqlx::query_file_as!(Attached, "src/monitoring/incidents/attach.sql", company_id, case_id, batch as _)
                 .fetch_all(&context.pool)

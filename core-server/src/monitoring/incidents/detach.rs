@@ -44,7 +44,7 @@ pub(in crate::monitoring) async fn detach(
 ) -> Result<Vec<Outcome>, Error> {
     let DetachIncidentsRequest { case_id, incidents } = request;
     let items = Items::check(incidents, Key::new);
-    let rows = context.write(|layouts| {
+    let rows = context.write(company_id, |layouts| {
         let batch = INPUT.batch(&layouts, &items.valid);
         sqlx::query_file_as!(Detached, "src/monitoring/incidents/detach.sql", company_id, case_id, batch as _)
             .fetch_all(&context.pool)

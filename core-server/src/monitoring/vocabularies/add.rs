@@ -76,7 +76,7 @@ pub(in crate::monitoring) async fn add(
 }
 
 async fn run(context: &Context, company_id: i64, new: &[&NewName]) -> Result<Vec<Added>, Error> {
-    let names = context.write(|layouts| {
+    let names = context.write(company_id, |layouts| {
         sqlx::query_file_as!(
             Added,
             "src/monitoring/vocabularies/add.sql",

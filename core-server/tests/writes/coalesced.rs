@@ -1,0 +1,327 @@
+//! Single writes of many callers, which become one statement: each has its own result, and none waits for another company.
+
+use std::{collections::HashSet, time::Duration};
+
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest, CreateAffiliateRequest,
+    GetAffiliateRequest, ResultCode, UpdateAffiliateRequest, UrlInput,
+};
+use futures::future::join_all;
+use sqlx::{Connection as _, PgConnection};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
+use tokio::time::{sleep, timeout};
+use tonic::{Code, Status};
+
+tests![
+    concurrent_writes_are_few_statements,
+    each_caller_has_its_own_result,
+    a_company_that_waits_holds_up_no_other,
+    only_the_item_that_fails_fails,
+    nothing_is_written_for_callers_that_left,
+    writers_of_one_affiliate_all_succeed,
+    batches_of_one_company_wait_without_connections
+];
+
+/// Longer than anything takes here unless it waits for a lock that is held.
+const SOON: Duration = Duration::from_secs(20);
+
+async fn create(mut clients: GrpcClients, name: String) -> Result<i64, Status> {
+    let affiliate = AffiliateInput {
+        client_affiliate_id: Some("C".to_owned()),
+        affiliate_name: Some(name),
+        ..AffiliateInput::default()
+    };
+    let request = CreateAffiliateRequest { affiliate: Some(affiliate) };
+    Ok(clients.affiliates.create_affiliate(request).await?.into_inner().affiliate_id)
+}
+
+async fn add(mut clients: GrpcClients, url: String) -> Option<i64> {
+    let request = AddComplianceUrlsRequest { urls: vec![UrlInput { url: Some(url) }] };
+    let results = clients.urls.add_compliance_urls(request).await.unwrap().into_inner().results;
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0].url_id.is_some(), results[0].code() == ResultCode::Saved);
+    results[0].url_id
+}
+
+async fn update(mut clients: GrpcClients, id: i64, fields: AffiliateInput) -> Result<(), Status> {
+    let update = AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None };
+    clients.affiliates.update_affiliate(UpdateAffiliateRequest { update: Some(update) }).await.map(|_| ())
+}
+
+fn city(city: impl ToString) -> AffiliateInput {
+    AffiliateInput { city: Some(city.to_string()), ..AffiliateInput::default() }
+}
+
+async fn name_of(mut clients: GrpcClients, id: i64) -> String {
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    read.distributor_name().to_owned()
+}
+
+async fn concurrent_writes_are_few_statements() {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
+    let companies: Vec<i64> = (0..50).map(|_| new_company()).collect();
+    let mut affiliates = Vec::new();
+    for company in &companies {
+        affiliates.push((core.company(*company), create(core.company(*company), "First".to_owned()).await.unwrap()));
+    }
+    let held = proxy.hold().await;
+    let before = proxy.round_trips();
+    let work = affiliates.iter().enumerate().map(|(number, (clients, id))| async move {
+        for round in 0..2 {
+            assert!(add(clients.clone(), format!("https://example.org/{round}")).await.is_some());
+            create(clients.clone(), format!("N{number} {round}")).await.unwrap();
+            update(clients.clone(), *id, city(round)).await.unwrap();
+        }
+    });
+    let mut work = join_all(work);
+    assert!(timeout(Duration::from_millis(300), &mut work).await.is_err(), "the database was not asked");
+    drop(held);
+    work.await;
+    let round_trips = proxy.round_trips() - before;
+    // 300 writes. Each connection prepares three statements.
+    assert!(round_trips < 150, "{round_trips} round trips");
+}
+
+/// Companies with equal names and URLs, and callers that want the same within one company.
+async fn each_caller_has_its_own_result() {
+    let core = TestCore::start().await;
+    let companies: Vec<GrpcClients> = (0..8).map(|_| core.company(new_company())).collect();
+    for round in 0..10 {
+        let created = join_all((0..64).map(|number| {
+            let clients = companies[number % 8].clone();
+            // Of eight callers of a company, two want each name.
+            create(clients, format!("{round} {}", number / 8 / 2))
+        }));
+        let added = join_all((0..64).map(|number| {
+            let clients = companies[number % 8].clone();
+            add(clients, format!("https://example.org/{round}/{}", number / 8 / 2))
+        }));
+        let (created, added) = futures::join!(created, added);
+        let mut ids = HashSet::new();
+        for (number, result) in created.into_iter().enumerate() {
+            match result {
+                Ok(id) => {
+                    assert!(ids.insert(id));
+                    assert_eq!(name_of(companies[number % 8].clone(), id).await, format!("{round} {}", number / 8 / 2));
+                }
+                Err(status) => assert_eq!(status.code(), Code::AlreadyExists, "{status}"),
+            }
+        }
+        assert_eq!(ids.len(), 32);
+        assert_eq!(added.into_iter().flatten().collect::<HashSet<_>>().len(), 32);
+    }
+}
+
+/// More companies than there are connections wait for locks: of their counts, of a row, and of a name.
+async fn a_company_that_waits_holds_up_no_other() {
+    let database = fresh_database().await;
+    let core = TestCore::over(database.options.clone(), 8).await;
+    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
+    let stuck: Vec<i64> = (0..12).map(|_| new_company()).collect();
+    let mut rows = Vec::new();
+    for company in &stuck {
+        rows.push(create(core.company(*company), "N".to_owned()).await.unwrap());
+    }
+    let mut transaction = other.begin().await.unwrap();
+    let hold = "insert into compliance_urls (company_id, url, url_hash)
+            select company, 'https://example.org/held', 'held' from unnest($1::bigint[]) company;";
+    sqlx::query(hold).bind(&stuck).execute(&mut *transaction).await.unwrap();
+    sqlx::query("update affiliates set city = 'held', affiliate_name = 'M' where company_id = any($1)")
+        .bind(&stuck)
+        .execute(&mut *transaction)
+        .await
+        .unwrap();
+    let waiting = join_all(stuck.iter().zip(&rows).map(|(company, row)| {
+        let clients = core.company(*company);
+        async move {
+            let urls = add(clients.clone(), "https://example.org/1".to_owned());
+            let (url, created, updated) = futures::join!(
+                urls,
+                create(clients.clone(), "M".to_owned()),
+                update(clients.clone(), *row, city("new"))
+            );
+            (url, created, updated)
+        }
+    }));
+    let others = async {
+        // It takes until the statements have met the locks for other companies to be affected, if they are.
+        until(|| async { lock_waits(&core).await > 0 }).await;
+        for round in 0..20 {
+            let free = core.company(new_company());
+            let id = timeout(SOON, create(free.clone(), format!("N{round}"))).await.expect("a create waits").unwrap();
+            timeout(SOON, add(free.clone(), "https://example.org/1".to_owned())).await.expect("a URL waits").unwrap();
+            timeout(SOON, update(free.clone(), id, city(round))).await.expect("an update waits").unwrap();
+            assert_eq!(name_of(free, id).await, format!("N{round}"));
+        }
+        // A quarter of the connections wait, however many companies do.
+        until(|| async { (1..=2).contains(&lock_waits(&core).await) }).await;
+        transaction.commit().await.unwrap();
+    };
+    let (waiting, ()) = futures::join!(timeout(2 * SOON, waiting), others);
+    for (url, created, updated) in waiting.expect("a write waits still") {
+        assert!(url.is_some());
+        assert_eq!(created.unwrap_err().code(), Code::AlreadyExists);
+        updated.unwrap();
+    }
+}
+
+/// The connections that wait for a lock.
+async fn lock_waits(core: &TestCore) -> i64 {
+    let waiting =
+        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    sqlx::query_scalar(waiting).fetch_one(&core.pool).await.unwrap()
+}
+
+async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
+    let met = async {
+        while !condition().await {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, met).await.expect("the condition is not met");
+}
+
+/// The database refuses one item for a reason of its own.
+async fn only_the_item_that_fails_fails() {
+    let core = TestCore::start().await;
+    let constraints = "
+        alter table affiliates add constraint refused check (affiliate_name <> 'refused' and city is distinct from 'refused');
+        alter table compliance_urls add constraint refused check (url <> 'https://example.org/refused')";
+    sqlx::raw_sql(constraints).execute(&core.pool).await.unwrap();
+    let companies: Vec<GrpcClients> = (0..4).map(|_| core.company(new_company())).collect();
+    let first = join_all((0..40).map(|number| create(companies[number % 4].clone(), format!("F{number}")))).await;
+    for round in 0..3 {
+        let created = join_all((0..40).map(|number| {
+            let name = if number == 17 { "refused".to_owned() } else { format!("{round} {number}") };
+            create(companies[number % 4].clone(), name)
+        }));
+        let updated = join_all(first.iter().enumerate().map(|(number, id)| {
+            let city = city(if number == 17 { "refused".to_owned() } else { format!("{round}") });
+            update(companies[number % 4].clone(), *id.as_ref().unwrap(), city)
+        }));
+        let (created, updated) = futures::join!(created, updated);
+        for (number, (created, updated)) in created.into_iter().zip(updated).enumerate() {
+            let codes = [created.err().map(|status| status.code()), updated.err().map(|status| status.code())];
+            assert_eq!(codes, [(number == 17).then_some(Code::Internal); 2], "{number}");
+        }
+        let added = join_all((0..40).map(|number| {
+            let mut clients = companies[number % 4].clone();
+            let path = if number == 17 { "refused".to_owned() } else { format!("{round}/{number}") };
+            let urls = vec![UrlInput { url: Some(format!("https://example.org/{path}")) }];
+            async move { clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await }
+        }));
+        for (number, added) in added.await.into_iter().enumerate() {
+            assert_eq!(added.err().map(|status| status.code()), (number == 17).then_some(Code::Internal), "{number}");
+        }
+    }
+}
+
+async fn nothing_is_written_for_callers_that_left() {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    let core = TestCore::over(database.options.clone().socket(proxy.folder()), 4).await;
+    let clients = core.company(new_company());
+    create(clients.clone(), "First".to_owned()).await.unwrap();
+    let held = proxy.hold().await;
+    // The first ones wait for the database; those that come later wait for them.
+    let mut first = join_all((0..4).map(|number| create(clients.clone(), format!("waits {number}"))));
+    assert!(timeout(Duration::from_millis(200), &mut first).await.is_err(), "the database was not asked");
+    let mut later: Vec<_> = (0..40).map(|number| Box::pin(create(clients.clone(), format!("left {number}")))).collect();
+    for call in &mut later {
+        assert!(futures::poll!(call.as_mut()).is_pending());
+    }
+    drop(later);
+    drop(held);
+    let (first, last) = futures::join!(first, create(clients.clone(), "stays".to_owned()));
+    assert!(first.iter().all(Result::is_ok) && last.is_ok());
+    let mut direct = PgConnection::connect_with(&database.options).await.unwrap();
+    let left: i64 = sqlx::query_scalar("select count(*) from affiliates where affiliate_name like 'left %'")
+        .fetch_one(&mut direct)
+        .await
+        .unwrap();
+    // A statement that had begun may have had some of them.
+    assert!(left < 40, "all callers had left before their statement began");
+}
+
+/// Different fields and names of one affiliate: every write stays, and of each name one gets it.
+async fn writers_of_one_affiliate_all_succeed() {
+    let core = TestCore::start().await;
+    let clients = core.company(new_company());
+    let ids = [
+        create(clients.clone(), "A".to_owned()).await.unwrap(),
+        create(clients.clone(), "B".to_owned()).await.unwrap(),
+    ];
+    for round in 0..10 {
+        let text = format!("{round}");
+        let fields = [
+            AffiliateInput { city: Some(text.clone()), ..AffiliateInput::default() },
+            AffiliateInput { zip: Some(text.clone()), ..AffiliateInput::default() },
+            AffiliateInput { notes: Some(text.clone()), ..AffiliateInput::default() },
+            AffiliateInput { league: Some(text.clone()), ..AffiliateInput::default() },
+        ];
+        let writes =
+            join_all(fields.iter().flat_map(|fields| ids.map(|id| update(clients.clone(), id, fields.clone()))));
+        let renames = join_all((0..8).map(|number| {
+            let affiliate_name = Some(format!("{round}"));
+            update(clients.clone(), ids[number % 2], AffiliateInput { affiliate_name, ..AffiliateInput::default() })
+        }));
+        let (writes, renames) = futures::join!(writes, renames);
+        assert!(writes.iter().all(Result::is_ok), "{writes:?}");
+        // One of the two gets the name, and keeps it: four of its own, four of the other.
+        let codes: Vec<Option<Code>> =
+            renames.into_iter().map(|rename| rename.err().map(|status| status.code())).collect();
+        assert_eq!(codes.iter().filter(|code| code.is_none()).count(), 4, "{codes:?}");
+        assert_eq!(codes.iter().filter(|code| **code == Some(Code::InvalidArgument)).count(), 4, "{codes:?}");
+        for id in ids {
+            let mut clients = clients.clone();
+            let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+            assert_eq!([read.city(), read.zip(), read.notes(), read.league()], [&*text; 4]);
+        }
+    }
+}
+
+/// A lock of one company is held, and twenty of its batches come: they leave the connections to others.
+async fn batches_of_one_company_wait_without_connections() {
+    let database = fresh_database().await;
+    let core = TestCore::over(database.options.clone(), 8).await;
+    let company = new_company();
+    let ids = join_all((0..3).map(|number| create(core.company(company), format!("N{number}")))).await;
+    let ids: Vec<i64> = ids.into_iter().map(Result::unwrap).collect();
+    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
+    let mut transaction = other.begin().await.unwrap();
+    sqlx::query("select from affiliates where company_id = $1 for update")
+        .bind(company)
+        .fetch_all(&mut *transaction)
+        .await
+        .unwrap();
+    let batches = join_all((0..20).map(|number| {
+        let mut clients = core.company(company);
+        // Half of them depend on each other.
+        let repeated = if number % 2 == 0 { &ids[..] } else { &ids[..1] };
+        let affiliates = ids.iter().chain(repeated.iter().skip(1)).map(|id| AffiliateUpdate {
+            id: Some(*id),
+            affiliate: Some(city(number)),
+            update_mask: None,
+        });
+        let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.collect() };
+        async move {
+            clients.affiliates.batch_update_affiliates(request).await.map(|response| response.into_inner().results)
+        }
+    }));
+    let others = async {
+        until(|| async { lock_waits(&core).await > 0 }).await;
+        for _ in 0..20 {
+            let free = core.company(new_company());
+            timeout(SOON, create(free, "N".to_owned())).await.expect("another company waits").unwrap();
+            let waits = lock_waits(&core).await;
+            assert!(waits <= 2, "{waits} connections wait");
+        }
+        transaction.commit().await.unwrap();
+    };
+    let (batches, ()) = futures::join!(timeout(2 * SOON, batches), others);
+    for results in batches.expect("a batch waits still") {
+        assert!(results.unwrap().iter().all(|result| result.code() == ResultCode::Saved));
+    }
+}
