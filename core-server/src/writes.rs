@@ -20,7 +20,7 @@ use futures::{StreamExt as _, future::join_all, stream};
 use tokio::sync::Semaphore;
 
 use self::apart::Apart;
-pub(crate) use self::queues::{CompanyQueue, Queues, Share};
+pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
     database::Connections,
     error::{from_database, is_contention, is_disconnected, is_lock_timeout},
@@ -135,7 +135,7 @@ impl<W: Write> RunBatch for Writer<W> {
         let (shared, apart) = self.share(batch);
         self.apart.add(apart.into_iter());
         // Until all statements have ended, the companies' batches wait.
-        let (_shares, shared) = shared;
+        let (_permits, shared) = shared;
         let Some(failed) = self.try_write(shared).await else { return };
         let mut companies: HashMap<i64, Vec<Waiting<W>>> = HashMap::new();
         for pending in failed {
@@ -171,7 +171,7 @@ impl<W: Write> Writer<W> {
     /// Divides a batch into what one statement can write now and the rest: a company that is busy, and items that have a
     /// key in common with another one.
     #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
-    fn share(&self, batch: Vec<Waiting<W>>) -> ((Vec<Share>, Vec<Waiting<W>>), Vec<Waiting<W>>) {
+    fn share(&self, batch: Vec<Waiting<W>>) -> ((Vec<WritePermit>, Vec<Waiting<W>>), Vec<Waiting<W>>) {
         let (mut free, mut busy) = (Vec::new(), HashSet::new());
         let mut seen = HashSet::new();
         for pending in &batch {

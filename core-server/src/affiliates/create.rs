@@ -67,7 +67,7 @@ pub(super) async fn create(
     if inputs.is_empty() {
         return Ok(results);
     }
-    let _share = queue.one(company_id).await?;
+    let _permit = queue.one(company_id).await?;
     let Created { ids, inserted } = insert(pool, company_id, &inputs).await?;
     for id in inserted {
         // A sequence only grows.

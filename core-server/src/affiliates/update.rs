@@ -122,7 +122,7 @@ pub(super) async fn update(
 ) -> Result<Option<Vec<AffiliateResult>>, Error> {
     let changes: Vec<Input> = updates.into_iter().map(change).collect();
     let alone = if are_distinct(&changes) {
-        let _share = queue.one(company_id).await?;
+        let _permit = queue.one(company_id).await?;
         apply_alone(pool, company_id, anchor, &changes).await?
     } else {
         Alone::Dependent
@@ -131,7 +131,7 @@ pub(super) async fn update(
         Alone::Applied(applied) => Some(applied),
         Alone::NotAnchored => None,
         Alone::Dependent => {
-            let _share = queue.all(company_id).await?;
+            let _permit = queue.all(company_id).await?;
             apply_in_order(pool, company_id, anchor, &changes).await?
         }
     };

@@ -62,6 +62,12 @@ impl<R: Record> Changes<R> {
 
     /// Takes over the fields that later changes of the same record write.
     pub(super) fn merge(&mut self, later: &Self) {
+        if later.written.iter().any(|field| is_affiliate(field.name)) {
+            // Whichever field names the affiliate, or clears it, replaces both.
+            for field in R::FIELDS.iter().filter(|field| is_affiliate(field.name)) {
+                field.clear(&mut self.record);
+            }
+        }
         for field in later.written.iter() {
             // What is written can be read.
             let _ = field.set_written(&mut self.record, field.written(&later.record).map(Into::into));

@@ -36,7 +36,7 @@ impl Context {
         company_id: i64,
         run: impl Fn(Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        let _share = self.queues.monitoring.one(company_id).await?;
+        let _permit = self.queues.monitoring.one(company_id).await?;
         self.write_now(run).await
     }
 

@@ -70,7 +70,7 @@ impl Adder {
             sqlx::query_file_as!(Added, "src/urls/add.sql", company_id, texts as _, hashes as _, domains as _)
                 .fetch_all(&self.pool)
         };
-        let _share = self.queue.one(company_id).await?;
+        let _permit = self.queue.one(company_id).await?;
         let mut ids = vec![None; urls.len()];
         for Added { position, id } in self.pool.write(is_contention, insert).await? {
             if let Some(found) = usize::try_from(position - 1).ok().and_then(|index| ids.get_mut(index)) {

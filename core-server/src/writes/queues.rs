@@ -49,7 +49,7 @@ pub(crate) struct CompanyQueue {
 }
 
 /// The right of a company's write to run.
-pub(crate) struct Share {
+pub(crate) struct WritePermit {
     queue: CompanyQueue,
     company: i64,
     permit: Option<OwnedSemaphorePermit>,
@@ -61,17 +61,17 @@ impl CompanyQueue {
     }
 
     /// Waits until one more batch of the company may run.
-    pub(crate) async fn one(&self, company: i64) -> Result<Share, Error> {
+    pub(crate) async fn one(&self, company: i64) -> Result<WritePermit, Error> {
         self.acquire(company, 1).await
     }
 
     /// Waits until no other write of the company runs.
-    pub(crate) async fn all(&self, company: i64) -> Result<Share, Error> {
+    pub(crate) async fn all(&self, company: i64) -> Result<WritePermit, Error> {
         self.acquire(company, self.most).await
     }
 
     /// The same, unless it would have to wait.
-    pub(crate) fn try_all(&self, company: i64) -> Option<Share> {
+    pub(crate) fn try_all(&self, company: i64) -> Option<WritePermit> {
         let mut share = self.share(company);
         let semaphore = self.semaphore(company);
         match semaphore.try_acquire_many_owned(self.most) {
@@ -81,7 +81,7 @@ impl CompanyQueue {
         Some(share)
     }
 
-    async fn acquire(&self, company: i64, permits: u32) -> Result<Share, Error> {
+    async fn acquire(&self, company: i64, permits: u32) -> Result<WritePermit, Error> {
         // Dropped if the caller goes away while it waits.
         let mut share = self.share(company);
         let permit = self.semaphore(company).acquire_many_owned(permits).await;
@@ -89,8 +89,8 @@ impl CompanyQueue {
         Ok(share)
     }
 
-    fn share(&self, company: i64) -> Share {
-        Share { queue: self.clone(), company, permit: None }
+    fn share(&self, company: i64) -> WritePermit {
+        WritePermit { queue: self.clone(), company, permit: None }
     }
 
     fn semaphore(&self, company: i64) -> Arc<Semaphore> {
@@ -103,7 +103,7 @@ impl CompanyQueue {
     }
 }
 
-impl Drop for Share {
+impl Drop for WritePermit {
     fn drop(&mut self) {
         drop(self.permit.take());
         let mut companies = self.queue.companies();

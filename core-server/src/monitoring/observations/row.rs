@@ -1,6 +1,6 @@
 //! The observations of one URL as a row.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use compliance_api::{
     record::{FieldSet, Record as _},
@@ -56,14 +56,10 @@ impl Row {
         Self { hash, domain, observation, infractions, items: Vec::new() }
     }
 
-    /// Whether a later row of the same URL can be merged into this one: neither can fail without the other.
-    pub(super) fn can_merge(&self, later: &Self) -> bool {
-        let affiliate = |row: &Self| {
-            let name = row.observation.affiliate_field()?;
-            let value = UrlObservation::field(name)?.written(&row.observation.record)?.into_owned();
-            Some((name, value))
-        };
-        affiliate(self) == affiliate(later)
+    /// The affiliate that the observation names: the field, and its value.
+    pub(super) fn affiliate(&self) -> Option<(&'static str, Cow<'_, str>)> {
+        let field = self.observation.affiliate_field()?;
+        Some((field, UrlObservation::field(field)?.written(&self.observation.record)?))
     }
 
     /// Takes over what a later row of the same URL writes.

@@ -1,9 +1,8 @@
 -- Saves observations of which no two are of the same URL, in the order in which they are sent: by their hashes.
 --
 -- URLs that exist are locked before any other is inserted, and both in this order, so that two statements that cross do
--- not deadlock. Each step finds its rows by key from the step before, so that no plan has a reason to join. The update is the
--- exception: a plan that is made on an empty table joins all URLs of the company, once a statement, until the table is
--- analyzed.
+-- not deadlock. Each step finds its rows by key from the step before, and URLs that exist are written as the conflicts of an
+-- insert, so that no plan has a reason to join all URLs of the company, whatever the statistics say.
 --
 -- Returns the hash of each URL, its ID, and whether it is new; no ID where the affiliate is unknown. A URL that another
 -- writer has just inserted is left out: the next run finds it.
@@ -21,10 +20,31 @@ with input as materialized (
             limit 1)
     ) a on true
 ), locked as materialized (
-    select u.id, i.*
+    select i.url_hash, i.infractions, i.now, i.has_values, u.id, u.url,
+        coalesce(i.incident_status_id, u.incident_status_id) as incident_status_id,
+        coalesce(i.disabled, u.disabled) as disabled,
+        new_value(i.cleared, 'false_positive', i.false_positive, u.false_positive) as false_positive,
+        new_value(i.cleared, 'country', i.country, u.country) as country,
+        coalesce(i.discovery_date, u.discovery_date) as discovery_date,
+        new_value(i.cleared, 'last_review_date', i.last_review_date, u.last_review_date) as last_review_date,
+        new_value(i.cleared, 'last_crawl_date', i.last_crawl_date, u.last_crawl_date) as last_crawl_date,
+        new_value(i.cleared, 'last_seen', i.last_seen, u.last_seen) as last_seen,
+        new_value(i.cleared, 'affiliate_id', i.found_affiliate_id, u.affiliate_id) as affiliate_id,
+        new_value(i.cleared, 'sub_affiliate_id', i.sub_affiliate_id, u.sub_affiliate_id) as sub_affiliate_id,
+        new_value(i.cleared, 'owner_email', i.owner_email, u.owner_email) as owner_email,
+        new_value(i.cleared, 'social_one', i.social_one, u.social_one) as social_one,
+        new_value(i.cleared, 'social_two', i.social_two, u.social_two) as social_two,
+        new_value(i.cleared, 'social_three', i.social_three, u.social_three) as social_three,
+        new_value(i.cleared, 'phone_one', i.phone_one, u.phone_one) as phone_one,
+        new_value(i.cleared, 'phone_two', i.phone_two, u.phone_two) as phone_two,
+        new_value(i.cleared, 'landing_page', i.landing_page, u.landing_page) as landing_page,
+        new_value(i.cleared, 'note', i.note, u.note) as note,
+        new_value(i.cleared, 'video_path', i.video_path, u.video_path) as video_path,
+        new_value(i.cleared, 'transcription_text', i.transcription_text, u.transcription_text) as transcription_text,
+        new_value(i.cleared, 'transcription_status_id', i.transcription_status_id, u.transcription_status_id) as transcription_status_id
     from input i
     cross join lateral (
-        select u.id from compliance_urls u where u.company_id = $1 and u.id = i.existing_id for no key update
+        select u.* from compliance_urls u where u.company_id = $1 and u.id = i.existing_id for no key update
     ) u
     where i.valid
 ), fresh as materialized (
@@ -52,31 +72,30 @@ with input as materialized (
     on conflict (company_id, url_hash) where url_hash is not null do nothing
     returning id, url_hash
 ), updated as (
-    update compliance_urls u set
-        incident_status_id = coalesce(i.incident_status_id, u.incident_status_id),
-        disabled = coalesce(i.disabled, u.disabled),
-        false_positive = new_value(i.cleared, 'false_positive', i.false_positive, u.false_positive),
-        country = new_value(i.cleared, 'country', i.country, u.country),
-        discovery_date = coalesce(i.discovery_date, u.discovery_date),
-        last_review_date = new_value(i.cleared, 'last_review_date', i.last_review_date, u.last_review_date),
-        last_crawl_date = new_value(i.cleared, 'last_crawl_date', i.last_crawl_date, u.last_crawl_date),
-        last_seen = new_value(i.cleared, 'last_seen', i.last_seen, u.last_seen),
-        affiliate_id = new_value(i.cleared, 'affiliate_id', i.found_affiliate_id, u.affiliate_id),
-        sub_affiliate_id = new_value(i.cleared, 'sub_affiliate_id', i.sub_affiliate_id, u.sub_affiliate_id),
-        owner_email = new_value(i.cleared, 'owner_email', i.owner_email, u.owner_email),
-        social_one = new_value(i.cleared, 'social_one', i.social_one, u.social_one),
-        social_two = new_value(i.cleared, 'social_two', i.social_two, u.social_two),
-        social_three = new_value(i.cleared, 'social_three', i.social_three, u.social_three),
-        phone_one = new_value(i.cleared, 'phone_one', i.phone_one, u.phone_one),
-        phone_two = new_value(i.cleared, 'phone_two', i.phone_two, u.phone_two),
-        landing_page = new_value(i.cleared, 'landing_page', i.landing_page, u.landing_page),
-        note = new_value(i.cleared, 'note', i.note, u.note),
-        video_path = new_value(i.cleared, 'video_path', i.video_path, u.video_path),
-        transcription_text = new_value(i.cleared, 'transcription_text', i.transcription_text, u.transcription_text),
-        transcription_status_id = new_value(
-            i.cleared, 'transcription_status_id', i.transcription_status_id, u.transcription_status_id)
-    from locked i
-    where u.company_id = $1 and u.id = i.id and i.has_values
+    insert into compliance_urls (
+        company_id, id, url, url_hash, incident_status_id, disabled, false_positive, country, discovery_date,
+        last_review_date, last_crawl_date, last_seen, affiliate_id, sub_affiliate_id, owner_email, social_one,
+        social_two, social_three, phone_one, phone_two, landing_page, note, video_path, transcription_text,
+        transcription_status_id
+    )
+    select
+        $1, l.id, l.url, l.url_hash, l.incident_status_id, l.disabled, l.false_positive, l.country, l.discovery_date,
+        l.last_review_date, l.last_crawl_date, l.last_seen, l.affiliate_id, l.sub_affiliate_id, l.owner_email,
+        l.social_one, l.social_two, l.social_three, l.phone_one, l.phone_two, l.landing_page, l.note, l.video_path,
+        l.transcription_text, l.transcription_status_id
+    from locked l
+    where l.has_values
+    order by l.url_hash
+    on conflict on constraint compliance_urls_pkey do update set
+        incident_status_id = excluded.incident_status_id, disabled = excluded.disabled,
+        false_positive = excluded.false_positive, country = excluded.country,
+        discovery_date = excluded.discovery_date, last_review_date = excluded.last_review_date,
+        last_crawl_date = excluded.last_crawl_date, last_seen = excluded.last_seen,
+        affiliate_id = excluded.affiliate_id, sub_affiliate_id = excluded.sub_affiliate_id,
+        owner_email = excluded.owner_email, social_one = excluded.social_one, social_two = excluded.social_two,
+        social_three = excluded.social_three, phone_one = excluded.phone_one, phone_two = excluded.phone_two,
+        landing_page = excluded.landing_page, note = excluded.note, video_path = excluded.video_path,
+        transcription_text = excluded.transcription_text, transcription_status_id = excluded.transcription_status_id
 ), recorded as (
     insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id, created_date)
     select $1, w.id, x.infraction_type_id, x.infraction_name_id, coalesce(x.created_date, w.now)

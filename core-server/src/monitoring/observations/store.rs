@@ -24,7 +24,7 @@ async fn run(
     company_id: i64,
     rows: Vec<Row>,
 ) -> Result<(Vec<Row>, HashMap<[u8; 32], Saved>), Error> {
-    let _share = context.queues.urls.one(company_id).await?;
+    let _write_permit = context.queues.urls.one(company_id).await?;
     let _permit = context.chunk_permits.acquire().await.map_err(|_| Error::internal())?;
     let saved = context.write_now(|layouts| {
         let batch = row::INPUT.batch(&layouts, &rows);
