@@ -132,7 +132,7 @@ impl<W: Write> RunBatch for Writer<W> {
     type Response = Result<W::Written, Error>;
 
     async fn run(&self, batch: Vec<Waiting<W>>) {
-        let (shared, apart) = self.share(batch);
+        let (shared, apart) = self.divide(batch);
         self.apart.add(apart.into_iter());
         // Until all statements have ended, the companies' batches wait.
         let (_permits, shared) = shared;
@@ -171,14 +171,14 @@ impl<W: Write> Writer<W> {
     /// Divides a batch into what one statement can write now and the rest: a company that is busy, and items that have a
     /// key in common with another one.
     #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
-    fn share(&self, batch: Vec<Waiting<W>>) -> ((Vec<WritePermit>, Vec<Waiting<W>>), Vec<Waiting<W>>) {
+    fn divide(&self, batch: Vec<Waiting<W>>) -> ((Vec<WritePermit>, Vec<Waiting<W>>), Vec<Waiting<W>>) {
         let (mut free, mut busy) = (Vec::new(), HashSet::new());
         let mut seen = HashSet::new();
         for pending in &batch {
             let company = W::company(&pending.request);
             if seen.insert(company) {
                 match self.inner.queue.try_all(company) {
-                    Some(share) if !self.apart.has(company) => free.push(share),
+                    Some(permit) if !self.apart.has(company) => free.push(permit),
                     _ => {
                         busy.insert(company);
                     }

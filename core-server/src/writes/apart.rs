@@ -79,7 +79,7 @@ async fn run<W: Write>(task: Task<W>) {
     let mut left = Vec::new();
     while let Some(waiting) = apart.next(*company, std::mem::take(&mut left)) {
         // First the company's batches in this process, which would be waited for with a connection.
-        let share = apart.inner.queue.all(*company).await;
+        let write_permit = apart.inner.queue.all(*company).await;
         let Ok(permit) = apart.permits.acquire().await else { return };
         let (now, later) = without_conflicts::<W>(waiting, MAX_BATCH);
         left = later;
@@ -90,7 +90,7 @@ async fn run<W: Write>(task: Task<W>) {
             Some((items, Failure::Refused(_))) => left.splice(0..0, one_by_one(apart, items).await).for_each(drop),
             Some((_, Failure::Abandoned)) | None => {}
         }
-        drop((permit, share));
+        drop((permit, write_permit));
     }
 }
 

@@ -72,24 +72,24 @@ impl CompanyQueue {
 
     /// The same, unless it would have to wait.
     pub(crate) fn try_all(&self, company: i64) -> Option<WritePermit> {
-        let mut share = self.share(company);
+        let mut write_permit = self.write_permit(company);
         let semaphore = self.semaphore(company);
         match semaphore.try_acquire_many_owned(self.most) {
-            Ok(permit) => share.permit = Some(permit),
+            Ok(permit) => write_permit.permit = Some(permit),
             Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => return None,
         }
-        Some(share)
+        Some(write_permit)
     }
 
     async fn acquire(&self, company: i64, permits: u32) -> Result<WritePermit, Error> {
         // Dropped if the caller goes away while it waits.
-        let mut share = self.share(company);
+        let mut write_permit = self.write_permit(company);
         let permit = self.semaphore(company).acquire_many_owned(permits).await;
-        share.permit = Some(permit.map_err(|_| Error::internal())?);
-        Ok(share)
+        write_permit.permit = Some(permit.map_err(|_| Error::internal())?);
+        Ok(write_permit)
     }
 
-    fn share(&self, company: i64) -> WritePermit {
+    fn write_permit(&self, company: i64) -> WritePermit {
         WritePermit { queue: self.clone(), company, permit: None }
     }
 
@@ -138,14 +138,14 @@ mod tests {
     #[tokio::test]
     async fn companies_are_forgotten() {
         let queue = CompanyQueue::new(2);
-        let share = queue.all(1).await.unwrap();
+        let permit = queue.all(1).await.unwrap();
         {
             // A caller that goes away while it waits.
             let waiting = queue.one(1);
             tokio::pin!(waiting);
             assert!(futures::poll!(waiting.as_mut()).is_pending());
         }
-        drop(share);
+        drop(permit);
         drop(queue.try_all(2));
         assert!(queue.companies().is_empty());
     }
