@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use self::apart::Apart;
 pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
-    database::Connections,
+    database::{Connections, Unavailable},
     error::{from_database, is_contention, is_disconnected, is_lock_timeout},
     table::Layouts,
 };
@@ -230,14 +230,17 @@ impl<W: Write> Inner<W> {
                 return None;
             }
             Ok(Err(error)) if is_lock_timeout(&error) => Failure::Locked,
-            Ok(Err(error)) if is_disconnected(&error) || matches!(error, sqlx::Error::PoolTimedOut) => {
-                Failure::Unavailable(from_database(&error))
-            }
+            Ok(Err(error)) if is_unavailable(&error) => Failure::Unavailable(from_database(&error)),
             Ok(Err(error)) => Failure::Refused(from_database(&error)),
             Err(_) => Failure::Unavailable(Error::deadline_exceeded()),
         };
         Some((items.into_iter().zip(replies).map(Pending::from).collect(), failure))
     }
+}
+
+/// Whether every other statement would fail as well.
+fn is_unavailable(error: &sqlx::Error) -> bool {
+    is_disconnected(error) || Unavailable::of(error).is_some() || matches!(error, sqlx::Error::PoolTimedOut)
 }
 
 fn respond_all<Q, R>(batch: Vec<Pending<Q, Result<R, Error>>>, error: &Error) {

@@ -218,6 +218,8 @@ async fn transaction(
     let (anchored, ids): (bool, Vec<i64>) =
         sqlx::query_as(LOCK).bind(company_id).bind(anchor).bind(ids).fetch_one(&mut *transaction).await?;
     if !anchored {
+        transaction.rollback().await?;
+        lease.done(&Ok(()));
         return Ok(InOrder::NotAnchored);
     }
     let mut wanted: Vec<&str> = changes.iter().filter_map(Input::new_name).collect();
@@ -235,6 +237,8 @@ async fn transaction(
     }
     let written = run(&mut *transaction, layouts, company_id, None, &plan.writes).await?;
     if written.iter().any(|outcome| outcome.holder.is_some()) {
+        transaction.rollback().await?;
+        lease.done(&Ok(()));
         return Ok(InOrder::NameLost);
     }
     transaction.commit().await?;
