@@ -47,12 +47,11 @@ use crate::{
 
 use batch_read::BatchReads;
 use guard::{Guard, Guarded};
+use operations::HEALTH_CHECK;
 
 /// Every service as one tower service: what the network serves.
 pub type CoreService = Guarded<Routes>;
 
-/// The health check, which is answered even when all connections are in use.
-const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 /// How long after a shutdown has begun clients may still read that the service does not serve.
 const WATCHERS_TIME: Duration = Duration::from_millis(250);
 /// How often the rate limit drops the state of companies that no longer call.

@@ -83,6 +83,8 @@ struct Load {
     count: AtomicUsize,
     /// Answers that are neither a success nor 503.
     wrong: Mutex<Vec<String>>,
+    /// Answers with the status 503.
+    unavailable: AtomicUsize,
     /// Requests that were sent and got no response.
     unanswered: AtomicUsize,
 }
@@ -113,7 +115,7 @@ impl Load {
                         return;
                     }
                 }
-                Ok(Answer { status: 503, .. }) => {}
+                Ok(Answer { status: 503, .. }) => _ = self.unavailable.fetch_add(1, Ordering::Relaxed),
                 Ok(Answer { status, body, .. }) => {
                     self.wrong.lock().unwrap().push(format!("{status}: {body}"));
                     return;
@@ -195,8 +197,12 @@ fn a_service_that_is_stopped_fails_no_request() {
             load.wait_for_more();
             service.signal(signal);
         });
+        let stopped = Instant::now();
         assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "requests went unanswered");
+        assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "requests were refused because of the shutdown");
         assert_eq!(service.end().code(), Some(0));
+        // The last response was sent. What remains is to close connections and to stop the database.
+        assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
     }
     let service = start(&data, &["serve"]);
     load.check(&service, &token);

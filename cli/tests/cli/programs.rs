@@ -47,7 +47,7 @@ impl Programs {
         command
     }
 
-    fn serve(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn serve(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&["serve"]);
         command.args(arguments).env("DATABASE_URL", self.database());
         command

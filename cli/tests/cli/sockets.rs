@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{DataDir, Service, compliance, token, wait_until};
+use crate::{
+    common::{DataDir, Service, compliance, token, wait_until},
+    programs::{self, Programs},
+};
 
 /// The command under a limit of file descriptors.
 fn limited(command: &Command, descriptors: &str) -> Command {
@@ -90,4 +93,18 @@ fn the_limit_of_file_descriptors_is_raised_and_logged() {
     let logged = service.logged();
     let line = logged.iter().find(|line| line.contains("file descriptors")).unwrap_or_else(|| panic!("{logged:#?}"));
     assert!(line.contains(r#""limit":1000"#) && line.contains(r#""before":64"#), "{line}");
+}
+
+/// All calls that may run at the same time wait for a lock.
+#[test]
+fn an_overloaded_service_reports_its_health() {
+    let programs = Programs::new();
+    let token = programs::token();
+    let service = Service::start_as(&mut programs.serve(&["--max-in-flight", "1"]));
+    let _lock = programs.lock_affiliates();
+    let blocked = service.send("PUT", "/api/affiliates/1", &token, r#"{"id":1,"city":"X"}"#);
+    programs.wait_for_blocked_statements(1);
+    assert_eq!(service.request("GET", "/api/urls", &token, "").0, 503);
+    assert_eq!(service.request("GET", "/readyz", "", "").0, 200);
+    drop(blocked);
 }

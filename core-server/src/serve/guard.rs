@@ -31,7 +31,7 @@ use tower::Service;
 use tracing::{Instrument as _, Span};
 
 use super::{
-    operations::{COALESCED, work},
+    operations::{COALESCED, HEALTH_CHECK, work},
     receive::{self, Received, receive},
 };
 use crate::{
@@ -64,7 +64,8 @@ struct Admitted {
     span: Span,
     /// The company's part of the calls in flight.
     count: Option<Count>,
-    permit: OwnedSemaphorePermit,
+    /// A health check has none.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// A read of a batch that was let through.
@@ -102,7 +103,8 @@ impl Guard {
     }
 
     fn admit(&self, path: &str, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
-        let permit = self.permit()?;
+        // An overloaded service still reports its health.
+        let permit = if path == HEALTH_CHECK { None } else { Some(self.permit()?) };
         let Limits { access, call_timeout, .. } = &*self.0;
         let Granted { caller, rate_limit } = access.check(path, headers, verified)?;
         let (count, rate_limit) = match &caller {

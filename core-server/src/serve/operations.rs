@@ -6,6 +6,9 @@ pub(super) const GET_AFFILIATE: &str = "/compliance.v1.AffiliateService/GetAffil
 pub(super) const GET_URL: &str = "/compliance.v1.ComplianceUrlService/GetComplianceUrl";
 pub(super) const GET_CASE: &str = "/compliance.v1.ComplianceCaseService/GetComplianceCase";
 
+/// The health check, which is answered even when all connections or calls are in use.
+pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
+
 /// Reads of single records. Concurrent ones become one statement.
 pub(super) const COALESCED: [&str; 3] = [GET_AFFILIATE, GET_URL, GET_CASE];
 
