@@ -1,0 +1,132 @@
+//! Callers that leave at any time, in large numbers: afterwards every permit and every connection is free.
+
+use std::{
+    io::Write as _,
+    net::{Shutdown, SocketAddr, TcpStream},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+use sqlx::AssertSqlSafe;
+
+use crate::{
+    common::{Service, wait_until},
+    durability::Connection,
+    programs::{Programs, token_of},
+};
+
+/// Calls that the core may run at the same time.
+const PERMITS: i64 = 8;
+const CALLERS: usize = 400;
+const SETTINGS: [&str; 4] = ["--max-in-flight", "8", "--database-connections", "12"];
+
+const REQUESTS: [(&str, &str, &str); 6] = [
+    ("GET", "/api/affiliates/1", ""),
+    ("GET", "/api/affiliates", ""),
+    ("GET", "/api/urls?per_page=5", ""),
+    ("POST", "/api/affiliates", r#"{"client_affiliate_id":"c","affiliate_name":"N"}"#),
+    ("POST", "/api/urls", r#"{"urls":[{"url":"https://a.example"},{"url":"https://b.example"}]}"#),
+    ("PUT", "/api/affiliates/1", r#"{"affiliates":[{"id":1,"affiliate_name":"A"},{"id":1,"affiliate_name":"B"}]}"#),
+];
+
+/// Sends requests, and leaves before, during or after each of them.
+fn storm(address: SocketAddr, token: &str) {
+    thread::scope(|scope| {
+        for caller in 0..4 {
+            scope.spawn(move || {
+                for number in 0..CALLERS / 4 {
+                    let (method, path, body) = REQUESTS[(caller + number) % REQUESTS.len()];
+                    let mut stream = TcpStream::connect(address).unwrap();
+                    let _ = write!(
+                        stream,
+                        "{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\n\r\n\
+                         {body}",
+                        body.len()
+                    );
+                    thread::sleep(Duration::from_micros((number as u64 * 397) % 6000));
+                    let _ = stream.shutdown(Shutdown::Both);
+                }
+            });
+        }
+    });
+}
+
+/// As many calls as there are permits run at the same time, as soon as the service has taken note of all that left.
+fn all_permits_become_free(programs: &Programs, service: &Service) {
+    let address = service.rest;
+    wait_until("all permits are free", || {
+        let lock = programs.lock_affiliates();
+        let refused = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for company in 0..PERMITS {
+                let (refused, token) = (&refused, token_of(100 + company));
+                scope.spawn(move || {
+                    let mut connection = Connection::new(address).unwrap();
+                    let answer = connection.request("GET", "/api/urls", &token, "").unwrap();
+                    assert!([200, 503].contains(&answer.status), "{}", answer.body);
+                    refused.fetch_add(usize::from(answer.status == 503), Ordering::Relaxed);
+                });
+            }
+            let in_use = || programs.blocked_statements() == PERMITS;
+            wait_until("each call waits or is refused", || in_use() || refused.load(Ordering::Relaxed) > 0);
+            if in_use() {
+                // The core would check this call's access only.
+                assert_eq!(service.request("GET", "/api/urls?page=0", &token_of(99), "").0, 503);
+            }
+            drop(lock);
+        });
+        refused.load(Ordering::Relaxed) == 0
+    });
+}
+
+/// No statement of the storm runs any longer, and there are no more connections than there may be.
+fn all_connections_are_clean(programs: &Programs, connections: i64) {
+    const SESSIONS: &str = "select count(*) from pg_stat_activity where datname = current_database()
+        and pid <> pg_backend_pid() and backend_type = 'client backend'";
+    wait_until("no statement of the storm runs", || {
+        programs.number(AssertSqlSafe(format!("{SESSIONS} and state <> 'idle'"))) == 0
+    });
+    let open = programs.number(SESSIONS);
+    // One more is kept in reserve, and one may take the place of another that is being closed.
+    assert!(open <= connections + 3, "{open} connections");
+}
+
+fn survives(programs: &Programs, service: &Service) {
+    let token = token_of(7);
+    // The first is the one that the storm changes.
+    let [_, path] = ["changed", "kept"].map(|name| {
+        let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
+        let (status, made) = service.request("POST", "/api/affiliates", &token, &body);
+        assert_eq!(status, 201, "{made}");
+        format!("/api/affiliates/{}", made["detail"]["affiliate_id"])
+    });
+    for locked in [false, true] {
+        let lock = locked.then(|| programs.lock_affiliates());
+        storm(service.rest, &token);
+        drop(lock);
+    }
+    all_connections_are_clean(programs, 12);
+    all_permits_become_free(programs, service);
+    // What callers get is still their own.
+    for _ in 0..20 {
+        let answer = service.get(&path, &token);
+        assert_eq!(answer["data"]["distributor_name"], "kept");
+        assert_eq!(service.request("GET", &path, &token_of(98), "").0, 404);
+    }
+}
+
+#[test]
+fn a_storm_of_cancelled_calls_leaves_one_process_clean() {
+    let programs = Programs::new();
+    let service = Service::start_as(&mut programs.serve(&SETTINGS));
+    survives(&programs, &service);
+}
+
+#[test]
+fn a_storm_of_cancelled_calls_leaves_two_tiers_clean() {
+    let programs = Programs::new();
+    let core = Service::start_as(&mut programs.core(&SETTINGS));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
+    survives(&programs, &gateway);
+}
