@@ -2,6 +2,7 @@
 
 mod core_tier;
 mod demo_data;
+mod doctor;
 mod export;
 mod gateway_tier;
 mod import;
@@ -34,6 +35,7 @@ enum Command {
     Token(token::TokenArgs),
     Migrate(migrate::MigrateArgs),
     DemoData(demo_data::DemoDataArgs),
+    Doctor(doctor::DoctorArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
 }
@@ -50,6 +52,7 @@ impl Cli {
             Some(Command::Token(args)) => token::run(&args),
             Some(Command::Migrate(args)) => migrate::run(&args),
             Some(Command::DemoData(args)) => demo_data::run(&args),
+            Some(Command::Doctor(args)) => doctor::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),
         }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::Args;
-use core_server::database::{self, migrate};
-use embedded_postgres::{Access, Cluster, ClusterOptions, ServerSettings};
+use core_server::database::{self, check_migrated, grant, migrate};
+use embedded_postgres::{Access, Cluster, ClusterOptions, SERVICE_ROLE, ServerSettings};
 use runtime::Hidden;
 use sqlx::{
     PgPool,
@@ -34,14 +34,17 @@ impl DatabaseArgs {
         let options = database::options(url)?;
         let database = options.get_database().unwrap_or_else(|| options.get_username());
         let description = format!("the database {database} at {}", options.get_host());
-        Ok(Some(DatabaseServer { options, own: None, description }))
+        Ok(Some(DatabaseServer { owner: options.clone(), options, own: None, description }))
     }
 }
 
 /// A running server that has the service's database.
 #[derive(Debug)]
 pub(crate) struct DatabaseServer {
+    /// As the role that serves.
     options: PgConnectOptions,
+    /// As the role that owns the schema. It is the same if a server is given.
+    owner: PgConnectOptions,
     /// The service's own server; `None` if another one is given.
     own: Option<Access>,
     /// The location of the data, for people.
@@ -74,27 +77,47 @@ impl DatabaseServer {
     }
 
     async fn own(access: Access, data_dir: &Path) -> anyhow::Result<Self> {
-        access.endpoint().create_database(NAME).await?;
-        let options = access.endpoint().connect_options(NAME);
-        Ok(Self { options, own: Some(access), description: data_dir.display().to_string() })
+        let endpoint = access.endpoint();
+        // A server that was started by an earlier version has other roles.
+        endpoint.ensure_roles().await?;
+        endpoint.create_database(NAME).await?;
+        let (options, owner) = (endpoint.service_options(NAME), endpoint.connect_options(NAME));
+        Ok(Self { options, owner, own: Some(access), description: data_dir.display().to_string() })
     }
 
     /// Connects as the service does, and brings the schema up to date.
     pub(crate) async fn connect(&self, connections: u32) -> anyhow::Result<PgPool> {
+        if self.own.is_some() {
+            let owner = database::connect(self.owner.clone(), 1).await?;
+            migrate(&owner).await?;
+            grant(&owner, SERVICE_ROLE).await?;
+            owner.close().await;
+        }
         let pool = database::connect(self.options.clone(), connections).await?;
         migrate(&pool).await?;
         Ok(pool)
     }
 
-    /// Connects for bulk statements, which have no timeout, and brings the schema up to date.
+    /// Connects as the owner for bulk statements, which have no timeout, and brings the schema up to date.
     pub(crate) async fn connect_for_bulk(&self, connections: u32) -> anyhow::Result<PgPool> {
-        // Bulk statements are few and large: compiling them does not pay.
-        let options =
-            self.options.clone().application_name("compliance").options([("timezone", "UTC"), ("jit", "off")]);
-        let pool = PgPoolOptions::new().max_connections(connections).connect_with(options).await;
-        let pool = pool.with_context(|| format!("cannot connect to {}", self.description))?;
+        let pool = self.connect_as_owner(connections).await?;
         migrate(&pool).await?;
         Ok(pool)
+    }
+
+    /// Connects as the owner for bulk statements, to a schema that is up to date.
+    pub(crate) async fn connect_for_maintenance(&self) -> anyhow::Result<PgPool> {
+        let pool = self.connect_as_owner(1).await?;
+        check_migrated(&pool).await?;
+        Ok(pool)
+    }
+
+    async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
+        // Bulk statements are few and large: compiling them does not pay.
+        let options =
+            self.owner.clone().application_name("compliance").options([("timezone", "UTC"), ("jit", "off")]);
+        let pool = PgPoolOptions::new().max_connections(connections).connect_with(options).await;
+        pool.with_context(|| format!("cannot connect to {}", self.description))
     }
 
     /// Closes the connections, and stops the server if this process started it.

@@ -40,7 +40,7 @@ pub(crate) async fn measure(
     let seconds = seconds.ceil();
     let before = cpu_seconds(&[database.pid()?]);
     let mut command = Command::new(find(database)?);
-    command.args(["--no-vacuum", "--protocol=prepared", "--username", embedded_postgres::SERVICE_ROLE]);
+    command.args(["--no-vacuum", "--protocol=prepared", "--username", embedded_postgres::OWNER_ROLE]);
     command.args(["--client", &connections.to_string(), "--jobs", if connections > 1 { "2" } else { "1" }]);
     command.args(["--time", &seconds.to_string(), "--host"]).arg(database.socket_dir());
     command.arg("--file").arg(&script).arg(DATABASE_NAME).kill_on_drop(true);

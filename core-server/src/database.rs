@@ -6,12 +6,14 @@ mod connections;
 mod lease;
 mod probe;
 mod reserve;
+mod roles;
 mod url;
 
 pub(crate) use availability::Unavailable;
 use connections::{ACQUIRE_TIMEOUT, MAX_LOCK_WAITS};
 pub(crate) use connections::{Connections, MAX_TRIES};
 pub(crate) use probe::probe;
+pub use roles::{grant, warn_if_owner};
 pub use url::options;
 
 use std::{collections::HashSet, time::Duration};
@@ -45,6 +47,8 @@ pub enum DatabaseError {
     Connect { host: String, database: String, source: sqlx::Error },
     #[error("cannot bring the database's schema up to date: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    #[error("cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}")]
+    Grant { role: String, source: sqlx::Error },
     #[error("cannot read the database's schema history: {0}")]
     History(sqlx::Error),
     #[error(
@@ -100,7 +104,13 @@ fn session(options: PgConnectOptions) -> PgConnectOptions {
 }
 
 /// Brings the schema up to date. A step, and the wait for another service that is at it, may take as long as it takes.
+///
+/// A role that does not own the schema can do this only if there is nothing to do.
 pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
+    match check_migrated(pool).await {
+        Err(DatabaseError::NotMigrated { .. }) => {}
+        other => return other,
+    }
     let mut connection = pool.acquire().await.map_err(DatabaseError::History)?.detach();
     sqlx::query("set statement_timeout = 0").execute(&mut connection).await.map_err(DatabaseError::History)?;
     MIGRATIONS.run(&mut connection).await?;

@@ -7,6 +7,7 @@ pub mod access;
 mod affiliates;
 mod cases;
 pub mod database;
+pub mod doctor;
 mod error;
 mod health;
 mod infraction_lists;

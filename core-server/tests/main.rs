@@ -1,6 +1,7 @@
 //! The tests of the core over a real PostgreSQL. They are one program, so that it is linked once and starts one server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod doctor;
 mod monitoring;
 mod schema;
 mod wire;
@@ -9,5 +10,5 @@ mod writes;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    test_support::run(vec![monitoring::tests(), schema::tests(), wire::tests(), writes::tests()])
+    test_support::run(vec![doctor::tests(), monitoring::tests(), schema::tests(), wire::tests(), writes::tests()])
 }

@@ -40,7 +40,7 @@ impl Context {
     /// Finds the programs, locks the data folder, and creates the cluster if it is missing, which takes some seconds.
     pub(crate) async fn prepare(options: &ClusterOptions) -> Result<(Self, File), Error> {
         let (layout, account) = Layout::create(&options.data_dir)?;
-        let lock = layout.acquire(options.lock_timeout).await?;
+        let lock = layout.acquire(&account, options.lock_timeout).await?;
         initdb::remove_incomplete(&layout);
         let existing = initdb::existing_major(&layout)?;
         let installation = Installation::find(existing).await?;
@@ -59,7 +59,7 @@ impl Context {
 
         let name = layout.cluster_name()?;
         let socket_dir = layout.socket_dir(&account, &name)?;
-        let arguments = options.settings.arguments(&layout.cluster, &socket_dir, &name);
+        let arguments = options.settings.arguments(&layout, &socket_dir, &name);
         let endpoint = Endpoint::new(socket_dir, PORT);
         Ok((Self { layout, account, installation, endpoint, name, arguments }, lock))
     }

@@ -14,8 +14,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::Error;
 
-/// The role of the service: owns its databases and is not a superuser.
-pub const SERVICE_ROLE: &str = "compliance";
+/// The role that owns the service's databases and migrates them. It is not a superuser.
+pub const OWNER_ROLE: &str = "compliance";
+
+/// The role that the service runs as. It owns nothing; the service grants it what it needs.
+pub const SERVICE_ROLE: &str = "compliance_service";
 
 /// The role that owns the cluster: a superuser, for maintenance and tests.
 pub const ADMIN_ROLE: &str = "postgres";
@@ -53,8 +56,13 @@ impl Endpoint {
         &self.socket_dir
     }
 
-    /// Options to connect to `database` as [`SERVICE_ROLE`].
+    /// Options to connect to `database` as [`OWNER_ROLE`].
     pub fn connect_options(&self, database: &str) -> PgConnectOptions {
+        self.options(OWNER_ROLE, database)
+    }
+
+    /// Options to connect to `database` as [`SERVICE_ROLE`].
+    pub fn service_options(&self, database: &str) -> PgConnectOptions {
         self.options(SERVICE_ROLE, database)
     }
 
@@ -63,9 +71,9 @@ impl Endpoint {
         self.options(ADMIN_ROLE, database)
     }
 
-    /// The `postgres://` URL of `database` for [`SERVICE_ROLE`], for other programs such as `psql`.
+    /// The `postgres://` URL of `database` for [`OWNER_ROLE`], for other programs such as `psql`.
     pub fn url(&self, database: &str) -> String {
-        self.url_as(SERVICE_ROLE, database)
+        self.url_as(OWNER_ROLE, database)
     }
 
     /// The `postgres://` URL of `database` for [`ADMIN_ROLE`].
@@ -73,7 +81,7 @@ impl Endpoint {
         self.url_as(ADMIN_ROLE, database)
     }
 
-    /// Creates the database `name`, owned by [`SERVICE_ROLE`], unless it exists. Returns whether it was created.
+    /// Creates the database `name`, owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created.
     pub async fn create_database(&self, name: &str) -> Result<bool, Error> {
         let quoted = quote(name)?;
         let exists = bounded(format!("look for the database {name}"), async {
@@ -85,7 +93,7 @@ impl Endpoint {
         if exists.await? {
             return Ok(false);
         }
-        let statement = format!("CREATE DATABASE {quoted} OWNER {SERVICE_ROLE}");
+        let statement = format!("CREATE DATABASE {quoted} OWNER {OWNER_ROLE}");
         match self.execute(format!("create the database {name}"), statement).await {
             // Another process created it in the meantime.
             Err(Error::Sql { source, .. }) if is_duplicate(&source) => Ok(false),
@@ -95,7 +103,7 @@ impl Endpoint {
 
     /// Creates the database `name` as a copy of `template`, to which nobody may be connected. For tests.
     pub async fn create_database_from(&self, name: &str, template: &str) -> Result<(), Error> {
-        let statement = format!("CREATE DATABASE {} OWNER {SERVICE_ROLE} TEMPLATE {}", quote(name)?, quote(template)?);
+        let statement = format!("CREATE DATABASE {} OWNER {OWNER_ROLE} TEMPLATE {}", quote(name)?, quote(template)?);
         self.execute(format!("create the database {name} from {template}"), statement).await
     }
 
@@ -149,13 +157,13 @@ impl Endpoint {
         }
     }
 
-    /// Creates the service's role unless it exists.
-    pub(crate) async fn ensure_role(&self) -> Result<(), Error> {
-        let statement = format!(
-            "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{SERVICE_ROLE}') \
-             THEN CREATE ROLE {SERVICE_ROLE} LOGIN; END IF; END $$"
-        );
-        self.execute("create the service's role".to_owned(), statement).await
+    /// Creates the roles of the service unless they exist.
+    pub async fn ensure_roles(&self) -> Result<(), Error> {
+        let create = [OWNER_ROLE, SERVICE_ROLE].map(|role| {
+            format!("IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN CREATE ROLE {role} LOGIN; END IF;")
+        });
+        let statement = format!("DO $$ BEGIN {} END $$", create.concat());
+        self.execute("create the service's roles".to_owned(), statement).await
     }
 
     async fn admin(&self) -> Result<PgConnection, sqlx::Error> {
@@ -219,7 +227,7 @@ mod tests {
         let parsed: PgConnectOptions = endpoint.url("a/b").parse().unwrap();
         assert_eq!(parsed.get_socket().map(PathBuf::as_path), Some(endpoint.socket_dir()));
         assert_eq!(parsed.get_database(), Some("a/b"));
-        assert_eq!(parsed.get_username(), SERVICE_ROLE);
+        assert_eq!(parsed.get_username(), OWNER_ROLE);
     }
 
     #[test]

@@ -9,11 +9,12 @@ use std::{
 };
 
 use crate::{
-    endpoint::{ADMIN_ROLE, SERVICE_ROLE},
+    endpoint::{ADMIN_ROLE, OWNER_ROLE, SERVICE_ROLE},
     error::Error,
     install::Installation,
     layout::{CLUSTER, Layout, replace_file},
     run::{run, text},
+    safe_file,
     user::Account,
 };
 
@@ -93,30 +94,29 @@ pub(crate) fn remove_incomplete(layout: &Layout) {
 /// Sets the owner, the mode and the access rules, as at each start.
 pub(crate) fn configure(layout: &Layout, account: &Account, caller: &str) -> Result<(), Error> {
     let cluster = &layout.cluster;
-    let owner = fs::metadata(cluster).map_err(Error::io("look at", cluster))?.uid();
-    if account.switched && owner != account.uid {
-        // It belongs to root (see `Account::of`): a backup that root has restored.
-        account.chown_all(cluster)?;
+    let folder = safe_file::open_folder(cluster).map_err(Error::io("open the folder", cluster))?;
+    let meta = folder.metadata().map_err(Error::io("look at", cluster))?;
+    folder.set_permissions(Permissions::from_mode(0o700)).map_err(Error::io("change the mode of", cluster))?;
+    if account.switched && meta.uid() != account.uid {
+        // It belongs to root (see `Account::of`): a backup that root has restored. Nobody else can change what is in it.
+        if meta.uid() != 0 {
+            return Err(Error::NotACluster { path: cluster.clone() });
+        }
+        safe_file::chown_all(folder, account.uid, account.gid).map_err(Error::io("change the owner of", cluster))?;
     }
-    fs::set_permissions(cluster, Permissions::from_mode(0o700)).map_err(Error::io("change the mode of", cluster))?;
     let hba = "# Written by the service at each start. Unix socket only; the kernel identifies the caller.\n\
                local all all peer map=compliance\n";
-    let mut users = vec!["root", account.name.as_str(), caller];
-    users.sort_unstable();
+    // Not the user that the database runs as, unless that is the caller: it may have processes that are not the service's.
+    let mut users = vec!["root", caller];
     users.dedup();
     let mut ident = "# Written by the service at each start.\n".to_owned();
     for user in users {
-        for role in [ADMIN_ROLE, SERVICE_ROLE] {
+        for role in [ADMIN_ROLE, OWNER_ROLE, SERVICE_ROLE] {
             // Writing to a string does not fail.
             let _ = writeln!(ident, "compliance \"{user}\" {role}");
         }
     }
-    for (name, text) in [("pg_hba.conf", hba), ("pg_ident.conf", &ident)] {
-        let path = cluster.join(name);
-        if fs::read_to_string(&path).ok().as_deref() != Some(text) {
-            // After a crash in between, the next start writes it again.
-            replace_file(&path, text, account)?;
-        }
-    }
-    Ok(())
+    // After a crash in between, the next start writes them again.
+    replace_file(&layout.hba, hba)?;
+    replace_file(&layout.ident, &ident)
 }

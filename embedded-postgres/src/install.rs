@@ -38,15 +38,15 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// The path of one of the programs.
-    pub(crate) fn program(&self, name: &str) -> PathBuf {
+    /// The path of one of the programs, such as `pg_dump`, which need not exist.
+    pub fn program(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }
 
     /// Finds the programs in the folder that `COMPLIANCE_POSTGRES_BIN` names, or else the first usable ones in `PATH`, in
     /// `pg_config --bindir`, and in the folders of packages (newest version first). For an existing cluster, `major` is
     /// the version that created it, and only that version is used. An error names the packages to install.
-    pub(crate) async fn find(major: Option<u32>) -> Result<Self, Error> {
+    pub async fn find(major: Option<u32>) -> Result<Self, Error> {
         let dirs = match env::var_os(BIN_DIR_VARIABLE).filter(|dir| !dir.is_empty()) {
             Some(dir) => vec![dir.into()],
             None => candidates().await,

@@ -22,7 +22,7 @@ pub(crate) async fn launch(context: &Context, server: &mut Server) -> Result<(),
     loop {
         if let Some(pid) = orphan::reclaim(context).await? {
             server.adopt(pid);
-            context.endpoint.ensure_role().await?;
+            context.endpoint.ensure_roles().await?;
             tracing::info!(pid, "took over the running database of an earlier run");
             return Ok(());
         }
@@ -32,12 +32,12 @@ pub(crate) async fn launch(context: &Context, server: &mut Server) -> Result<(),
         let ready = async {
             let ready = context.endpoint.until_ready(RECOVERY_TIMEOUT, START_TIMEOUT).await;
             ready.map_err(|reason| Error::Other(format!("{reason}; see {}", log.display())))?;
-            context.endpoint.ensure_role().await
+            context.endpoint.ensure_roles().await
         };
         let started = tokio::select! {
             ready = ready => ready,
             status = server.ended() => {
-                Err(Error::StartFailed { status, tail: log_file::tail(log, log_length), log: log.clone() })
+                Err(Error::StartFailed { status, tail: log_file::tail(log, log_length, context.account.uid), log: log.clone() })
             }
         };
         match started {

@@ -3,10 +3,10 @@
 use std::{
     env,
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io::{self, Write},
+    io::{self, Read, Write},
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown},
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     },
     path::{Path, PathBuf},
     time::Duration,
@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     endpoint::PORT,
     error::Error,
+    safe_file,
     user::{Account, grantable},
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct Layout {
     pub(crate) cluster: PathBuf,
     pub(crate) log: PathBuf,
     pub(crate) lock: PathBuf,
+    pub(crate) hba: PathBuf,
+    pub(crate) ident: PathBuf,
 }
 
 impl Layout {
@@ -43,6 +46,8 @@ impl Layout {
             cluster: data_dir.join(CLUSTER),
             log: data_dir.join("postgres.log"),
             lock: data_dir.join("postgres.lock"),
+            hba: data_dir.join("postgres.hba"),
+            ident: data_dir.join("postgres.ident"),
             data_dir,
         })
     }
@@ -72,10 +77,11 @@ impl Layout {
     }
 
     /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
-    pub(crate) async fn acquire(&self, timeout: Duration) -> Result<File, Error> {
+    pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<File, Error> {
         let deadline = Instant::now() + timeout;
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o644).open(&self.lock);
+        options.read(true).write(true).create(true).truncate(false).mode(0o644);
+        let file = safe_file::open(&self.lock, &mut options, account.uid);
         let mut file = file.map_err(Error::io("open", &self.lock))?;
         loop {
             match file.try_lock() {
@@ -83,7 +89,8 @@ impl Layout {
                 Err(TryLockError::Error(error)) => return Err(Error::io("lock", &self.lock)(error)),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(Duration::from_millis(50)).await,
                 Err(TryLockError::WouldBlock) => {
-                    let holder = fs::read_to_string(&self.lock).ok().and_then(|text| text.trim().parse().ok());
+                    let mut text = String::new();
+                    let holder = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
                     return Err(Error::InUse { path: self.data_dir.clone(), holder });
                 }
             }
@@ -159,15 +166,13 @@ fn fits(dir: &Path) -> bool {
     socket_file(dir).as_os_str().len() <= LONGEST_SOCKET_PATH && dir.as_os_str().as_bytes().iter().all(plain)
 }
 
-/// Replaces a file by one that belongs to `account`. Does not follow a link at `path`.
-pub(crate) fn replace_file(path: &Path, text: &str, account: &Account) -> Result<(), Error> {
+/// Replaces a file by one that everybody may read and only this process's user may change. Does not follow a link at `path`.
+pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), Error> {
     remove_file(path)?;
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path);
     let mut file = file.map_err(Error::io("create", path))?;
-    if account.switched {
-        // By descriptor, since that user could replace the file under this path by another user's file.
-        fchown(&file, Some(account.uid), Some(account.gid)).map_err(Error::io("change the owner of", path))?;
-    }
+    // Whatever the process's mask is, the database's user reads it.
+    file.set_permissions(fs::Permissions::from_mode(0o644)).map_err(Error::io("change the mode of", path))?;
     file.write_all(text.as_bytes()).map_err(Error::io("write", path))
 }
 

@@ -23,19 +23,25 @@
 //! | `postgres/`        | the cluster, mode 0700, owned by the user that the database runs as    |
 //! | `postgres.new-*/`  | a cluster being created; the next start removes an incomplete one      |
 //! | `postgres.log`     | the server's log; `postgres.log.1` is the previous one                 |
+//! | `postgres.hba`     | who may connect; written at each start                                 |
+//! | `postgres.ident`   | which user may be which role; written at each start                    |
 //! | `postgres.lock`    | locked (`flock`) by the process that runs the cluster, with its ID     |
 //!
 //! # Who may connect
 //!
 //! There is no password and no network port. The socket's folder is inaccessible to other users, and the server asks the
-//! kernel for the caller (`peer`): it accepts the user that runs the service, the user that the database runs as, and root.
-//! The service's role, [`SERVICE_ROLE`], owns its databases and is not a superuser; [`ADMIN_ROLE`] is.
+//! kernel for the caller (`peer`): it accepts the user that runs the service, and root. A service that root started runs its
+//! database as another user, which is not accepted: other processes of that user may be anybody's. The rules are in a file
+//! that this user cannot change.
+//!
+//! [`OWNER_ROLE`] owns the service's databases, [`SERVICE_ROLE`] owns nothing, and neither is a superuser; [`ADMIN_ROLE`] is.
 //!
 //! # Started as root
 //!
 //! `PostgreSQL` refuses to run as root, so the cluster then belongs to, and runs as, another user: its owner, the owner of the
-//! data folder, or `nobody`, the first of these that is not root. That user must be able to reach the data
-//! folder; see [`check_data_dir`].
+//! data folder, the user `compliance`, or `nobody`, the first of these that exists and is not root. That user must be able to
+//! reach the data folder; see [`check_data_dir`]. It may own the data folder, so root follows no links there: a file that is a
+//! link, or belongs to somebody else, is refused.
 //!
 //! # Failures
 //!
@@ -60,13 +66,14 @@ mod options;
 mod orphan;
 mod process;
 mod run;
+mod safe_file;
 mod server;
 mod settings;
 mod supervise;
 mod user;
 
 pub use cluster::{Access, Cluster};
-pub use endpoint::{ADMIN_ROLE, Endpoint, SERVICE_ROLE};
+pub use endpoint::{ADMIN_ROLE, Endpoint, OWNER_ROLE, SERVICE_ROLE};
 pub use error::Error;
 pub use install::Installation;
 pub use layout::check_data_dir;

@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use crate::safe_file;
+
 /// A larger log is renamed at the next start, in bytes.
 const ROTATED_AT_START: u64 = 8 << 20;
 /// A larger log of a running server is copied and truncated, in bytes.
@@ -15,33 +17,34 @@ const EMPTIED_WHILE_RUNNING: u64 = 64 << 20;
 const TAIL_BYTES: u64 = 8 << 10;
 const TAIL_LINES: usize = 15;
 
-/// Opens the log for appending; renames a large one first.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+/// Opens the log for appending; renames a large one first. The log belongs to this process's user or to `owner`.
+pub(crate) fn open(path: &Path, owner: u32) -> io::Result<File> {
     if length(path) > ROTATED_AT_START {
         fs::rename(path, path.with_extension("log.1"))?;
     }
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+    safe_file::open(path, OpenOptions::new().append(true).create(true).mode(0o600), owner)
 }
 
 /// The size of the log in bytes; 0 if there is none.
 pub(crate) fn length(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |meta| meta.len())
+    fs::symlink_metadata(path).map_or(0, |meta| meta.len())
 }
 
 /// Keeps the log of a running server from filling the disk. The server continues to write to the truncated file; lines
 /// that it writes during the copy may be lost.
-pub(crate) fn bound(path: &Path) -> io::Result<()> {
+pub(crate) fn bound(path: &Path, owner: u32) -> io::Result<()> {
     if length(path) > EMPTIED_WHILE_RUNNING {
-        fs::copy(path, path.with_extension("log.1"))?;
-        OpenOptions::new().write(true).open(path)?.set_len(0)?;
+        let mut log = safe_file::open(path, OpenOptions::new().read(true).write(true), owner)?;
+        safe_file::copy_to_new(&mut log, &path.with_extension("log.1"))?;
+        log.set_len(0)?;
     }
     Ok(())
 }
 
 /// The last lines written since the log was `from` bytes long.
-pub(crate) fn tail(path: &Path, from: u64) -> String {
+pub(crate) fn tail(path: &Path, from: u64, owner: u32) -> String {
     let read = || -> io::Result<String> {
-        let mut file = File::open(path)?;
+        let mut file = safe_file::open(path, OpenOptions::new().read(true), owner)?;
         let length = file.metadata()?.len();
         // The log was renamed in the meantime.
         let from = if from > length { 0 } else { from };

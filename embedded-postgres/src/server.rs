@@ -50,7 +50,7 @@ impl Server {
     /// Starts the server.
     pub(crate) fn spawn(&mut self, context: &Context) -> Result<(), Error> {
         let log_path = &context.layout.log;
-        let open = || log_file::open(log_path).map_err(Error::io("open", log_path));
+        let open = || log_file::open(log_path, context.account.uid).map_err(Error::io("open", log_path));
         let program = context.program();
         let mut command = context.account.command(&program);
         // Its own process group: Ctrl-C in the terminal must only reach the service, which stops the database last.

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::Path};
 
-use crate::endpoint::PORT;
+use crate::{endpoint::PORT, layout::Layout};
 
 /// The configurable settings of the server; the others are fixed for a service on a small machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +52,15 @@ impl ServerSettings {
         Self { shared_buffers_mib: 64, durable: false, ..Self::default() }
     }
 
-    /// The arguments of `postgres` for the cluster in `cluster_dir`.
-    pub(crate) fn arguments(&self, cluster_dir: &Path, socket_dir: &Path, cluster_name: &str) -> Vec<OsString> {
-        let mut arguments = vec![OsString::from("-D"), cluster_dir.into()];
+    /// The arguments of `postgres` for a cluster.
+    pub(crate) fn arguments(&self, layout: &Layout, socket_dir: &Path, cluster_name: &str) -> Vec<OsString> {
+        let mut arguments = vec![OsString::from("-D"), layout.cluster.clone().into()];
+        // Outside of the cluster's folder, so that the database's user cannot change who may connect.
+        for (name, path) in [("hba_file", &layout.hba), ("ident_file", &layout.ident)] {
+            let mut setting = OsString::from(format!("{name}="));
+            setting.push(path);
+            arguments.extend(["-c".into(), setting]);
+        }
         let mut set = |name: &str, value: &str| {
             arguments.push("-c".into());
             arguments.push(format!("{name}={value}").into());

@@ -1,7 +1,6 @@
 //! Supervision of the server: it is restarted when it has ended.
 
 use std::{
-    path::Path,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -30,7 +29,7 @@ pub(crate) async fn supervise(
     tokio::select! {
         _ = stop => {}
         () = restart_when_ended(&mut server, &context, restart) => {}
-        () = bound_log(&context.layout.log) => {}
+        () = bound_log(&context) => {}
     }
     server
 }
@@ -60,11 +59,11 @@ async fn restart_when_ended(server: &mut Server, context: &Context, restart: boo
 }
 
 /// Bounds the size of the log while the server runs.
-async fn bound_log(path: &Path) {
+async fn bound_log(context: &Context) {
     loop {
         sleep(LOG_INTERVAL).await;
-        let path = path.to_owned();
+        let (path, owner) = (context.layout.log.clone(), context.account.uid);
         // On failure the next check tries again.
-        let _ = tokio::task::spawn_blocking(move || log_file::bound(&path)).await;
+        let _ = tokio::task::spawn_blocking(move || log_file::bound(&path, owner)).await;
     }
 }

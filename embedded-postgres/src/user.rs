@@ -18,7 +18,9 @@ use nix::unistd::{Uid, User, geteuid};
 use crate::error::Error;
 
 /// Unprivileged system users, in order of preference.
-const UNPRIVILEGED: [&str; 3] = ["nobody", "postgres", "daemon"];
+///
+/// A user of its own protects the database from other processes of a user that many services share.
+const UNPRIVILEGED: [&str; 4] = ["compliance", "nobody", "postgres", "daemon"];
 
 /// The user that the database's processes run as and that owns its files.
 #[derive(Debug, Clone)]
@@ -87,17 +89,6 @@ impl Account {
             lchown(path, Some(self.uid), Some(self.gid)).map_err(Error::io("change the owner of", path))?;
         }
         Ok(())
-    }
-
-    /// Makes this user the owner of a folder and its content, such as a backup that root has restored.
-    pub(crate) fn chown_all(&self, dir: &Path) -> Result<(), Error> {
-        for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
-            let entry = entry.map_err(Error::io("read", dir))?;
-            let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
-            if kind.is_dir() { self.chown_all(&entry.path())? } else { self.chown(&entry.path())? }
-        }
-        // The folder comes last, so that an interrupted change is detected and repeated.
-        self.chown(dir)
     }
 
     /// Lets this user pass through `dir`, a folder of the service, if that is [`grantable`]: its group becomes the user's

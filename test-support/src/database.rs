@@ -18,7 +18,7 @@ static ENDPOINT: OnceLock<Endpoint> = OnceLock::new();
 /// A migrated database that no other test uses.
 #[derive(Debug)]
 pub struct TestDatabase {
-    /// How to connect to it as the service.
+    /// How to connect to it as its owner. Services of tests connect as a role that owns nothing.
     pub options: PgConnectOptions,
     /// Its `postgres://` address.
     pub url: String,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use compliance_api::token::SCOPE_MONITOR;
 use core_server::{Core, CoreSettings, access::RateLimit, database};
+use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -14,7 +15,7 @@ use crate::{GrpcClients, fresh_database, token_with_scope, verifier};
 /// A core that is called within the process.
 #[derive(Debug)]
 pub struct TestCore {
-    /// The test's own connections to the core's database, with the settings of the core's.
+    /// The test's own connections to the core's database, with the settings of the core's, but as the owner.
     pub pool: PgPool,
     /// The core itself.
     pub core: Core,
@@ -33,12 +34,16 @@ impl TestCore {
 
     /// A core over a database.
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
-        let served = database::connect(database, connections).await.unwrap();
+        // The service runs as a role that owns nothing, the test as the owner.
+        let owner = database::connect(database.clone(), 1).await.unwrap();
+        database::grant(&owner, SERVICE_ROLE).await.unwrap();
+        owner.close().await;
+        let served = database::connect(database.clone().username(SERVICE_ROLE), connections).await.unwrap();
         // The core keeps the connections that it has used, so those of the test are apart.
         let pool = PgPoolOptions::new()
             .max_connections(16)
             .acquire_timeout(Duration::from_mins(1))
-            .connect_lazy_with((*served.connect_options()).clone());
+            .connect_lazy_with((*served.connect_options()).clone().username(OWNER_ROLE));
         let settings = CoreSettings { rate_limit, call_timeout: Duration::from_mins(1), ..CoreSettings::default() };
         Self { core: Core::new(&served, verifier().await, &settings).await.unwrap(), pool }
     }

@@ -19,6 +19,8 @@ mod outage;
 mod plans;
 mod rate_limit;
 mod real_input;
+mod restore;
+mod roles;
 mod sizes;
 
 use std::process::ExitCode;
@@ -43,6 +45,8 @@ fn main() -> ExitCode {
         plans::tests(),
         rate_limit::tests(),
         real_input::tests(),
+        restore::tests(),
+        roles::tests(),
         sizes::tests(),
     ]);
     cases::print_count();

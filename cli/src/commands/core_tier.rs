@@ -53,5 +53,6 @@ async fn prepare(args: &CoreTierArgs) -> anyhow::Result<(Arc<Verifier>, PgPool)>
         database::migrate(&pool).await?;
     }
     database::check_migrated(&pool).await?;
+    database::warn_if_owner(&pool).await;
     Ok((verifier, pool))
 }

@@ -11,12 +11,18 @@ use runtime::RequiredDatabaseArgs;
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
     database: RequiredDatabaseArgs,
+    /// Role that the service runs as, which owns nothing: it is granted what it needs. It must exist.
+    #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
+    service_role: Option<String>,
 }
 
 pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
         let pool = database::connect(args.database.options()?, 2).await?;
         database::migrate(&pool).await?;
+        if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {
+            database::grant(&pool, role).await?;
+        }
         runtime::close_pool(&pool).await;
         tracing::info!("the database's schema is up to date");
         Ok(ExitCode::SUCCESS)

@@ -72,6 +72,7 @@ async fn serve_over(
     let (secret, issuer) = (keys.secret.clone(), args.keys.issuer());
     let verifier = async { Ok(Verifier::new(keys, issuer.clone()).await?) };
     let Some(verifier) = until_shutdown(shutdown, verifier).await? else { return Ok(()) };
+    core_server::database::warn_if_owner(&pool).await;
     if args.demo && fixtures::fill_demo(&pool).await? {
         tracing::info!(company = fixtures::DEMO_COMPANY, "the demo company was filled");
     }

@@ -1,8 +1,9 @@
-//! A database outside the data folder: `migrate`, and `serve --database-url`.
+//! A database outside the data folder: `migrate`, `serve --database-url`, and `doctor`.
 
 use crate::common::{DataDir, Service, compliance, output, token};
-use embedded_postgres::ClusterOptions;
+use embedded_postgres::{ClusterOptions, SERVICE_ROLE};
 use nix::sys::signal::Signal;
+use sqlx::Connection as _;
 use test_support::TestCluster;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,6 +25,50 @@ async fn a_given_database_is_migrated_and_served() {
         assert_eq!(service.end().code(), Some(0));
         // Only the secret is kept here.
         assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 1);
+    })
+    .await
+    .unwrap();
+    cluster.stop().await;
+}
+
+/// The owner migrates, and another role serves; the owner's checks repair what was damaged by hand.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
+    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
+    cluster.endpoint.create_database("given").await.unwrap();
+    let url = cluster.endpoint.url("given");
+    let service_url = url.replacen("//compliance@", &format!("//{SERVICE_ROLE}@"), 1);
+    let data = DataDir::new();
+    let (data, owner) = tokio::task::spawn_blocking(move || {
+        let migrate = |role: &str| output(compliance(&data).args(["migrate", "--database-url", &url, "--service-role", role]));
+        let (status, _, log) = migrate("nobody-has-this-name");
+        assert!(!status.success() && log.contains("create role"), "{log}");
+        let (status, _, log) = migrate(SERVICE_ROLE);
+        assert!(status.success(), "{log}");
+        let service = Service::start_as(compliance(&data).arg("serve").env("DATABASE_URL", &service_url));
+        let token = token(&data, 7);
+        let body = r#"{"urls": [{"url": "https://example.org/"}]}"#;
+        assert_eq!(service.request("POST", "/api/urls", &token, body).0, 201);
+        service.signal(Signal::SIGTERM);
+        assert_eq!(service.end().code(), Some(0));
+        (data, url)
+    })
+    .await
+    .unwrap();
+    let mut connection = sqlx::PgConnection::connect(&owner).await.unwrap();
+    sqlx::query("truncate compliance_url_counts").execute(&mut connection).await.unwrap();
+    tokio::task::spawn_blocking(move || {
+        let doctor = |flags: &[&str]| {
+            let (status, printed, log) =
+                output(compliance(&data).args(["doctor", "--database-url", &owner]).args(flags));
+            (status.code(), printed, log)
+        };
+        let (status, printed, log) = doctor(&["--counts"]);
+        assert!(status == Some(3) && printed.contains("company 7: 9 counts of compliance_urls"), "{printed}{log}");
+        assert_eq!(doctor(&["--counts", "--repair"]).0, Some(0));
+        let (status, printed, log) = doctor(&["--counts"]);
+        assert!(status == Some(0) && printed == "nothing is wrong\n", "{printed}{log}");
+        assert_eq!(doctor(&[]).0, Some(2), "a check must be named");
     })
     .await
     .unwrap();

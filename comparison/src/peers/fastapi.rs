@@ -27,7 +27,7 @@ pub(crate) async fn start(
     command.args(["--port", &address.port().to_string(), "--workers", &cores.to_string()]);
     command.args(["--log-level", "warning", "--no-access-log"]);
     command.env("PEER_COMPANY", company.to_string()).env("PEER_SELECT", SELECT);
-    command.env("PEER_HOST", database.socket_dir()).env("PEER_USER", embedded_postgres::SERVICE_ROLE);
+    command.env("PEER_HOST", database.socket_dir()).env("PEER_USER", embedded_postgres::OWNER_ROLE);
     command.env("PEER_DATABASE", DATABASE_NAME);
     let mut process = Child::start("uvicorn", folder, command)?;
     process.accepts(address).await?;

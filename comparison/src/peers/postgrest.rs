@@ -43,7 +43,7 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
     for (name, value) in [
         ("db-uri", format!("{:?}", database.url())),
         ("db-schemas", "\"peer\"".to_owned()),
-        ("db-anon-role", format!("{:?}", embedded_postgres::SERVICE_ROLE)),
+        ("db-anon-role", format!("{:?}", embedded_postgres::OWNER_ROLE)),
         ("db-pool", CONNECTIONS.to_string()),
         ("server-host", format!("{:?}", address.ip().to_string())),
         ("server-port", address.port().to_string()),

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Instant};
 
-use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Error, SERVICE_ROLE};
+use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Error, OWNER_ROLE};
 use sqlx::{ConnectOptions, Connection, PgConnection};
 use test_support::{DataDir, is_running};
 
@@ -56,7 +56,7 @@ async fn the_server_is_durable_and_private_and_has_the_documented_settings() {
         ("lc_collate", "C"),
         ("TimeZone", "UTC"),
         ("is_superuser", "off"),
-        ("session_authorization", SERVICE_ROLE),
+        ("session_authorization", OWNER_ROLE),
     ] {
         // Since PostgreSQL 16, `lc_collate` is no setting; the catalog has that of a database.
         let found: String = if name == "lc_collate" {

@@ -3,7 +3,10 @@
 
 use std::{
     fs::{self, Permissions},
-    os::unix::fs::{MetadataExt, PermissionsExt, lchown},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt, lchown},
+        process::CommandExt,
+    },
     path::Path,
 };
 
@@ -111,5 +114,94 @@ async fn root_runs_the_database_as_the_owner_of_the_data_folder() {
     check_data_dir(data.path()).unwrap();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     assert_eq!(status(cluster.server_pid().unwrap(), "Uid:")[1], owner.to_string());
+    cluster.stop().await.unwrap();
+}
+
+/// A data folder that another user owns, with something planted where the service writes.
+fn folder_of_another_user() -> (DataDir, DataDir) {
+    let (data, victim) = (DataDir::new(), DataDir::new());
+    fs::create_dir(data.path()).unwrap();
+    if geteuid().is_root() {
+        let owner = nix::unistd::User::from_name("daemon").unwrap().unwrap().uid.as_raw();
+        lchown(data.path(), Some(owner), None).unwrap();
+        fs::set_permissions(data.path(), Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::create_dir(victim.path()).unwrap();
+    (data, victim)
+}
+
+#[tokio::test]
+async fn nothing_is_written_through_a_planted_link() {
+    for planted in ["postgres.lock", "postgres.log"] {
+        for hard in [false, true] {
+            let (data, victim) = folder_of_another_user();
+            let file = victim.path().join("precious");
+            fs::write(&file, "precious").unwrap();
+            let link = data.path().join(planted);
+            if hard { fs::hard_link(&file, &link) } else { std::os::unix::fs::symlink(&file, &link) }.unwrap();
+            let error = Cluster::start(options(&data)).await.unwrap_err().to_string();
+            assert!(error.contains(planted), "{error}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "precious", "{planted}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn links_in_place_of_generated_files_and_of_the_database_are_not_followed() {
+    let (data, victim) = folder_of_another_user();
+    let file = victim.path().join("precious");
+    fs::write(&file, "precious").unwrap();
+    for planted in ["postgres.hba", "postgres.ident", "postgres.log.1"] {
+        std::os::unix::fs::symlink(&file, data.path().join(planted)).unwrap();
+    }
+    // It is larger than a log may be at a start, so it is renamed.
+    let log = fs::File::create(data.path().join("postgres.log")).unwrap();
+    log.set_len(9 << 20).unwrap();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+
+    let (data, victim) = folder_of_another_user();
+    fs::write(victim.path().join("PG_VERSION"), "15\n").unwrap();
+    fs::create_dir(victim.path().join("global")).unwrap();
+    fs::write(victim.path().join("global/pg_control"), "").unwrap();
+    std::os::unix::fs::symlink(victim.path(), data.cluster()).unwrap();
+    let before = fs::metadata(victim.path()).unwrap();
+    Cluster::start(options(&data)).await.unwrap_err();
+    let after = fs::metadata(victim.path()).unwrap();
+    assert_eq!((before.uid(), before.mode()), (after.uid(), after.mode()));
+    assert_eq!(fs::metadata(victim.path().join("PG_VERSION")).unwrap().uid(), geteuid().as_raw());
+}
+
+/// Other processes of the user that the database runs as are not its superuser.
+#[tokio::test]
+async fn the_user_of_the_database_cannot_connect() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    cluster.create_database(DATABASE).await.unwrap();
+    let psql = cluster.installation().program("psql");
+    let run = |(uid, gid): (u32, u32), role: &str| {
+        let mut command = std::process::Command::new(&psql);
+        command.env_clear().arg("-h").arg(cluster.endpoint().socket_dir());
+        command.args(["-U", role, "-d", DATABASE, "-c", "select 1"]).current_dir("/");
+        if geteuid().is_root() {
+            command.uid(uid).gid(gid);
+        }
+        test_support::output(&mut command)
+    };
+    let owner = fs::metadata(data.cluster()).unwrap();
+    let (user, me) = ((owner.uid(), owner.gid()), (geteuid().as_raw(), nix::unistd::getegid().as_raw()));
+    for role in ["postgres", "compliance", "compliance_service"] {
+        let (status, _, errors) = run(me, role);
+        assert!(status.success(), "{errors}");
+        if geteuid().is_root() {
+            let (status, _, errors) = run(user, role);
+            assert!(!status.success() && errors.contains("authentication failed"), "{role}: {errors}");
+        }
+    }
+    // Nor can it change who may.
+    for name in ["postgres.hba", "postgres.ident"] {
+        let meta = fs::symlink_metadata(data.path().join(name)).unwrap();
+        assert_eq!((meta.uid(), meta.mode() & 0o777), (geteuid().as_raw(), 0o644), "{name}");
+    }
     cluster.stop().await.unwrap();
 }

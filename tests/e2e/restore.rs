@@ -1,0 +1,114 @@
+//! A dump that is restored into a new database: every endpoint returns the same bytes.
+
+use std::process::Command;
+
+use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest, OpenCaseRequest, UrlObservation};
+use embedded_postgres::{Installation, OWNER_ROLE};
+use sqlx::{ConnectOptions as _, Connection as _};
+use test_support::{Options, TestService, fresh_database, new_company, output, tests};
+
+tests![a_restored_database_gives_the_same_answers];
+
+/// Fills a company through every kind of record.
+async fn fill(service: &TestService, company: i64) {
+    let mut grpc = service.grpc(company).await;
+    for number in 0..12 {
+        let affiliate = AffiliateInput {
+            client_affiliate_id: Some(format!("C-{number}")),
+            affiliate_name: Some(format!("Nàme {number} \u{1F310} \\ \"quoted\"\t")),
+            country: Some("DE".to_owned()),
+            city: (number % 2 == 0).then(|| "Zürich".to_owned()),
+            start_date: Some("2024-02-29".to_owned()),
+            ..AffiliateInput::default()
+        };
+        let request = CreateAffiliateRequest { affiliate: Some(affiliate) };
+        let affiliate_id = grpc.affiliates.create_affiliate(request).await.unwrap().into_inner().affiliate_id;
+        let case = CaseInput { affiliate_id: Some(affiliate_id), ..CaseInput::default() };
+        let request_id = Some(format!("R-{number}"));
+        grpc.open(OpenCaseRequest { request_id, case: Some(case), ..OpenCaseRequest::default() }).await;
+    }
+    let url = |number| UrlObservation {
+        url: Some(format!("https://example.org/{number}?q=\u{e4}")),
+        disabled: Some(number % 3 == 0),
+        ..UrlObservation::default()
+    };
+    grpc.observe((0..60).map(url).collect()).await;
+}
+
+/// What every endpoint returns to a company, over both layers.
+async fn answers(service: &TestService, company: i64) -> Vec<(String, String)> {
+    let mut paths: Vec<String> = ["/affiliates", "/cases", "/urls"].map(str::to_owned).into();
+    for sort in ["id", "discovery_dt", "last_review_dt", "last_seen"] {
+        for dir in ["asc", "desc"] {
+            paths.push(format!("/urls?sort_by={sort}&sort_dir={dir}&per_page=25&page=2"));
+            paths.push(format!("/urls?sort_by={sort}&sort_dir={dir}&disabled=yes"));
+        }
+    }
+    let mut answers = Vec::new();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let mut paths = paths.clone();
+        for list in ["/affiliates", "/cases?per_page=200", "/urls?per_page=200"] {
+            let records = rest.get(list).await.with_status(200);
+            let ids = records["data"].as_array().unwrap().iter().map(|record| {
+                let id = if record["id"].is_null() { &record["case_id"] } else { &record["id"] };
+                id.as_i64().unwrap()
+            });
+            let name = list.split('?').next().unwrap();
+            paths.extend(ids.map(|id| format!("{name}/{id}")));
+        }
+        for path in paths {
+            let answer = rest.get(&path).await;
+            assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+            answers.push((path, answer.text));
+        }
+    }
+    answers
+}
+
+async fn a_restored_database_gives_the_same_answers() {
+    let (database, restored) = (fresh_database().await, fresh_database().await);
+    let companies = [new_company(), new_company()];
+    let service = TestService::over(database.options.clone(), Options::default()).await;
+    let mut before = Vec::new();
+    for company in companies {
+        fill(&service, company).await;
+        before.push(answers(&service, company).await);
+    }
+    assert!(before[0].len() > 180, "{}", before[0].len());
+
+    let programs = Installation::find(None).await.unwrap();
+    let dump = std::env::temp_dir().join(format!("compliance-test-dump-{:016x}", rand::random::<u64>()));
+    let name = |options: &sqlx::postgres::PgConnectOptions| options.get_database().unwrap().to_owned();
+    let (from, to) = (name(&database.options), name(&restored.options));
+    let socket = database.socket.parent().unwrap().to_owned();
+    // The new database is empty.
+    let mut owner = restored.options.clone().connect().await.unwrap();
+    sqlx::raw_sql("drop schema public cascade; create schema public").execute(&mut owner).await.unwrap();
+    owner.close().await.unwrap();
+    let dumped = dump.clone();
+    tokio::task::spawn_blocking(move || {
+        let run = |program: &str, database: &str, arguments: &[&str]| {
+            let mut command = Command::new(programs.program(program));
+            command.arg("-h").arg(&socket).args(["-U", OWNER_ROLE, "-d", database]).args(arguments).arg("-Fc");
+            command
+        };
+        let file = dumped.to_str().unwrap();
+        let (status, _, log) = output(run("pg_dump", &from, &["-f", file]).env_clear());
+        assert!(status.success(), "{log}");
+        // The schema itself exists in every new database.
+        let (status, _, log) = output(run("pg_restore", &to, &["--clean", "--if-exists", file]).env_clear());
+        assert!(status.success(), "{log}");
+    })
+    .await
+    .unwrap();
+    std::fs::remove_file(&dump).unwrap();
+
+    let service = TestService::over(restored.options, Options::default()).await;
+    for (company, before) in companies.into_iter().zip(before) {
+        for (before, after) in before.into_iter().zip(answers(&service, company).await) {
+            assert_eq!(before, after);
+        }
+        // IDs go on where they were.
+        service.grpc(company).await.affiliate("After the restore").await;
+    }
+}
