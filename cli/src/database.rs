@@ -114,8 +114,7 @@ impl DatabaseServer {
 
     async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
         // Bulk statements are few and large: compiling them does not pay.
-        let options =
-            self.owner.clone().application_name("compliance").options([("timezone", "UTC"), ("jit", "off")]);
+        let options = self.owner.clone().application_name("compliance").options([("timezone", "UTC"), ("jit", "off")]);
         let pool = PgPoolOptions::new().max_connections(connections).connect_with(options).await;
         pool.with_context(|| format!("cannot connect to {}", self.description))
     }

@@ -47,7 +47,9 @@ pub enum DatabaseError {
     Connect { host: String, database: String, source: sqlx::Error },
     #[error("cannot bring the database's schema up to date: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
-    #[error("cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}")]
+    #[error(
+        "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"
+    )]
     Grant { role: String, source: sqlx::Error },
     #[error("cannot read the database's schema history: {0}")]
     History(sqlx::Error),

@@ -73,8 +73,9 @@ pub async fn check_counts(
     repair: bool,
     mut report: impl FnMut(Difference),
 ) -> Result<i64, DoctorError> {
-    let free: bool =
-        sqlx::query_scalar("select pg_try_advisory_lock(hashtext('compliance doctor'), 1)").fetch_one(&mut *connection).await?;
+    let free: bool = sqlx::query_scalar("select pg_try_advisory_lock(hashtext('compliance doctor'), 1)")
+        .fetch_one(&mut *connection)
+        .await?;
     if !free {
         return Err(DoctorError::Busy);
     }

@@ -20,7 +20,8 @@ async fn run(pool: &PgPool, statement: &'static str) {
 }
 
 async fn add_urls(clients: &mut GrpcClients, name: &str, count: usize) {
-    let urls = (0..count).map(|number| UrlInput { url: Some(format!("https://example.org/{name}/{number}")) }).collect();
+    let urls =
+        (0..count).map(|number| UrlInput { url: Some(format!("https://example.org/{name}/{number}")) }).collect();
     clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap();
 }
 

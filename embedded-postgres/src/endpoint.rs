@@ -160,7 +160,9 @@ impl Endpoint {
     /// Creates the roles of the service unless they exist.
     pub async fn ensure_roles(&self) -> Result<(), Error> {
         let create = [OWNER_ROLE, SERVICE_ROLE].map(|role| {
-            format!("IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN CREATE ROLE {role} LOGIN; END IF;")
+            format!(
+                "IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN CREATE ROLE {role} LOGIN; END IF;"
+            )
         });
         let statement = format!("DO $$ BEGIN {} END $$", create.concat());
         self.execute("create the service's roles".to_owned(), statement).await

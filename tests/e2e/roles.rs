@@ -60,7 +60,9 @@ async fn the_service_role_cannot_change_the_schema() {
             format!("alter table {table} disable trigger all"),
             format!("alter table {table} owner to current_user"),
             format!("create index on {table} ((1))"),
-            format!("create trigger created after insert on {table} for each row execute function count_compliance_urls()"),
+            format!(
+                "create trigger created after insert on {table} for each row execute function count_compliance_urls()"
+            ),
             format!("grant all on {table} to public"),
         ]);
     }

@@ -40,7 +40,8 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
     let service_url = url.replacen("//compliance@", &format!("//{SERVICE_ROLE}@"), 1);
     let data = DataDir::new();
     let (data, owner) = tokio::task::spawn_blocking(move || {
-        let migrate = |role: &str| output(compliance(&data).args(["migrate", "--database-url", &url, "--service-role", role]));
+        let migrate =
+            |role: &str| output(compliance(&data).args(["migrate", "--database-url", &url, "--service-role", role]));
         let (status, _, log) = migrate("nobody-has-this-name");
         assert!(!status.success() && log.contains("create role"), "{log}");
         let (status, _, log) = migrate(SERVICE_ROLE);
