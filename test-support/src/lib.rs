@@ -22,6 +22,7 @@ mod service;
 #[cfg(feature = "core")]
 mod test_core;
 mod tokens;
+pub mod values;
 
 pub use cluster::TestCluster;
 pub use data_dir::DataDir;

@@ -14,6 +14,7 @@ mod grpc_only;
 mod hostile;
 mod http;
 mod isolation;
+mod leavers;
 mod model;
 mod outage;
 mod plans;
@@ -22,6 +23,7 @@ mod real_input;
 mod restore;
 mod roles;
 mod sizes;
+mod streams;
 
 use std::process::ExitCode;
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         hostile::tests(),
         http::tests(),
         isolation::all_tests(),
+        leavers::tests(),
         model::tests(),
         outage::tests(),
         plans::tests(),
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         restore::tests(),
         roles::tests(),
         sizes::tests(),
+        streams::tests(),
     ]);
     cases::print_count();
     status

@@ -1,6 +1,7 @@
 //! Imports and exports destroy no file: not the imported one, and no other that a name happens to lead to.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::Read as _,
     os::unix::fs::{FileTypeExt as _, symlink},
@@ -9,8 +10,10 @@ use std::{
 };
 
 use crate::common::{DataDir, compliance, output, start};
+use compliance_api::{record::Record as _, v1::AffiliateInput};
 use nix::sys::signal::Signal;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use test_support::{Proxy, values};
 
 const ROWS: &str = "client_affiliate_id,affiliate_name\n1,A\n";
 
@@ -209,6 +212,104 @@ fn formulas_are_exported_as_texts_and_imported_as_they_were() {
     let original = exported("7");
     assert_eq!(original.lines().count(), texts.len());
     assert_eq!(exported("8"), original);
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+}
+
+/// Each field that a record has is a column of CSV, and its cell is the value of the field.
+#[test]
+fn every_field_is_a_column_of_an_export() {
+    let folder = Folder::new();
+    let service = start(&folder.data, &["serve"]);
+    let affiliates: Vec<Value> = ["A", "B"]
+        .iter()
+        .map(|name| {
+            let value = |field: &&str| match *field {
+                "client_affiliate_id" | "affiliate_name" => (*name).to_owned(),
+                "country" => "US".to_owned(),
+                "status" => "probation".to_owned(),
+                "start_date" => "2024-01-31".to_owned(),
+                "replicated_website" => "https://example.org/".to_owned(),
+                field if field.contains("email") => format!("{field}@example.org"),
+                field => field.chars().rev().take(16).collect(),
+            };
+            AffiliateInput::names().iter().map(|field| ((*field).to_owned(), Value::from(value(field)))).collect()
+        })
+        .collect();
+    let mut url = values::of_observation();
+    url.insert("url".to_owned(), "https://example.org/".into());
+    let case = json!({"request_id": "r", "case": values::of_case(), "dates_as_given": true,
+        "incidents": [{"incident_type": "form", "reference": "a form"}]});
+    let run = |arguments: &[&str]| {
+        let (status, stdout, errors) = output(compliance(&folder.data).args(arguments));
+        assert!(status.success(), "{errors}");
+        stdout
+    };
+    for (what, records) in [("affiliates", affiliates), ("urls", vec![Value::Object(url)]), ("cases", vec![case])] {
+        let path = folder.path(&format!("{what}.ndjson"));
+        let lines: Vec<String> = records.iter().map(Value::to_string).collect();
+        fs::write(&path, lines.join("\n")).unwrap();
+        run(&["import", what, path.to_str().unwrap(), "--company", "7"]);
+        let exported = run(&["export", what, "--company", "7"]);
+        let exported: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(exported, records, "{what}");
+        let csv = run(&["export", what, "--company", "7", "--format", "csv"]);
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+        for (row, mut record) in reader.records().zip(records) {
+            // The fields of a case stand beside its request ID.
+            if let Some(Value::Object(case)) = record.as_object_mut().unwrap().remove("case") {
+                record.as_object_mut().unwrap().extend(case);
+            }
+            let row = row.unwrap();
+            let cells: Map<String, Value> = (header.iter().zip(&row))
+                .filter(|(_, cell)| !cell.is_empty())
+                .map(|(name, cell)| {
+                    let is_text = record.get(name).is_none_or(Value::is_string);
+                    let text = cell.strip_prefix('\'').unwrap_or(cell);
+                    (name.clone(), if is_text { text.into() } else { serde_json::from_str(cell).unwrap() })
+                })
+                .collect();
+            assert_eq!(Value::Object(cells), record, "{what}");
+        }
+    }
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+}
+
+/// A connection is cut in the middle of an export: what follows begins after the last record that arrived, so that each
+/// record is exported once.
+#[test]
+fn an_export_goes_on_where_its_connection_was_cut() {
+    let folder = Folder::new();
+    let service = start(&folder.data, &["serve"]);
+    let path = folder.path("urls.ndjson");
+    let record = |number: usize| {
+        json!({"url": format!("https://example.org/{number}"), "transcription_text": "x".repeat(4000)}).to_string()
+    };
+    let lines: Vec<String> = (0..4000).map(record).collect();
+    fs::write(&path, lines.join("\n")).unwrap();
+    let (status, _, errors) =
+        output(compliance(&folder.data).args(["import", "urls", path.to_str().unwrap(), "--company", "7"]));
+    assert!(status.success(), "{errors}");
+    let threads = tokio::runtime::Runtime::new().unwrap();
+    let proxy = threads.block_on(Proxy::tcp(service.grpc));
+    let core = format!("http://{}", proxy.address());
+    let mut command = compliance(&folder.data);
+    command.args(["export", "urls", "--company", "7", "--core-url", &core]).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut exported = child.stdout.take().unwrap();
+    // A command that nobody reads from stops to read: most records are still to come.
+    let mut text = vec![0; 64 << 10];
+    exported.read_exact(&mut text).unwrap();
+    proxy.cut();
+    exported.read_to_end(&mut text).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(proxy.connections() >= 2, "the export was not cut");
+    let exported: Vec<Value> =
+        String::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let urls: BTreeSet<&str> = exported.iter().map(|record| record["url"].as_str().unwrap()).collect();
+    assert_eq!((exported.len(), urls.len()), (4000, 4000));
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
 }

@@ -2,6 +2,7 @@
 
 mod builders;
 mod cases;
+mod columns;
 mod concurrency;
 mod dates;
 mod export;
@@ -9,6 +10,7 @@ mod incidents;
 mod infractions;
 mod input_types;
 mod isolation;
+mod lost_updates;
 mod observations;
 mod stream;
 mod vocabularies;
@@ -19,6 +21,7 @@ use test_support::Test;
 pub(crate) fn tests() -> Vec<Test> {
     [
         cases::tests(),
+        columns::tests(),
         concurrency::tests(),
         dates::tests(),
         export::tests(),
@@ -26,6 +29,7 @@ pub(crate) fn tests() -> Vec<Test> {
         input_types::tests(),
         infractions::tests(),
         isolation::tests(),
+        lost_updates::tests(),
         observations::tests(),
         stream::tests(),
         vocabularies::tests(),

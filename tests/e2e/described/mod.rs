@@ -2,10 +2,11 @@
 //! each rule of a field. A new operation or field is tested without further code, or fails the suite until it is.
 
 mod calls;
+mod headers;
 mod messages;
 mod pairs;
 mod rules;
 
 pub(crate) fn all_tests() -> Vec<test_support::Test> {
-    [pairs::tests(), rules::tests()].into_iter().flatten().collect()
+    [headers::tests(), pairs::tests(), rules::tests()].into_iter().flatten().collect()
 }

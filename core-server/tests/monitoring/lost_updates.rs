@@ -1,0 +1,197 @@
+//! Writers of different fields of one record, all of which wait for the same lock: every field keeps its own writer's
+//! value. A statement that reads a record before it has locked it writes the other fields back as they were.
+
+use std::time::{Duration, Instant};
+
+use compliance_api::{
+    record::Record as _,
+    v1::{
+        AffiliateInput, AffiliateUpdate, AttachIncidentsRequest, CloseCaseRequest, ExportCasesRequest,
+        ExportUrlsRequest, GetAffiliateRequest, ResolveCaseRequest, UpdateAffiliateRequest, UpdateCaseRequest,
+        UrlObservation,
+    },
+};
+use futures::future::{LocalBoxFuture, join_all};
+use serde_json::{Map, Value, json};
+use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
+use test_support::{TestCore, tests, values};
+
+use super::builders::{form_incident, observation, opening, some};
+
+tests![
+    every_field_of_a_case_is_kept,
+    changes_of_a_case_by_every_operation_are_kept,
+    every_field_of_a_url_is_kept,
+    every_field_of_an_affiliate_is_kept,
+];
+
+/// Writers at a time: fewer than the core has connections.
+const WRITERS: usize = 6;
+
+type Writer<'w> = LocalBoxFuture<'w, ()>;
+
+/// Locks every row of a table.
+async fn lock(pool: &PgPool, table: &str) -> Transaction<'static, Postgres> {
+    let mut lock = pool.begin().await.unwrap();
+    let statement = format!("select 1 from {table} for update");
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *lock).await.unwrap();
+    lock
+}
+
+/// Waits until so many statements wait for a lock, and releases it. Writers that share a statement are fewer: then it waits
+/// until the time is up.
+async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>, writers: i64, may_share: bool) {
+    let started = Instant::now();
+    let waiting = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'";
+    let patience = if may_share { Duration::from_secs(1) } else { Duration::from_mins(1) };
+    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(pool).await.unwrap() < writers {
+        if started.elapsed() > patience {
+            assert!(may_share, "the writers do not wait for the lock of the record");
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    lock.rollback().await.unwrap();
+}
+
+/// Runs writers that wait for a lock, and releases it when they do.
+async fn run(
+    pool: &PgPool,
+    lock: Transaction<'static, Postgres>,
+    writers: Vec<impl Future<Output = ()>>,
+    may_share: bool,
+) {
+    let count = writers.len() as i64;
+    tokio::join!(join_all(writers), release(pool, lock, count, may_share));
+}
+
+fn groups(values: &Map<String, Value>) -> Vec<Vec<(String, Value)>> {
+    let each: Vec<_> = values.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    each.chunks(WRITERS).map(<[_]>::to_vec).collect()
+}
+
+async fn every_field_of_a_case_is_kept() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    company.affiliate("B").await;
+    let case_id = company.open(opening("r")).await;
+    let mut values = values::of_case();
+    // Every change sets it.
+    values.remove("last_updated_date");
+    for group in groups(&values) {
+        let lock = lock(&core.pool, "compliance_cases").await;
+        let writers: Vec<_> = (group.iter().cloned())
+            .map(|(name, value)| {
+                let mut company = core.company(1);
+                async move {
+                    let case = Some(serde_json::from_value(json!({ name: value })).unwrap());
+                    let request = UpdateCaseRequest { case_id, case, update_mask: None };
+                    assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
+                }
+            })
+            .collect();
+        run(&core.pool, lock, writers, false).await;
+    }
+    let mut exported = company.monitoring.export_cases(ExportCasesRequest::default()).await.unwrap().into_inner();
+    let case = exported.message().await.unwrap().unwrap().cases.remove(0).case.unwrap();
+    let mut stored = serde_json::to_value(&case).unwrap();
+    stored.as_object_mut().unwrap().remove("last_updated_date");
+    assert_eq!(stored, Value::Object(values));
+}
+
+async fn changes_of_a_case_by_every_operation_are_kept() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    let case_id = company.open(opening("r")).await;
+    let lock = lock(&core.pool, "compliance_cases").await;
+    let mut clients: Vec<_> = (0..3).map(|_| core.company(1)).collect();
+    let (mut one, mut two, mut three) = (clients.remove(0), clients.remove(0), clients.remove(0));
+    let writers: Vec<Writer<'_>> = vec![
+        Box::pin(async move {
+            let case = Some(serde_json::from_value(json!({"case_worker": "worker"})).unwrap());
+            one.monitoring.update_case(UpdateCaseRequest { case_id, case, update_mask: None }).await.unwrap();
+        }),
+        Box::pin(async move {
+            let request = ResolveCaseRequest { case_id, ..ResolveCaseRequest::default() };
+            two.monitoring.resolve_case(request).await.unwrap();
+        }),
+        Box::pin(async move {
+            let request = AttachIncidentsRequest { case_id, incidents: vec![form_incident("form")] };
+            three.monitoring.attach_incidents(request).await.unwrap();
+        }),
+    ];
+    run(&core.pool, lock, writers, false).await;
+    let read = company.case(case_id).await;
+    assert_eq!((read.case_worker, read.case_status.as_deref()), (some("worker"), Some("Resolved")));
+    assert!(read.resolved_date.is_some() && read.first_action_date.is_some() && read.incidents.len() == 1);
+    let request = CloseCaseRequest { case_id, ..CloseCaseRequest::default() };
+    company.monitoring.close_case(request).await.unwrap();
+}
+
+async fn every_field_of_a_url_is_kept() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    company.affiliate("B").await;
+    let url = "https://example.org/";
+    company.observe_one(observation(url)).await;
+    let values = values::of_observation();
+    for group in groups(&values) {
+        let lock = lock(&core.pool, "compliance_urls").await;
+        let writers: Vec<_> = (group.iter().cloned())
+            .map(|(name, value)| {
+                let mut company = core.company(1);
+                async move {
+                    let observation: UrlObservation = serde_json::from_value(json!({"url": url, name: value})).unwrap();
+                    company.observe_one(observation).await;
+                }
+            })
+            .collect();
+        run(&core.pool, lock, writers, true).await;
+    }
+    let mut exported = company.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
+    let observation = exported.message().await.unwrap().unwrap().observations.remove(0);
+    let mut stored = serde_json::to_value(&observation).unwrap();
+    stored.as_object_mut().unwrap().remove("url");
+    assert_eq!(stored, Value::Object(values));
+}
+
+async fn every_field_of_an_affiliate_is_kept() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let id = company.affiliate("A").await;
+    let value = |name: &str| match name {
+        "country" => "US".to_owned(),
+        "status" => "probation".to_owned(),
+        "start_date" => "2024-01-31".to_owned(),
+        "replicated_website" => "https://example.org/".to_owned(),
+        _ if name.contains("email") => format!("{name}@example.org"),
+        _ => name.chars().rev().take(16).collect(),
+    };
+    let names = AffiliateInput::names();
+    for group in names.chunks(WRITERS) {
+        let lock = lock(&core.pool, "affiliates").await;
+        let writers: Vec<_> = (group.iter())
+            .map(|name| {
+                let (mut company, name) = (core.company(1), *name);
+                async move {
+                    let mut affiliate = AffiliateInput::default();
+                    assert!(AffiliateInput::field(name).unwrap().set_written(&mut affiliate, Some(value(name))));
+                    let update = AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None };
+                    let request = UpdateAffiliateRequest { update: Some(update) };
+                    company.affiliates.update_affiliate(request).await.unwrap();
+                }
+            })
+            .collect();
+        run(&core.pool, lock, writers, true).await;
+    }
+    let read = company.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    let shown = format!("{read:?}");
+    for name in names {
+        let stored = if name == "country" { "840".to_owned() } else { format!("\"{}\"", value(name)) };
+        assert!(shown.contains(&stored), "{name} is not {stored}: {shown}");
+    }
+}

@@ -1,0 +1,37 @@
+//! Two tokens in one call: nobody can say which one counts, so the core takes none.
+
+use test_support::{TestService, new_company, reason_of, tests, token};
+use tonic::Code;
+
+use super::{
+    calls::Core,
+    messages::{contract, operations},
+};
+
+tests![two_tokens_are_refused];
+
+async fn two_tokens_are_refused() {
+    let service = TestService::start().await;
+    let core = Core::connect(service.grpc).await;
+    let [one, other] = [new_company(), new_company()].map(|company| format!("Bearer {}", token(company)));
+    for (operation, _) in operations(&contract()) {
+        // Each of its reads has a token of its own, in the message.
+        if operation == "ReadService/BatchRead" {
+            continue;
+        }
+        for values in [[&one, &one], [&one, &other], [&one, &String::new()], [&String::new(), &one]] {
+            let values = values.map(String::as_str);
+            let answer = core.call(&operation, &values, Vec::new()).await;
+            let status = answer.error.unwrap_or_else(|| panic!("{operation} takes {values:?}"));
+            assert_eq!(
+                (status.code(), reason_of(&status).as_str()),
+                (Code::Unauthenticated, "TOKEN_INVALID"),
+                "{operation}"
+            );
+            assert!(answer.messages.is_empty());
+        }
+        // One of them alone is accepted.
+        let answer = core.call(&operation, &[&one], Vec::new()).await;
+        assert!(answer.error.is_none_or(|status| status.code() != Code::Unauthenticated), "{operation}");
+    }
+}

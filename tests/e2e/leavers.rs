@@ -1,0 +1,68 @@
+//! Readers that go away while their reads wait: those who stay receive their own records, whatever the batch was.
+
+use futures::future::join_all;
+use sqlx::{AssertSqlSafe, PgPool};
+use test_support::{RestClient, TestService, new_company, tests};
+
+tests![readers_that_stay_receive_their_own];
+
+const COMPANIES: usize = 8;
+const RECORDS: i64 = 40;
+
+/// Waits until statements wait for a lock.
+async fn until_blocked(pool: &PgPool) {
+    let blocked = "select exists (select from pg_locks where not granted and relation = 'affiliates'::regclass)";
+    while !sqlx::query_scalar::<_, bool>(blocked).fetch_one(pool).await.unwrap() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// Records of all companies have the same IDs; each says whose it is.
+async fn readers_that_stay_receive_their_own() {
+    let service = TestService::start().await;
+    let companies: Vec<i64> = (0..COMPANIES).map(|_| new_company()).collect();
+    for company in &companies {
+        let insert = format!(
+            "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
+            select {company}, n, 'A', 'Company {company}, record ' || n from generate_series(1, {RECORDS}) n"
+        );
+        sqlx::query(AssertSqlSafe(insert)).execute(&service.pool).await.unwrap();
+    }
+    for remote in [false, true] {
+        let clients: Vec<RestClient> = companies
+            .iter()
+            .map(|company| if remote { service.rest_remote(*company) } else { service.rest(*company) })
+            .collect();
+        for round in 0..4 {
+            let mut lock = service.pool.begin().await.unwrap();
+            sqlx::raw_sql("lock table affiliates in access exclusive mode").execute(&mut *lock).await.unwrap();
+            // Unknown IDs are read between the others: their place in an answer must not be taken by a neighbour.
+            let reads: Vec<_> = (0..COMPANIES as i64 * 60)
+                .map(|number| {
+                    let (reader, id) = (number as usize % COMPANIES, 1 + number / COMPANIES as i64 % (RECORDS + 10));
+                    let (company, client) = (companies[reader], clients[reader].clone());
+                    let read = tokio::spawn(async move { client.get(&format!("/affiliates/{id}")).await });
+                    (number, company, id, read)
+                })
+                .collect();
+            until_blocked(&service.pool).await;
+            // Those of the first batch go away while its statement runs, others while they wait for theirs.
+            let (leaving, staying): (Vec<_>, Vec<_>) =
+                reads.into_iter().partition(|(number, ..)| (number * 7 + round) % 5 < 2);
+            for (.., read) in &leaving {
+                read.abort();
+            }
+            join_all(leaving.into_iter().map(|(.., read)| read)).await;
+            lock.rollback().await.unwrap();
+            for (_, company, id, read) in staying {
+                let answer = read.await.unwrap();
+                if id <= RECORDS {
+                    let name = format!("Company {company}, record {id}");
+                    assert_eq!(answer.with_status(200)["data"]["distributor_name"], name.as_str());
+                } else {
+                    assert_eq!(answer.with_status(404)["code"], "1025", "{id}");
+                }
+            }
+        }
+    }
+}
