@@ -12,3 +12,8 @@ mod update_one;
 pub(crate) use input::INPUT;
 pub(crate) use read::single;
 pub(crate) use service::Affiliates;
+
+/// The statements that write affiliates, with the types of their parameters.
+pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [create::statement(), create_one::statement(), update_one::statement()].into_iter().chain(update::statements())
+}

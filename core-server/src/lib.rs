@@ -33,3 +33,8 @@ pub use table::SchemaError;
 pub fn list_statements() -> impl Iterator<Item = (&'static str, String)> {
     urls::statements().chain(cases::statements())
 }
+
+/// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.
+pub fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    affiliates::write_statements().chain(urls::WRITE_STATEMENTS).chain(monitoring::WRITE_STATEMENTS)
+}

@@ -14,6 +14,7 @@ tests![
     lists_use_the_same_indexes_everywhere,
     late_pages_pass_over_few_records,
     lookups_use_their_own_indexes,
+    writes_find_their_rows_by_key,
     bulk_loads_read_no_history
 ];
 
@@ -154,6 +155,49 @@ async fn lookups_use_their_own_indexes() {
             }
         }
     }
+}
+
+/// Every row that a write reads or changes is found by its key, whatever is known of the tables: also where a table was
+/// analyzed while its first records were not committed, so that it seems to have many pages and no rows.
+async fn writes_find_their_rows_by_key() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    for state in STATES {
+        bring_to(&mut connection, state).await;
+        expect_keys(&mut connection, state).await;
+    }
+    let options = fresh_database().await.options;
+    let mut loading = PgConnection::connect_with(&options).await.unwrap();
+    let mut connection = PgConnection::connect_with(&options).await.unwrap();
+    bring_to(&mut connection, "empty").await;
+    let mut transaction = loading.begin().await.unwrap();
+    for statement in RECORDS {
+        sqlx::query(statement).bind(1_i64).execute(&mut *transaction).await.unwrap();
+    }
+    sqlx::raw_sql("analyze").execute(&mut connection).await.unwrap();
+    transaction.commit().await.unwrap();
+    let known = "select relpages, reltuples from pg_class where relname = 'compliance_urls'";
+    let (pages, rows): (i32, f32) = sqlx::query_as(known).fetch_one(&mut connection).await.unwrap();
+    assert!(pages > 100 && rows < 1.0, "{pages} pages and {rows} rows are known");
+    expect_keys(&mut connection, "analyzed while it was loaded").await;
+}
+
+async fn expect_keys(connection: &mut PgConnection, state: &str) {
+    set_mode(connection, "force_generic_plan").await;
+    let mut statements = 0;
+    for (number, (statement, types)) in core_server::write_statements().enumerate() {
+        let arguments: Vec<&str> = types.split(", ").map(|_| "null").collect();
+        let plan = plan(connection, types, statement, &arguments.join(", ")).await;
+        let mut scans = Vec::new();
+        collect_scans(&plan, &mut scans);
+        for Scan { table, kind, condition, .. } in scans.iter().filter(|scan| !scan.kind.starts_with("Modify")) {
+            let what = format!("statement {number} on a database that is {state}: {kind} of {table} by {condition}");
+            let by_key = kind.starts_with("Index") && condition.matches(" = ").count() >= 2;
+            // A row that the statement has locked is also found by where it is.
+            assert!(by_key || kind == "Tid Scan", "{what} in {plan}");
+        }
+        statements += 1;
+    }
+    assert_eq!(statements, 15);
 }
 
 /// The queries by which PostgreSQL checks foreign keys, in both directions, each with the indexes that it may use: those

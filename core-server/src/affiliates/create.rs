@@ -40,6 +40,11 @@ pub(super) struct Created {
     pub(super) inserted: Vec<i64>,
 }
 
+/// The statement, with the types of its parameters.
+pub(super) fn statement() -> (&'static str, &'static str) {
+    (*CREATE, "bigint, affiliate_input[]")
+}
+
 /// Creates affiliates whose fields were checked; one result each, in their order.
 pub(super) async fn create(
     pool: &Connections,

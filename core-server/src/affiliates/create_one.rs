@@ -38,6 +38,11 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     .leak()
 });
 
+/// The statement, with the types of its parameters.
+pub(super) fn statement() -> (&'static str, &'static str) {
+    (*CREATE, "bigint[], affiliate_input[], text")
+}
+
 /// Creates single affiliates.
 pub(super) struct CreateOne;
 

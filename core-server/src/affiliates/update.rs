@@ -79,24 +79,45 @@ const LOCK: &str = "
         from alone
     )
     select exists as anchored, array(
-        select a.id from affiliates a
-        where a.company_id = $1 and a.id = any($3::bigint[]) and (select exists from anchor)
-        order by a.id for no key update
+        select a.id from (select i.id from unnest($3::bigint[]) as i (id) order by i.id) i
+        cross join lateral (
+            select a.id from affiliates a
+            where a.company_id = $1 and a.id = i.id and (select exists from anchor)
+            for no key update
+        ) a
     ) as ids
     from anchor";
 
 /// The names of the affiliates that are locked, and who has the names that the batch wants.
 const NAMES: &str = "
-    select a.id, a.affiliate_name, true as is_changed from affiliates a
-    where a.company_id = $1 and a.id = any($2::bigint[])
+    select a.id, a.affiliate_name, true as is_changed from unnest($2::bigint[]) as i (id)
+    cross join lateral (
+        select a.id, a.affiliate_name from affiliates a where a.company_id = $1 and a.id = i.id limit 1
+    ) a
     union all
-    select a.id, a.affiliate_name, false from affiliates a
-    where a.company_id = $1 and a.affiliate_name = any($3::text[])";
+    select a.id, a.affiliate_name, false from unnest($3::text[]) as i (name)
+    cross join lateral (
+        select a.id, a.affiliate_name from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
+    ) a";
 
 /// Gives affiliates names that no caller can give, because they are too long. The transaction gives them others.
 const GIVE_UP: &str = "
-    update affiliates a set affiliate_name = repeat('.', 200) || a.id
-    where a.company_id = $1 and a.id = any($2::bigint[])";
+    insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
+    select $1, a.id, a.client_affiliate_id, repeat('.', 200) || a.id from unnest($2::bigint[]) as i (id)
+    cross join lateral (
+        select a.id, a.client_affiliate_id from affiliates a where a.company_id = $1 and a.id = i.id limit 1
+    ) a
+    on conflict on constraint affiliates_pkey do update set affiliate_name = excluded.affiliate_name";
+
+/// The statements, with the types of their parameters.
+pub(super) fn statements() -> [(&'static str, &'static str); 4] {
+    [
+        (*UPDATE, "bigint, bigint, affiliate_input[]"),
+        (LOCK, "bigint, bigint, bigint[]"),
+        (NAMES, "bigint, bigint[], text[]"),
+        (GIVE_UP, "bigint, bigint[]"),
+    ]
+}
 
 /// What the statement reports of a change.
 #[derive(Clone, Copy, sqlx::FromRow)]

@@ -56,6 +56,11 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
     .leak()
 });
 
+/// The statement, with the types of its parameters.
+pub(super) fn statement() -> (&'static str, &'static str) {
+    (*UPDATE, "bigint[], affiliate_input[], text")
+}
+
 /// Updates single affiliates.
 pub(super) struct UpdateOne;
 

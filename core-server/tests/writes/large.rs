@@ -1,0 +1,122 @@
+//! Large requests in which all items concern one record, or records that exist: none is answered by a loop over all pairs
+//! of items. Such a loop takes 40 s for ten thousand items; without one, they take two.
+
+use std::time::{Duration, Instant};
+
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AffiliateInput, BatchCreateAffiliatesRequest, BatchOpenCasesRequest, CaseInput,
+    IncidentInput, IncidentType, InfractionInput, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
+    ResultCode, UrlInfraction, UrlInput, UrlObservation,
+};
+use test_support::{GrpcClients, TestCore, new_company, tests};
+
+tests![observations, cases_and_infractions, equal_items];
+
+const ITEMS: usize = 10_000;
+const MOST: Duration = Duration::from_secs(30);
+
+fn url(number: usize) -> String {
+    format!("https://example.org/{number}")
+}
+
+async fn observe(clients: &mut GrpcClients, what: &str, observation: impl Fn(usize) -> UrlObservation) {
+    let start = Instant::now();
+    let request = ObserveUrlsRequest { observations: (0..ITEMS).map(observation).collect() };
+    let results = clients.monitoring.observe_urls(request).await.unwrap().into_inner().results;
+    assert_eq!(results.iter().filter(|result| result.code() == ResultCode::Saved).count(), ITEMS);
+    within(start, what);
+}
+
+fn within(start: Instant, what: &str) {
+    let elapsed = start.elapsed();
+    println!("{what}: {elapsed:?}");
+    assert!(elapsed < MOST, "{what}: {elapsed:?}");
+}
+
+/// The first write plans the statements of the triggers, with nothing updated.
+async fn observations() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    let affiliates = ["A", "B"].map(|id| AffiliateInput {
+        client_affiliate_id: Some(id.to_owned()),
+        affiliate_name: Some(id.to_owned()),
+        ..AffiliateInput::default()
+    });
+    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.into() };
+    clients.affiliates.batch_create_affiliates(request).await.unwrap();
+    let of = |number: usize, note: &str| UrlObservation {
+        url: Some(url(number)),
+        note: Some(note.to_owned()),
+        ..UrlObservation::default()
+    };
+    observe(&mut clients, "new URLs", |number| of(number, "new")).await;
+    observe(&mut clients, "known URLs", |number| of(number, "known")).await;
+    observe(&mut clients, "one URL of two affiliates in turn", |number| UrlObservation {
+        client_affiliate_id: Some(["A", "B"][number % 2].to_owned()),
+        ..of(1, &number.to_string())
+    })
+    .await;
+}
+
+async fn cases_and_infractions() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    let affiliate = AffiliateInput {
+        client_affiliate_id: Some("A".to_owned()),
+        affiliate_name: Some("A".to_owned()),
+        ..AffiliateInput::default()
+    };
+    let request = BatchCreateAffiliatesRequest { affiliates: vec![affiliate] };
+    clients.affiliates.batch_create_affiliates(request).await.unwrap();
+    let urls = (0..ITEMS).map(|number| UrlInput { url: Some(url(number)) }).collect();
+    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap();
+    let start = Instant::now();
+    let cases = (0..ITEMS).map(|number| OpenCaseRequest {
+        request_id: Some(number.to_string()),
+        case: Some(CaseInput { client_affiliate_id: Some("A".to_owned()), ..CaseInput::default() }),
+        incidents: vec![IncidentInput {
+            incident_type: IncidentType::Url.into(),
+            url: Some(url(number)),
+            ..IncidentInput::default()
+        }],
+        ..OpenCaseRequest::default()
+    });
+    let request = BatchOpenCasesRequest { cases: cases.collect() };
+    let results = clients.monitoring.batch_open_cases(request).await.unwrap().into_inner().results;
+    assert!(results.iter().all(|result| result.created));
+    within(start, "cases with an incident each");
+    let start = Instant::now();
+    let infractions = (0..ITEMS).map(|_| UrlInfraction {
+        url: Some(url(7)),
+        infraction: Some(InfractionInput {
+            infraction_type: Some("Health Claim".to_owned()),
+            ..InfractionInput::default()
+        }),
+        ..UrlInfraction::default()
+    });
+    let request = RecordInfractionsRequest { infractions: infractions.collect() };
+    let results = clients.monitoring.record_infractions(request).await.unwrap().into_inner().results;
+    assert_eq!(results.iter().filter(|result| result.changed).count(), 1);
+    within(start, "one infraction many times");
+}
+
+async fn equal_items() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    let start = Instant::now();
+    let urls = (0..2 * ITEMS).map(|_| UrlInput { url: Some(url(1)) }).collect();
+    let results =
+        clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap().into_inner().results;
+    assert_eq!(results.iter().filter(|result| result.url_id.is_some()).count(), 1);
+    within(start, "one URL many times");
+    let start = Instant::now();
+    let affiliates = (0..2 * ITEMS).map(|number| AffiliateInput {
+        client_affiliate_id: Some(number.to_string()),
+        affiliate_name: Some("One".to_owned()),
+        ..AffiliateInput::default()
+    });
+    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect() };
+    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    assert_eq!(results.iter().filter(|result| result.affiliate_id.is_some()).count(), 1);
+    within(start, "one name many times");
+}
