@@ -169,8 +169,8 @@ async fn a_company_that_waits_holds_up_no_other() {
 
 /// The connections that wait for a lock.
 async fn lock_waits(core: &TestCore) -> i64 {
-    let waiting =
-        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    let waiting = "select count(distinct pid) from pg_locks join pg_stat_activity using (pid)
+        where datname = current_database() and not granted";
     sqlx::query_scalar(waiting).fetch_one(&core.pool).await.unwrap()
 }
 
