@@ -115,7 +115,10 @@ pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
     }
     let mut connection = pool.acquire().await.map_err(DatabaseError::History)?.detach();
     sqlx::query("set statement_timeout = 0").execute(&mut connection).await.map_err(DatabaseError::History)?;
-    MIGRATIONS.run(&mut connection).await?;
+    let mut steps = Migrator::with_migrations(MIGRATIONS.iter().cloned().collect());
+    // Those of a newer version may be there already. This version works with its schema.
+    steps.set_ignore_missing(true);
+    steps.run(&mut connection).await?;
     let _ = connection.close().await;
     Ok(())
 }

@@ -102,6 +102,13 @@ impl Programs {
         })
     }
 
+    /// Runs statements.
+    pub(crate) fn run(&self, statements: &'static str) {
+        self.threads.block_on(async {
+            sqlx::raw_sql(statements).execute(&mut self.connect().await).await.unwrap();
+        });
+    }
+
     /// The number that a statement returns.
     pub(crate) fn number(&self, statement: impl SqlSafeStr) -> i64 {
         self.threads.block_on(async {

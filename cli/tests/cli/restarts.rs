@@ -217,3 +217,45 @@ fn a_gateway_without_a_core_says_so_at_once_and_recovers_with_it() {
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     assert_eq!(gateway.get("/api/urls", &token)["meta"]["total"], 0);
 }
+
+/// What a newer version adds to the schema before its programs are started: columns, attributes, a table, an index.
+const NEWER_SCHEMA: &str = "
+do $$
+declare part record;
+begin
+    for part in select oid::regclass as name, relkind from pg_class
+                where relnamespace = 'public'::regnamespace and relkind in ('r', 'c') and relname !~ '^_' loop
+        if part.relkind = 'r' then
+            execute format('alter table %s add column newer text default ''x''', part.name);
+        else
+            execute format('alter type %s add attribute newer text', part.name);
+        end if;
+    end loop;
+end $$;
+create table newer (company_id bigint primary key, note text not null);
+create index newer_index on affiliates (company_id, newer);
+insert into _sqlx_migrations (version, description, installed_on, success, checksum, execution_time)
+values (99991231000000, 'newer', now(), true, 'x', 1);";
+
+#[test]
+fn an_old_program_works_on_a_newer_schema() {
+    let (programs, load) = (Programs::new(), Load::default());
+    let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[cores[0].grpc, cores[1].grpc], &[]));
+    load.around(gateway.rest, || {
+        load.wait_for_more();
+        programs.run(NEWER_SCHEMA);
+        load.wait_for_more();
+        // Nor does it refuse to start.
+        for (core, argument) in cores.iter_mut().zip([None, Some("--migrate")]) {
+            let address = core.grpc;
+            core.signal(Signal::SIGTERM);
+            core.wait_for_end();
+            *core = Service::start_as(core_at(&programs, address).args(argument));
+            load.wait_for_more();
+        }
+    });
+    assert_eq!(load.failures(), [""; 0]);
+    let serve = Service::start_as(&mut programs.serve(&[]));
+    assert!(serve.get("/api/affiliates", &token())["data"].as_array().unwrap().len() > 1);
+}
