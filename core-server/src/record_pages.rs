@@ -10,10 +10,11 @@ use std::{
 
 use compliance_api::error::Error;
 use futures::Stream;
+use http_server::FinishBy;
 use prost::Message;
 use sqlx::postgres::PgRow;
 use tokio::{sync::mpsc, time::Instant};
-use tonic::{Status, codegen::BoxStream};
+use tonic::{Response, Status, codegen::BoxStream};
 
 use crate::{database::Connections, shares::Shares};
 use produce::Producer;
@@ -44,7 +45,8 @@ pub(crate) fn all<T: RecordPage>(
     company_id: i64,
     after: i64,
     timeout: Duration,
-) -> Result<RecordPages<T>, Error> {
+) -> Result<Response<RecordPages<T>>, Error> {
+    let deadline = Instant::now() + timeout;
     let open = shares.open_stream(company_id)?;
     let (want, wanted) = mpsc::channel(1);
     let (messages, received) = mpsc::channel(1);
@@ -53,7 +55,7 @@ pub(crate) fn all<T: RecordPage>(
         shares: shares.clone(),
         company_id,
         after,
-        deadline: Instant::now() + timeout,
+        deadline,
         wanted,
         is_wanted: false,
         messages,
@@ -62,8 +64,15 @@ pub(crate) fn all<T: RecordPage>(
         producer.run().await;
         drop(open);
     });
-    Ok(Box::pin(Messages { want, is_asked: false, received }))
+    let messages: RecordPages<T> = Box::pin(Messages { want, is_asked: false, received });
+    let mut response = Response::new(messages);
+    // A client that does not read asks for nothing, so that it cannot be told that its time is up.
+    response.extensions_mut().insert(FinishBy(deadline + SLACK));
+    Ok(response)
 }
+
+/// How long a client has to read that its time is up.
+const SLACK: Duration = Duration::from_secs(2);
 
 /// The messages, each made when it is asked for.
 struct Messages<T> {

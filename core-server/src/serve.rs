@@ -104,8 +104,8 @@ impl Core {
         let affiliates =
             Affiliates::new(connections, reads.affiliates.clone(), &shares, &queues, settings.list_timeout);
         let affiliates = Arc::new(affiliates);
-        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &queues));
-        let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone()));
+        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &queues, settings.message_limit));
+        let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone(), settings.message_limit));
         let monitoring = Arc::new(Monitoring::new(connections, &shares, &queues, settings.list_timeout));
         let clients = Clients {
             access: guarded(&guard, Arc::new(Access)),
@@ -113,6 +113,7 @@ impl Core {
             urls: guarded(&guard, Arc::clone(&urls)),
             cases: guarded(&guard, Arc::clone(&cases)),
             health: guarded(&guard, Arc::new(health())),
+            memory: Some(shares.memory.clone()),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
             .add_service(sized!(settings, ComplianceUrlServiceServer, urls))

@@ -24,11 +24,11 @@ pub(crate) const MAX_CANCELLED: u64 = 500;
 pub(crate) const EARLY: Duration = Duration::from_secs(1);
 
 /// The largest head of an HTTP/1 request, and what one of its connections buffers.
-const HTTP1_BUFFER: usize = 256 << 10;
+const HTTP1_BUFFER: usize = 32 << 10;
 /// The largest header list of an HTTP/2 request.
 const HEADER_LIST: u32 = 32 << 10;
 /// What one stream buffers of its response beyond the piece that is being sent.
-const SEND_BUFFER: usize = 64 << 10;
+const SEND_BUFFER: usize = 32 << 10;
 /// How much of the bodies of requests a connection takes before it is read.
 const CONNECTION_WINDOW: u32 = 8 << 20;
 /// Streams that the peer has opened and reset before they were accepted.

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use admission::Memory;
+
 use crate::{
     batch_read::ReadRecords,
     error::Error,
@@ -103,6 +105,8 @@ pub struct Clients {
     pub cases: ComplianceCaseClient,
     /// Whether the services can serve.
     pub health: HealthClient,
+    /// What requests may take in memory, if the services run in this process.
+    pub memory: Option<Memory>,
 }
 
 impl Clients {
@@ -123,6 +127,7 @@ impl Clients {
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
             health: Arc::new(RemoteHealth(NetworkHealthClient::new(channel))),
+            memory: None,
         }
     }
 }

@@ -37,6 +37,8 @@ pub const fn meaning(reason: Reason) -> Meaning {
         }
         Reason::AffiliateNameExists => (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate),
         Reason::FailedPrecondition => (Grpc::FailedPrecondition, Http::CONFLICT, ResultCode::UpdateFailed),
+        Reason::HostInvalid => (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest),
+        Reason::ExpectationFailed => (Grpc::InvalidArgument, Http::EXPECTATION_FAILED, ResultCode::ExpectationFailed),
         Reason::UnknownPath => (Grpc::Unimplemented, Http::NOT_FOUND, ResultCode::UnknownPath),
         Reason::MethodNotAllowed => (Grpc::Unimplemented, Http::METHOD_NOT_ALLOWED, ResultCode::MethodNotAllowed),
         Reason::BodyTooLarge => (Grpc::OutOfRange, Http::PAYLOAD_TOO_LARGE, ResultCode::BodyTooLarge),
@@ -62,7 +64,8 @@ pub struct Error {
     pub metadata: Vec<(&'static str, String)>,
     /// The violations of the request, when the reason is [`Reason::InvalidFields`].
     pub violations: Violations,
-    /// How many violations there are. `violations` holds fewer when they were too many to send.
+    /// How many violations there are. `violations` holds fewer when they were too many to
+    /// keep or to send.
     pub violations_total: usize,
     /// When to try again.
     pub retry_after: Option<Duration>,
@@ -98,7 +101,7 @@ impl Error {
     /// Fields of the request are invalid.
     pub fn invalid(violations: Violations) -> Self {
         let mut error = Self::new(Reason::InvalidFields, violations.summary());
-        error.violations_total = violations.len();
+        error.violations_total = violations.total();
         error.violations = violations;
         error
     }

@@ -8,7 +8,7 @@ mod violations;
 
 pub use formats::{normalised_url, start_date};
 pub use rule::{ItemFailure, Rule, label};
-pub use violations::{Violation, Violations};
+pub use violations::{MAX_VIOLATIONS, Violation, Violations};
 
 use std::fmt::{self, Write as _};
 
@@ -29,6 +29,13 @@ pub trait Check {
 pub fn check(request: &impl Check) -> Violations {
     let mut checker = Checker::default();
     request.check(&mut checker);
+    checker.violations
+}
+
+/// Every violation of an element of a request's list: of the one at `index` in the list `name`.
+pub fn check_element(name: &str, index: usize, element: &impl Check) -> Violations {
+    let mut checker = Checker { item: index as u32 + 1, ..Checker::default() };
+    checker.within(format_args!("{name}.{index}"), |checker| element.check(checker));
     checker.violations
 }
 
@@ -267,6 +274,9 @@ impl Checker {
     fn violated(&mut self, field: &FieldRules, rule: Rule) {
         if self.item_alone {
             return;
+        }
+        if self.violations.is_full() {
+            return self.violations.count_one();
         }
         let path = format!("{}{}", self.prefix, field.name);
         // An element without a name has the path of what holds it.

@@ -49,6 +49,11 @@ impl Caller {
         })
     }
 
+    /// The company of the token.
+    pub(crate) fn company_id(&self) -> i64 {
+        self.token.company_id
+    }
+
     /// Sets how long a call may take as a whole, for an operation that returns a stream.
     pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }

@@ -1,15 +1,17 @@
 //! The documented bodies: the envelope, and the one of a validation failure.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, convert::Infallible, iter};
 
 use axum::{body::Body, response::Response};
+use bytes::Bytes;
 use compliance_api::{
     error::{ResultCode, SERVER_ERROR},
-    rules::Violations,
+    rules::{Violation, Violations},
     v1,
 };
+use futures::stream;
 use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
-use serde::{Serialize, Serializer, ser::SerializeMap as _};
+use serde::{Serialize, Serializer};
 
 use crate::rate_limit::RateLimit;
 
@@ -63,36 +65,94 @@ fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(code)
 }
 
-/// The body of a validation failure: messages by path, in the order in which each path first occurs.
-pub(crate) struct InvalidFields<'a> {
-    pub(crate) message: &'a str,
-    pub(crate) violations: &'a Violations,
+/// The response to a validation failure: its message, and the messages of the violations by path, in the order in which
+/// each path first occurs. It is written in pieces, since there may be thousands.
+pub(crate) fn respond_invalid(
+    status: StatusCode,
+    rate_limit: RateLimit,
+    message: &str,
+    violations: Violations,
+) -> Response {
+    let mut pieces = InvalidFields::new(message, violations);
+    let first = pieces.next().unwrap_or_default();
+    let body = if pieces.is_end() {
+        Body::from(first)
+    } else {
+        Body::from_stream(stream::iter(iter::once(first).chain(pieces).map(Ok::<_, Infallible>)))
+    };
+    respond_with(status, rate_limit, body)
 }
 
-impl Serialize for InvalidFields<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut body = serializer.serialize_map(Some(2))?;
-        body.serialize_entry("message", self.message)?;
-        body.serialize_entry("errors", &ByPath(self.violations))?;
-        body.end()
-    }
+/// The body of a validation failure, in pieces.
+struct InvalidFields {
+    /// What begins the next piece.
+    head: Vec<u8>,
+    /// Messages by path.
+    errors: std::vec::IntoIter<(String, Vec<String>)>,
+    is_first: bool,
+    is_end: bool,
 }
 
-struct ByPath<'a>(&'a Violations);
+/// The length of a piece, at least.
+const PIECE: usize = 16 << 10;
 
-impl Serialize for ByPath<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut index_of: HashMap<&str, usize> = HashMap::with_capacity(self.0.len());
-        let mut errors: Vec<(&str, Vec<&str>)> = Vec::with_capacity(self.0.len());
-        for violation in self.0 {
-            let index = *index_of.entry(&violation.path).or_insert(errors.len());
+impl InvalidFields {
+    fn new(message: &str, violations: Violations) -> Self {
+        let mut index_of = HashMap::with_capacity(violations.len());
+        let indices: Vec<usize> = violations
+            .iter()
+            .map(|violation| {
+                let next = index_of.len();
+                *index_of.entry(violation.path.as_str()).or_insert(next)
+            })
+            .collect();
+        let mut errors: Vec<(String, Vec<String>)> = Vec::with_capacity(index_of.len());
+        drop(index_of);
+        for (index, Violation { path, message, .. }) in indices.into_iter().zip(violations) {
             if index == errors.len() {
-                errors.push((&violation.path, Vec::new()));
+                errors.push((path, Vec::new()));
             }
-            errors[index].1.push(&violation.message);
+            errors[index].1.push(message);
         }
-        serializer.collect_map(errors)
+        let mut head = br#"{"message":"#.to_vec();
+        write_json(&mut head, message);
+        head.extend_from_slice(br#","errors":{"#);
+        Self { head, errors: errors.into_iter(), is_first: true, is_end: false }
     }
+
+    fn is_end(&self) -> bool {
+        self.is_end
+    }
+}
+
+impl Iterator for InvalidFields {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.is_end {
+            return None;
+        }
+        let mut piece = std::mem::take(&mut self.head);
+        for (path, messages) in self.errors.by_ref() {
+            if !std::mem::take(&mut self.is_first) {
+                piece.push(b',');
+            }
+            write_json(&mut piece, &path);
+            piece.push(b':');
+            write_json(&mut piece, &messages);
+            if piece.len() >= PIECE {
+                return Some(piece.into());
+            }
+        }
+        self.is_end = true;
+        piece.extend_from_slice(b"}}");
+        Some(piece.into())
+    }
+}
+
+fn write_json(bytes: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    // Texts can always be written, and a vector takes them.
+    let _ = serde_json::to_writer(bytes, value);
 }
 
 /// A response with a JSON body.
@@ -121,9 +181,13 @@ pub(crate) fn respond_with(status: StatusCode, rate_limit: RateLimit, body: Body
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::{error::ResultCode, rules::Violations, v1::PageMeta};
+    use compliance_api::{
+        error::ResultCode,
+        rules::{MAX_VIOLATIONS, Violations},
+        v1::PageMeta,
+    };
 
-    use super::{Detail, Envelope, InvalidFields};
+    use super::{Detail, Envelope, InvalidFields, PIECE};
 
     fn json(body: &impl serde::Serialize) -> String {
         serde_json::to_string(body).unwrap()
@@ -153,9 +217,21 @@ mod tests {
         for (path, message) in [("b", "1"), ("a", "2"), ("b", "3")] {
             violations.push(path.into(), message.into(), 0, 0);
         }
-        assert_eq!(
-            json(&InvalidFields { message: &violations.summary(), violations: &violations }),
-            r#"{"message":"1 (and 2 more errors)","errors":{"b":["1","3"],"a":["2"]}}"#
-        );
+        let pieces: Vec<_> = InvalidFields::new(&violations.summary(), violations).collect();
+        assert_eq!(pieces.len(), 1);
+        assert_eq!(pieces[0], r#"{"message":"1 (and 2 more errors)","errors":{"b":["1","3"],"a":["2"]}}"#);
+    }
+
+    #[test]
+    fn thousands_of_violations_are_written_in_pieces() {
+        let mut violations = Violations::new();
+        for item in 0..MAX_VIOLATIONS as u32 {
+            violations.push(format!("urls.{item}.url"), "It is \"wrong\".".into(), item + 1, 1);
+        }
+        let pieces: Vec<_> = InvalidFields::new(&violations.summary(), violations).collect();
+        assert!(pieces.len() > 10 && pieces.iter().all(|piece| piece.len() < PIECE + 100), "{}", pieces.len());
+        let body: serde_json::Value = serde_json::from_slice(&pieces.concat()).unwrap();
+        assert_eq!(body["errors"].as_object().unwrap().len(), MAX_VIOLATIONS);
+        assert_eq!(body["errors"]["urls.9999.url"][0], "It is \"wrong\".");
     }
 }

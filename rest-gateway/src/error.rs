@@ -11,7 +11,7 @@ use http::{
 use tonic::Status;
 
 use crate::{
-    envelope::{Detail, Envelope, InvalidFields, respond},
+    envelope::{Detail, Envelope, respond, respond_invalid},
     rate_limit::RateLimit,
 };
 
@@ -50,8 +50,7 @@ impl IntoResponse for Refusal {
         let Self { error, rate_limit } = self;
         let meaning = error.meaning();
         if error.reason == Reason::InvalidFields {
-            let body = InvalidFields { message: &error.message, violations: &error.violations };
-            return respond(meaning.http, rate_limit, &body);
+            return respond_invalid(meaning.http, rate_limit, &error.message, error.violations);
         }
         // The only metadata that is documented as part of an error's body.
         let id = error.metadata.iter().find(|(name, _)| *name == "client_affiliate_id");

@@ -1,37 +1,41 @@
 //! The state that all handlers share: clients of the core, verifier of tokens, limits.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread::available_parallelism, time::Duration};
 
+use admission::{FairQueue, Memory, QueueLimits};
 use compliance_api::{client::Clients, token::Verifier};
-use tokio::sync::Semaphore;
 
 use crate::Settings;
 
-/// Large requests that are processed at the same time: their messages take far more memory than most.
-const LARGE_REQUESTS: usize = 8;
-
-/// The unit in which the memory of bodies is counted.
-pub(crate) const KIB: usize = 1 << 10;
+/// Of the memory of requests, one company may hold this part.
+const MEMORY_SHARE: usize = 2;
+/// A large request that takes longer does not keep other companies from theirs.
+const SLOW_AFTER: Duration = Duration::from_secs(2);
 
 /// The state that all handlers share.
 pub(crate) struct Gateway {
     pub(crate) clients: Clients,
     pub(crate) verifier: Arc<Verifier>,
+    /// What requests may take.
+    pub(crate) memory: Memory,
+    /// Lets large requests run: each keeps a core busy.
+    pub(crate) large_requests: FairQueue,
     pub(crate) settings: Settings,
-    /// Permits for the memory of bodies, one per KiB.
-    pub(crate) body_memory: Arc<Semaphore>,
-    /// Permits for requests with a large body.
-    pub(crate) large_requests: Arc<Semaphore>,
 }
 
 impl Gateway {
     pub(crate) fn new(clients: Clients, verifier: Arc<Verifier>, settings: Settings) -> Self {
-        Self {
-            clients,
-            verifier,
-            body_memory: Arc::new(Semaphore::new((settings.body_memory / KIB).min(Semaphore::MAX_PERMITS))),
-            large_requests: Arc::new(Semaphore::new(LARGE_REQUESTS)),
-            settings,
-        }
+        let cores = available_parallelism().map_or(1, usize::from);
+        let large_requests = FairQueue::new(QueueLimits {
+            running: cores * 2,
+            running_per_company: cores,
+            slow_after: SLOW_AFTER,
+            waiting: 1024,
+            waiting_per_company: 256,
+        });
+        // A core in this process shares its memory with the gateway.
+        let own = || Memory::new(settings.body_memory, settings.body_memory / MEMORY_SHARE);
+        let memory = clients.memory.clone().unwrap_or_else(own);
+        Self { clients, verifier, memory, large_requests, settings }
     }
 }

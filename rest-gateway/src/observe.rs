@@ -1,4 +1,4 @@
-//! Layers around every request: its ID, its log line, and a response when a handler panics.
+//! Layers around every request: its ID, its log line, a look at its head, and a response when a handler panics.
 
 use std::{
     any::Any,
@@ -16,7 +16,11 @@ use axum::{
     middleware::{Next, from_fn},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderName, HeaderValue};
+use compliance_api::error::{Error, Reason};
+use http::{
+    HeaderName, HeaderValue, Version,
+    header::{EXPECT, HOST},
+};
 use tower::ServiceBuilder;
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -39,7 +43,8 @@ pub(crate) fn observe<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Ro
             .layer(SetRequestIdLayer::new(REQUEST_ID, SequentialIds::default()))
             .layer(PropagateRequestIdLayer::new(REQUEST_ID))
             .layer(from_fn(log))
-            .layer(CatchPanicLayer::custom(internal_error)),
+            .layer(CatchPanicLayer::custom(internal_error))
+            .layer(from_fn(check_head)),
     )
 }
 
@@ -70,6 +75,22 @@ impl MakeRequestId for SequentialIds {
     fn make_request_id<B>(&mut self, _: &http::Request<B>) -> Option<RequestId> {
         Some(RequestId::new(HeaderValue::from(self.0.fetch_add(1, Ordering::Relaxed))))
     }
+}
+
+/// Refuses a request that does not name exactly one host, or that expects what this service does not do.
+async fn check_head(request: Request, next: Next) -> Response {
+    let hosts = request.headers().get_all(HOST).iter().count();
+    // HTTP/2 has the host in its target, and HTTP/1.0 need not name one.
+    if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
+        let message = "The request must have exactly one Host header.";
+        return Refusal::from(Error::new(Reason::HostInvalid, message)).into_response();
+    }
+    let mut expected = request.headers().get_all(EXPECT).iter();
+    if expected.any(|value| !value.as_bytes().eq_ignore_ascii_case(b"100-continue")) {
+        let message = "The request expects something other than 100-continue.";
+        return Refusal::from(Error::new(Reason::ExpectationFailed, message)).into_response();
+    }
+    next.run(request).await
 }
 
 /// The panic's own text is on the standard error already; it is not for callers.
@@ -109,7 +130,7 @@ mod tests {
 
     async fn returned_id(sent: Option<&[u8]>) -> HeaderValue {
         let router = observe(Router::new().route("/", get(|| async {})));
-        let mut request = Request::new(Body::empty());
+        let mut request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
         if let Some(sent) = sent {
             request.headers_mut().insert(REQUEST_ID, HeaderValue::from_bytes(sent).unwrap());
         }

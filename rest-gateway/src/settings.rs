@@ -11,7 +11,8 @@ const MIB: usize = 1 << 20;
 pub struct Settings {
     /// The largest request body, in bytes.
     pub body_limit: usize,
-    /// What all request bodies together may take while they are held, in bytes.
+    /// What requests may take in memory at the same time, in bytes: their bodies, the messages made of them and the work
+    /// with those. A core in the same process has its own setting, which then counts for both.
     pub body_memory: usize,
     /// How long a request body may take to arrive.
     pub body_timeout: Duration,
@@ -31,7 +32,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             body_limit: 32 * MIB,
-            body_memory: 1024 * MIB,
+            body_memory: 384 * MIB,
             body_timeout: Duration::from_mins(1),
             request_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_mins(10),
@@ -51,6 +52,6 @@ impl Settings {
     /// What the message of one request may take: short JSON items make large records, so the body's size alone does
     /// not bound it.
     pub(crate) fn message_memory(&self) -> usize {
-        self.body_limit.saturating_mul(16)
+        self.body_limit.saturating_mul(16).min(128 * MIB)
     }
 }

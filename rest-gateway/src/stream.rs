@@ -1,10 +1,18 @@
-//! A list of any length as one JSON document, written as its records arrive.
+//! A list of any length, or a page of large records, as one JSON document, written as its records arrive.
 
+use std::time::Duration;
+
+use admission::Reservation;
 use axum::body::{Body, Bytes};
-use compliance_api::v1::ListAffiliatesResponse;
+use compliance_api::{
+    error::Reason,
+    v1::{BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse, ListAffiliatesResponse, PageMeta},
+};
 use futures::{Stream, StreamExt as _, stream::BoxStream};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tonic::Status;
+
+use crate::{caller::Caller, error::Refusal};
 
 /// Why a document is incomplete. The connection is closed with this error, so that no client mistakes the part for the
 /// whole.
@@ -32,9 +40,7 @@ fn chunks(
     deadline: Instant,
 ) -> impl Stream<Item = Result<Bytes, StreamError>> + Send + 'static {
     async_stream::try_stream! {
-        let mut chunk = br#"{"code":"1026","status":"ok","detail":{"msg":"#.to_vec();
-        serde_json::to_writer(&mut chunk, msg)?;
-        chunk.extend_from_slice(br#"},"data":["#);
+        let mut chunk = head(msg)?;
         let mut is_first = true;
         while let Some(message) = next(&mut messages, deadline).await? {
             // A record of which every field is filled as usual takes about a KiB.
@@ -52,6 +58,84 @@ fn chunks(
         chunk.extend_from_slice(b"]}");
         yield Bytes::from(chunk);
     }
+}
+
+/// An envelope with the URLs of these IDs as its data. They are read in parts, each when the connection asks for it.
+/// `memory` is held until the end.
+pub(crate) fn url_page_body(
+    msg: &'static str,
+    caller: Caller,
+    ids: Vec<i64>,
+    meta: Option<PageMeta>,
+    memory: Reservation,
+    deadline: Instant,
+) -> Body {
+    let chunks = url_chunks(msg, caller, ids, meta, deadline).map(move |chunk| {
+        let _ = &memory;
+        chunk
+    });
+    Body::from_stream(chunks)
+}
+
+fn url_chunks(
+    msg: &'static str,
+    caller: Caller,
+    mut ids: Vec<i64>,
+    meta: Option<PageMeta>,
+    deadline: Instant,
+) -> impl Stream<Item = Result<Bytes, StreamError>> + Send + 'static {
+    async_stream::try_stream! {
+        let mut chunk = head(msg)?;
+        let mut is_first = true;
+        while !ids.is_empty() {
+            let part = timeout_at(deadline, url_part(&caller, ids)).await.map_err(|_| StreamError::Deadline)??;
+            ids = part.rest;
+            for record in &part.urls {
+                if !std::mem::take(&mut is_first) {
+                    chunk.push(b',');
+                }
+                serde_json::to_writer(&mut chunk, record)?;
+                yield Bytes::from(std::mem::take(&mut chunk));
+            }
+        }
+        chunk.push(b']');
+        if let Some(meta) = meta {
+            chunk.extend_from_slice(br#","meta":"#);
+            serde_json::to_writer(&mut chunk, &meta)?;
+        }
+        chunk.push(b'}');
+        yield Bytes::from(chunk);
+    }
+}
+
+/// The first records of these IDs, and the IDs that are left. The parts count against the rate limit of the company, so
+/// the next one may have to wait for it.
+async fn url_part(caller: &Caller, ids: Vec<i64>) -> Result<BatchGetComplianceUrlsResponse, StreamError> {
+    loop {
+        let request = BatchGetComplianceUrlsRequest { ids: ids.clone(), in_parts: true };
+        let call = caller.call(request, |core, request| core.urls.batch_get_compliance_urls(request));
+        match call.await {
+            Ok((part, _)) => return Ok(part),
+            Err(Refusal { error, .. }) if error.reason == Reason::RateLimited => {
+                sleep(error.retry_after.unwrap_or(RETRY_AFTER)).await;
+            }
+            Err(Refusal { error, .. }) => {
+                tracing::error!(reason = ?error.reason, "a page is incomplete");
+                return Err(StreamError::Core(error.meaning().grpc));
+            }
+        }
+    }
+}
+
+/// How long the next part of a page waits if the core does not say it.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// What an envelope has before its first record.
+fn head(msg: &str) -> Result<Vec<u8>, serde_json::Error> {
+    let mut head = br#"{"code":"1026","status":"ok","detail":{"msg":"#.to_vec();
+    serde_json::to_writer(&mut head, msg)?;
+    head.extend_from_slice(br#"},"data":["#);
+    Ok(head)
 }
 
 /// The next message, unless the deadline has passed.

@@ -34,7 +34,7 @@ pub use program::{Program, program_token, service_command};
 pub use proxy::{Held, Proxy};
 pub use rest::{RestClient, RestResponse};
 #[cfg(feature = "core")]
-pub use runner::{Test, run};
+pub use runner::{Test, long_tests, run};
 #[cfg(feature = "service")]
 pub use server_process::{ServerProcess, serve_if_requested};
 #[cfg(feature = "service")]

@@ -19,6 +19,7 @@ const ARGUMENT: &str = "--serve-for-a-test";
 pub struct ServerProcess {
     child: Child,
     rest: [SocketAddr; 2],
+    grpc: SocketAddr,
 }
 
 /// If this process was started by [`ServerProcess::start`], serves until the parent goes away. To be called first in
@@ -31,7 +32,7 @@ pub fn serve_if_requested() -> Option<ExitCode> {
     let options = core_server::database::options(&arguments.next().unwrap()).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let service = runtime.block_on(TestService::over(options, Options::default()));
-    println!("{} {}", service.rest, service.rest_remote);
+    println!("{} {} {}", service.rest, service.rest_remote, service.grpc);
     // Whatever ends the test closes this pipe.
     let _ = std::io::stdin().read(&mut [0]);
     Some(ExitCode::SUCCESS)
@@ -48,8 +49,14 @@ impl ServerProcess {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let (local, remote) = line.trim().split_once(' ').unwrap();
-        Self { child, rest: [local.parse().unwrap(), remote.parse().unwrap()] }
+        let addresses: Vec<SocketAddr> = line.split_whitespace().map(|address| address.parse().unwrap()).collect();
+        let &[local, remote, grpc] = &addresses[..] else { panic!("{line}") };
+        Self { child, rest: [local, remote], grpc }
+    }
+
+    /// The address of gRPC.
+    pub fn grpc(&self) -> SocketAddr {
+        self.grpc
     }
 
     /// REST clients of a company: core in process, core across the network.

@@ -1,8 +1,8 @@
 //! The whole service in this process: the core and a gateway of each topology, each on a port of its own.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use core_server::access::RateLimit;
+use core_server::{CoreSettings, access::RateLimit};
 use rest_gateway::Settings;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::net::TcpListener;
@@ -28,11 +28,17 @@ pub struct Options {
     pub rate_limit: RateLimit,
     /// The settings of both gateways.
     pub settings: Settings,
+    /// Lists, exports and streams that a company may have open.
+    pub company_streams: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rate_limit: RateLimit::Off, settings: Settings::default() }
+        Self {
+            rate_limit: RateLimit::Off,
+            settings: Settings::default(),
+            company_streams: CoreSettings::default().max_streams,
+        }
     }
 }
 
@@ -63,7 +69,13 @@ impl TestService {
 
     /// A service over a database.
     pub async fn over(database: PgConnectOptions, options: Options) -> Self {
-        let TestCore { pool, core } = TestCore::with(database, 16, options.rate_limit).await;
+        let settings = CoreSettings {
+            rate_limit: options.rate_limit,
+            call_timeout: Duration::from_mins(1),
+            max_streams: options.company_streams,
+            ..CoreSettings::default()
+        };
+        let TestCore { pool, core } = TestCore::with_settings(database, 16, settings).await;
         let core = Arc::new(core);
         let shutdown = CancellationToken::new();
 

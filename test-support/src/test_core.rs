@@ -34,6 +34,13 @@ impl TestCore {
 
     /// A core over a database.
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
+        let call_timeout = Duration::from_mins(1);
+        Self::with_settings(database, connections, CoreSettings { rate_limit, call_timeout, ..CoreSettings::default() })
+            .await
+    }
+
+    /// A core over a database, with these settings.
+    pub async fn with_settings(database: PgConnectOptions, connections: u32, settings: CoreSettings) -> Self {
         // The service runs as a role that owns nothing, the test as the owner.
         let owner = database::connect(database.clone(), 1).await.unwrap();
         database::grant(&owner, SERVICE_ROLE).await.unwrap();
@@ -44,7 +51,6 @@ impl TestCore {
             .max_connections(16)
             .acquire_timeout(Duration::from_mins(1))
             .connect_lazy_with((*served.connect_options()).clone().username(OWNER_ROLE));
-        let settings = CoreSettings { rate_limit, call_timeout: Duration::from_mins(1), ..CoreSettings::default() };
         Self { core: Core::new(&served, verifier().await, &settings).await.unwrap(), pool }
     }
 

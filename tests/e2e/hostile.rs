@@ -28,7 +28,7 @@ fn hostile() -> Vec<Hostile> {
     let mut all: Vec<Hostile> = vec![
         ("nothing", vec![], BAD),
         ("white space", b" \n\t ".to_vec(), BAD),
-        ("a byte order mark", joined(&[b"\xef\xbb\xbf", &affiliate(b"\"N\"")]), BAD),
+        ("two byte order marks", joined(&[b"\xef\xbb\xbf\xef\xbb\xbf", &affiliate(b"\"N\"")]), BAD),
         ("UTF-16", "{}".encode_utf16().flat_map(u16::to_le_bytes).collect(), BAD),
         ("invalid UTF-8", affiliate(b"\"\xff\xfe\""), BAD),
         ("overlong UTF-8", affiliate(b"\"\xc0\x80\""), BAD),

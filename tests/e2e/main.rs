@@ -5,6 +5,7 @@
 #![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables are as long and as wide as what they list")]
 
 mod batch_read;
+mod bounds;
 mod cases;
 mod concurrency;
 mod counts;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     }
     let status = test_support::run(vec![
         batch_read::tests(),
+        bounds::all_tests(),
         cases::tests(),
         concurrency::tests(),
         counts::tests(),

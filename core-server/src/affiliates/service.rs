@@ -74,7 +74,7 @@ impl AffiliateService for Affiliates {
     ) -> Result<Response<Self::ListAffiliatesStream>, Status> {
         let company_id = Caller::of(&request)?.company_id;
         let limit = timeout_of(&request).map_or(self.list_timeout, |asked| asked.min(self.list_timeout));
-        Ok(Response::new(record_pages::all(&self.pool, &self.shares, company_id, 0, limit)?))
+        Ok(record_pages::all(&self.pool, &self.shares, company_id, 0, limit)?)
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {

@@ -10,7 +10,7 @@ use compliance_api::{
 
 use super::record;
 use crate::{
-    lists::{Asked, Filter, Key, List, Page, PageQuery, Sort, Statements, Value, days},
+    lists::{Asked, Filter, Key, List, Most, Page, PageQuery, Sort, Statements, Value, days},
     reads::{Reads, Statement},
 };
 
@@ -46,8 +46,13 @@ pub(crate) fn single(pool: &Connections) -> Reads<ComplianceCase> {
 }
 
 /// The cases of the company among `ids`, by ID.
-pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<ComplianceCase>, Error> {
-    STATEMENTS.read_by_ids(pool, company_id, ids, record::read).await
+pub(super) async fn by_ids(
+    pool: &Connections,
+    company_id: i64,
+    ids: &[i64],
+    most: usize,
+) -> Result<Vec<ComplianceCase>, Error> {
+    STATEMENTS.read_by_ids(pool, company_id, ids, most, record::read).await
 }
 
 /// One page of the company's cases.
@@ -56,6 +61,7 @@ pub(super) async fn page(
     company_id: i64,
     request: &ListComplianceCasesRequest,
     page: PageQuery,
+    most: Most,
 ) -> Result<Page<ComplianceCase>, Error> {
     let asked = Asked {
         page,
@@ -63,5 +69,5 @@ pub(super) async fn page(
         days: days(request.created_after.as_deref(), request.created_before.as_deref()),
         affiliate: request.distributor_id,
     };
-    STATEMENTS.page(pool, company_id, request, asked, record::read).await
+    STATEMENTS.page(pool, company_id, request, asked, most, record::read).await
 }

@@ -8,17 +8,24 @@ use compliance_api::v1::{
 use tonic::{Request, Response, Status};
 
 use super::list;
-use crate::{lists::PageQuery, reads::Reads, requests::accept};
+use crate::{
+    lists::{Most, PageQuery},
+    reads::Reads,
+    requests::accept,
+};
 
 /// The service.
 pub(crate) struct ComplianceCases {
     pool: Connections,
     single: Reads<ComplianceCase>,
+    /// Bytes of records in one response.
+    most: usize,
 }
 
 impl ComplianceCases {
-    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceCase>) -> Self {
-        Self { pool: pool.clone(), single }
+    /// The service over a database. A message has at most `message_limit` bytes.
+    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceCase>, message_limit: usize) -> Self {
+        Self { pool: pool.clone(), single, most: message_limit / 2 }
     }
 }
 
@@ -30,7 +37,7 @@ impl ComplianceCaseService for ComplianceCases {
     ) -> Result<Response<ListComplianceCasesResponse>, Status> {
         let (company_id, request) = accept(request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
-        let page = list::page(&self.pool, company_id, &request, query).await?;
+        let page = list::page(&self.pool, company_id, &request, query, Most::Whole(self.most)).await?;
         let (records, meta) = (page.records, Some(query.meta(page.total)));
         Ok(Response::new(ListComplianceCasesResponse { cases: records, meta }))
     }
@@ -48,7 +55,7 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<BatchGetComplianceCasesRequest>,
     ) -> Result<Response<BatchGetComplianceCasesResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let cases = list::by_ids(&self.pool, company_id, &request.ids).await?;
+        let cases = list::by_ids(&self.pool, company_id, &request.ids, self.most).await?;
         Ok(Response::new(BatchGetComplianceCasesResponse { cases }))
     }
 }

@@ -16,7 +16,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use sqlx::{
-    Describe, Either, Execute, Executor, PgPool, Postgres, SqlStr,
+    Describe, Either, Execute, Executor, PgPool, Postgres, Row as _, SqlStr,
     postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::{
@@ -45,6 +45,13 @@ const NOT_LENT: usize = 2;
 const LOCK_TIMEOUT: &str = "1s";
 /// How often a statement waits for a lock.
 pub(super) const MAX_LOCK_WAITS: u32 = 60;
+
+/// Rows that a statement returned.
+pub(crate) struct Rows {
+    pub(crate) rows: Vec<PgRow>,
+    /// Whether these are all.
+    pub(crate) is_complete: bool,
+}
 
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
@@ -121,6 +128,40 @@ impl Connections {
         }
     }
 
+    /// The rows of a statement, as long as they take no more than `most` bytes; the first one in any case. A statement that
+    /// has more rows is abandoned.
+    pub(crate) async fn fetch_at_most<'q, E: 'q + Execute<'q, Postgres>>(
+        &self,
+        query: E,
+        most: usize,
+    ) -> Result<Rows, sqlx::Error> {
+        let mut lease = self.lease().await?;
+        let given_up = lease.given_up();
+        let connection = lease.connection()?;
+        let reading = async {
+            let mut returned = connection.fetch(query);
+            let (mut rows, mut bytes) = (Vec::new(), 0);
+            while let Some(row) = returned.try_next().await? {
+                bytes += size(&row);
+                if bytes > most && !rows.is_empty() {
+                    return Ok(Rows { rows, is_complete: false });
+                }
+                rows.push(row);
+            }
+            Ok(Rows { rows, is_complete: true })
+        };
+        let result = tokio::select! {
+            biased;
+            result = reading => result,
+            () = given_up => return Err(Unavailable::Hung.into()),
+        };
+        if result.as_ref().is_ok_and(|rows| !rows.is_complete) {
+            return result;
+        }
+        lease.done(&result);
+        result
+    }
+
     /// Connections that there may be.
     pub(crate) fn most(&self) -> u32 {
         self.0.pool.options().get_max_connections()
@@ -178,6 +219,12 @@ impl Connections {
         drop(idle);
         Some((oldest, permit))
     }
+}
+
+/// The bytes of a row's values.
+fn size(row: &PgRow) -> usize {
+    let value = |index| row.try_get_raw(index).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
+    (0..row.len()).map(value).sum()
 }
 
 impl Inner {

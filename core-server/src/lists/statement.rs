@@ -60,6 +60,8 @@ pub(super) enum Among {
 pub(super) struct Statement<'l, Q: 'static> {
     pub(super) list: &'l List<Q>,
     pub(super) shape: Shape,
+    /// Whether it returns the IDs of the records only.
+    pub(super) ids_only: bool,
 }
 
 impl<Q> Statement<'_, Q> {
@@ -232,11 +234,14 @@ impl<Q> Statement<'_, Q> {
 
     /// The records of the page, each with the total. Without records it is one row of the total alone.
     fn records(&self) -> String {
+        let order = self.order_of("p.");
+        if self.ids_only {
+            return format!("select t.total, p.id as found from counted t left join page p on true order by {order}");
+        }
         format!(
             "select t.total, p.id as found, r.* from counted t
-            left join (page p cross join lateral ({}) r) on true order by {}",
+            left join (page p cross join lateral ({}) r) on true order by {order}",
             (self.list.record)(COMPANY),
-            self.order_of("p."),
         )
     }
 

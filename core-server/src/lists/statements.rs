@@ -1,6 +1,9 @@
 //! The statements of one list, built once, and how they are run.
 
-use compliance_api::{error::Error, record::Record};
+use compliance_api::{
+    error::{Error, Reason},
+    record::Record,
+};
 use sqlx::{Row as _, postgres::PgRow};
 
 use super::{
@@ -20,19 +23,36 @@ const NEAR: i64 = 500;
 /// Every statement of a list.
 pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,
-    pages: Vec<(Shape, &'static str)>,
+    /// The statement for the records of a page, and the one for their IDs.
+    pages: Vec<(Shape, [&'static str; 2])>,
     /// Records by company and ID, for many reads at once.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
     by_ids: &'static str,
+    /// The same in the order asked for.
+    by_ids_in_order: &'static str,
 }
 
 /// A page of records.
 pub(crate) struct Page<T> {
     /// In the order asked for.
     pub(crate) records: Vec<T>,
+    /// Instead of records that take too much memory: their IDs.
+    pub(crate) ids: Vec<i64>,
     /// How many there are on all pages.
     pub(crate) total: i64,
+}
+
+/// Bytes of records that are read at once for a caller that takes them in parts.
+pub(crate) const PART: usize = 4 << 20;
+
+/// How much of a page may be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Most {
+    /// Records of so many bytes; more are refused.
+    Whole(usize),
+    /// Records of so many bytes; of more, the IDs are read instead.
+    OrIds(usize),
 }
 
 impl<Q> Statements<Q> {
@@ -44,7 +64,8 @@ impl<Q> Statements<Q> {
                 for filters in 0..1 << list.filters.len() {
                     for among in [Among::Affiliate, Among::Near, Among::Deep] {
                         let shape = Shape { key: sort.key, descending, ranged, filters, among };
-                        pages.push((shape, &*Statement { list, shape }.sql().leak()));
+                        let sql = |ids_only| &*Statement { list, shape, ids_only }.sql().leak();
+                        pages.push((shape, [sql(false), sql(true)]));
                     }
                 }
             }
@@ -59,14 +80,20 @@ impl<Q> Statements<Q> {
             "select r.* from unnest($2::bigint[]) as p (id) cross join lateral ({}) r order by p.id",
             (list.record)("$1")
         );
-        Self { list, pages, by_keys: by_keys.leak(), by_ids: by_ids.leak() }
+        let by_ids_in_order = format!(
+            "select p.id as found, r.* from unnest($2::bigint[]) with ordinality as p (id, position)
+            cross join lateral ({}) r order by p.position",
+            (list.record)("$1")
+        );
+        let (by_keys, by_ids, by_ids_in_order) = (by_keys.leak(), by_ids.leak(), by_ids_in_order.leak());
+        Self { list, pages, by_keys, by_ids, by_ids_in_order }
     }
 
     /// Every statement that reads a page, each with the types of its parameters.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (&'static str, String)> {
         let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type()]);
         let types: String = std::iter::once(TYPES).chain(filters).collect();
-        self.pages.iter().map(move |(_, sql)| (*sql, types.clone()))
+        self.pages.iter().map(move |(_, [sql, _])| (*sql, types.clone()))
     }
 
     /// Reads one page of the company's records.
@@ -76,6 +103,7 @@ impl<Q> Statements<Q> {
         company_id: i64,
         request: &Q,
         asked: Asked,
+        most: Most,
         read: Read<T>,
     ) -> Result<Page<T>, Error> {
         let sorts = self.list.sorts;
@@ -92,19 +120,53 @@ impl<Q> Statements<Q> {
                 None => Among::Deep,
             },
         };
-        let (_, statement) = *self.pages.iter().find(|(of, _)| *of == shape).ok_or_else(Error::internal)?;
+        let (_, [statement, ids_statement]) =
+            *self.pages.iter().find(|(of, _)| *of == shape).ok_or_else(Error::internal)?;
         let (first, last) = asked.days.unzip();
-        let rows = database::read(|| {
+        let query = |statement| {
             let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.limit()).bind(asked.page.offset());
             let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
-            let filtered = self.list.filters.iter().fold(fixed, |bound, filter| match filter.value {
+            self.list.filters.iter().fold(fixed, |bound, filter| match filter.value {
                 Value::Integer(value) => bound.bind(value(request)),
                 Value::Boolean(value) => bound.bind(value(request)),
-            });
-            filtered.fetch_all(pool)
-        });
-        let page = rows.await.and_then(|rows| Page::read(&rows, read));
+            })
+        };
+        let (Most::Whole(bytes) | Most::OrIds(bytes)) = most;
+        let fetched = database::read(|| pool.fetch_at_most(query(statement), bytes)).await;
+        let fetched = fetched.map_err(|error| from_database(&error))?;
+        let page = match most {
+            _ if fetched.is_complete => Page::read(&fetched.rows, read),
+            Most::Whole(bytes) => return Err(too_large(bytes)),
+            Most::OrIds(_) => {
+                drop(fetched);
+                let rows = database::read(|| query(ids_statement).fetch_all(pool)).await;
+                rows.and_then(|rows| Page::read_ids(&rows))
+            }
+        };
         page.map_err(|error| from_database(&error))
+    }
+
+    /// Records of the company among `ids`, in their order, as many as take `most` bytes, and the IDs that are left.
+    pub(crate) async fn read_part<T: Record>(
+        &self,
+        pool: &Connections,
+        company_id: i64,
+        ids: &[i64],
+        most: usize,
+        read: Read<T>,
+    ) -> Result<(Vec<T>, Vec<i64>), Error> {
+        let query = || sqlx::query(self.by_ids_in_order).bind(company_id).bind(ids);
+        let part = database::read(|| pool.fetch_at_most(query(), most)).await.and_then(|fetched| {
+            let rest = match fetched.rows.last() {
+                Some(last) if !fetched.is_complete => {
+                    let last: i64 = last.try_get("found")?;
+                    ids.iter().skip_while(|id| **id != last).skip(1).copied().collect()
+                }
+                _ => Vec::new(),
+            };
+            Ok((read_all(&fetched.rows, read)?, rest))
+        });
+        part.map_err(|error| from_database(&error))
     }
 
     /// The records of the company among `ids`, by ID.
@@ -113,11 +175,16 @@ impl<Q> Statements<Q> {
         pool: &Connections,
         company_id: i64,
         ids: &[i64],
+        most: usize,
         read: Read<T>,
     ) -> Result<Vec<T>, Error> {
-        let rows = database::read(|| sqlx::query(self.by_ids).bind(company_id).bind(ids).fetch_all(pool)).await;
-        let records = rows.and_then(|rows| read_all(&rows, read));
-        records.map_err(|error| from_database(&error))
+        let query = || sqlx::query(self.by_ids).bind(company_id).bind(ids);
+        let fetched = database::read(|| pool.fetch_at_most(query(), most)).await;
+        let fetched = fetched.map_err(|error| from_database(&error))?;
+        if !fetched.is_complete {
+            return Err(too_large(most));
+        }
+        read_all(&fetched.rows, read).map_err(|error| from_database(&error))
     }
 }
 
@@ -126,6 +193,19 @@ impl<T: Record> Page<T> {
     fn read(rows: &[PgRow], read: Read<T>) -> Result<Self, sqlx::Error> {
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
         let records = rows.iter().filter(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
-        Ok(Self { records: read_all(records, read)?, total })
+        Ok(Self { records: read_all(records, read)?, ids: Vec::new(), total })
     }
+
+    /// Reads the rows of the statement for the IDs of a page.
+    fn read_ids(rows: &[PgRow]) -> Result<Self, sqlx::Error> {
+        let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
+        let ids: Result<Vec<Option<i64>>, _> = rows.iter().map(|row| row.try_get("found")).collect();
+        Ok(Self { records: Vec::new(), ids: ids?.into_iter().flatten().collect(), total })
+    }
+}
+
+/// The records do not fit into a message.
+fn too_large(most: usize) -> Error {
+    let message = format!("The records take more than {most} bytes. Ask for fewer of them at once.");
+    Error::new(Reason::BodyTooLarge, message)
 }

@@ -82,7 +82,7 @@ impl MonitoringService for Monitoring {
         let timeout = self.export_timeout(&request);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        Ok(Response::new(record_pages::all(&self.context.pool, &self.shares, company_id, after, timeout)?))
+        Ok(record_pages::all(&self.context.pool, &self.shares, company_id, after, timeout)?)
     }
 
     async fn record_infractions(
@@ -125,7 +125,7 @@ impl MonitoringService for Monitoring {
         let timeout = self.export_timeout(&request);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        Ok(Response::new(record_pages::all(&self.context.pool, &self.shares, company_id, after, timeout)?))
+        Ok(record_pages::all(&self.context.pool, &self.shares, company_id, after, timeout)?)
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {

@@ -1,6 +1,6 @@
 //! Requests from the network, measured before they are decoded.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use admission::{Memory, Reservation};
 use bytes::{Bytes, BytesMut};
@@ -19,6 +19,8 @@ use super::operations::BATCH_READ;
 const HEADER: usize = 5;
 /// A message of at most this size, encoded and decoded, is not counted: the calls in flight bound their number.
 const SMALL: usize = 16 << 10;
+/// How long a request waits for the memory that others of its company hold.
+const MEMORY_WAIT: Duration = Duration::from_secs(5);
 /// What the message of a batch of reads may take, encoded and decoded.
 const BATCH_READ_LIMITS: Limits = Limits { encoded: 4 << 20, decoded: 8 << 20 };
 
@@ -97,7 +99,7 @@ where
                 && self.buffer.len() >= length
             {
                 let message = self.buffer.split_to(length).freeze();
-                let measure = self.measure(&message)?;
+                let measure = self.measure(&message).await?;
                 return Ok(Some((message, measure)));
             }
             let Some(frame) = self.body.frame().await else { break };
@@ -129,11 +131,14 @@ where
         Ok(Some(HEADER + length))
     }
 
-    fn measure(&mut self, message: &Bytes) -> Result<Measure, Error> {
+    async fn measure(&mut self, message: &Bytes) -> Result<Measure, Error> {
         let scan = || measure(self.operation.request, &message[HEADER..], self.limits.decoded);
         let measure = if message.len() > OFF_THREAD { admission::off_thread(scan)? } else { scan()? };
-        // The transport has a copy of the message while it decodes it.
-        self.hold(message.len() * 2 + measure.bytes)?;
+        // The transport has a copy of the message while it decodes it, and a list that grows is moved.
+        let bytes = message.len() * 2 + measure.bytes + measure.bytes / 2;
+        if bytes > SMALL {
+            self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
+        }
         Ok(measure)
     }
 

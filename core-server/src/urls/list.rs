@@ -10,7 +10,7 @@ use compliance_api::{
 
 use super::record;
 use crate::{
-    lists::{Asked, Filter, Key, List, Page, PageQuery, Sort, Statements, Value, days},
+    lists::{Asked, Filter, Key, List, Most, PART, Page, PageQuery, Sort, Statements, Value, days},
     reads::{Reads, Statement},
 };
 
@@ -51,8 +51,22 @@ pub(crate) fn single(pool: &Connections) -> Reads<ComplianceUrl> {
 }
 
 /// The URLs of the company among `ids`, by ID.
-pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<ComplianceUrl>, Error> {
-    STATEMENTS.read_by_ids(pool, company_id, ids, record::read).await
+pub(super) async fn by_ids(
+    pool: &Connections,
+    company_id: i64,
+    ids: &[i64],
+    most: usize,
+) -> Result<Vec<ComplianceUrl>, Error> {
+    STATEMENTS.read_by_ids(pool, company_id, ids, most, record::read).await
+}
+
+/// The first URLs of the company among `ids`, in their order, and the IDs that are left.
+pub(super) async fn part(
+    pool: &Connections,
+    company_id: i64,
+    ids: &[i64],
+) -> Result<(Vec<ComplianceUrl>, Vec<i64>), Error> {
+    STATEMENTS.read_part(pool, company_id, ids, PART, record::read).await
 }
 
 /// One page of the company's URLs.
@@ -61,6 +75,7 @@ pub(super) async fn page(
     company_id: i64,
     request: &ListComplianceUrlsRequest,
     page: PageQuery,
+    most: Most,
 ) -> Result<Page<ComplianceUrl>, Error> {
     let asked = Asked {
         page,
@@ -68,5 +83,5 @@ pub(super) async fn page(
         days: days(request.discovery_after.as_deref(), request.discovery_before.as_deref()),
         affiliate: request.distributor_id,
     };
-    STATEMENTS.page(pool, company_id, request, asked, record::read).await
+    STATEMENTS.page(pool, company_id, request, asked, most, record::read).await
 }

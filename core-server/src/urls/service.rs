@@ -9,19 +9,26 @@ use compliance_api::v1::{
 use tonic::{Request, Response, Status};
 
 use super::{add::Adder, list};
-use crate::{lists::PageQuery, reads::Reads, requests::accept, writes::Queues};
+use crate::{
+    lists::{Most, PART, PageQuery},
+    reads::Reads,
+    requests::accept,
+    writes::Queues,
+};
 
 /// The service.
 pub(crate) struct ComplianceUrls {
     pool: Connections,
     single: Reads<ComplianceUrl>,
     adder: Adder,
+    /// Bytes of records in one response.
+    most: usize,
 }
 
 impl ComplianceUrls {
-    /// The service over a database.
-    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceUrl>, queues: &Queues) -> Self {
-        Self { pool: pool.clone(), single, adder: Adder::new(pool, queues) }
+    /// The service over a database. A message has at most `message_limit` bytes.
+    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceUrl>, queues: &Queues, message_limit: usize) -> Self {
+        Self { pool: pool.clone(), single, adder: Adder::new(pool, queues), most: message_limit / 2 }
     }
 }
 
@@ -33,9 +40,10 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
-        let page = list::page(&self.pool, company_id, &request, query).await?;
-        let (records, meta) = (page.records, Some(query.meta(page.total)));
-        Ok(Response::new(ListComplianceUrlsResponse { urls: records, meta }))
+        let most = if request.large_as_ids { Most::OrIds(PART) } else { Most::Whole(self.most) };
+        let page = list::page(&self.pool, company_id, &request, query, most).await?;
+        let (urls, ids, meta) = (page.records, page.ids, Some(query.meta(page.total)));
+        Ok(Response::new(ListComplianceUrlsResponse { urls, meta, ids }))
     }
 
     async fn get_compliance_url(
@@ -51,8 +59,12 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let urls = list::by_ids(&self.pool, company_id, &request.ids).await?;
-        Ok(Response::new(BatchGetComplianceUrlsResponse { urls }))
+        let (urls, rest) = if request.in_parts {
+            list::part(&self.pool, company_id, &request.ids).await?
+        } else {
+            (list::by_ids(&self.pool, company_id, &request.ids, self.most).await?, Vec::new())
+        };
+        Ok(Response::new(BatchGetComplianceUrlsResponse { urls, rest }))
     }
 
     async fn add_compliance_urls(

@@ -15,9 +15,15 @@ pub struct Violation {
     order: (u32, u32),
 }
 
-/// Violations in the order of items and fields.
+/// The violations of a request that are reported; the rest is only counted.
+pub const MAX_VIOLATIONS: usize = 10_000;
+
+/// Violations in the order of items and fields: the first [`MAX_VIOLATIONS`], and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Violations(Vec<Violation>);
+pub struct Violations {
+    kept: Vec<Violation>,
+    total: usize,
+}
 
 impl Violations {
     /// No violations.
@@ -35,7 +41,20 @@ impl Violations {
     /// Adds a violation of a rule that has a text of its own, by the field `number` of the list's `item` (from 1; 0
     /// outside lists).
     pub fn push(&mut self, path: String, message: String, item: u32, number: u32) {
-        self.0.push(Violation { path, rule: Rule::Other, message, order: (item, number) });
+        self.total += 1;
+        if !self.is_full() {
+            self.kept.push(Violation { path, rule: Rule::Other, message, order: (item, number) });
+        }
+    }
+
+    /// Counts a violation that is not kept, because [`is_full`](Self::is_full).
+    pub fn count_one(&mut self) {
+        self.total += 1;
+    }
+
+    /// Whether further violations are only counted.
+    pub fn is_full(&self) -> bool {
+        self.kept.len() >= MAX_VIOLATIONS
     }
 
     /// Adds a violation of a rule by a field outside lists.
@@ -53,41 +72,58 @@ impl Violations {
 
     /// Adds a violation of a rule by the field `number` of the list's `item` (from 1; 0 outside lists).
     pub(super) fn violated(&mut self, path: String, rule: Rule, item: u32, number: u32) {
-        let message = rule.message(&label(&path));
-        self.0.push(Violation { path, rule, message, order: (item, number) });
+        self.total += 1;
+        if !self.is_full() {
+            let message = rule.message(&label(&path));
+            self.kept.push(Violation { path, rule, message, order: (item, number) });
+        }
     }
 
-    /// Adds the violations that another check of the same request finds. A path that has violations keeps them: to the
+    /// Adds the violations that another check of the same object finds. A path that has violations keeps them: to the
     /// rules a value of the wrong type is absent, and must not be reported as missing as well.
     pub fn merge(&mut self, other: Self) {
-        let known: std::collections::HashSet<String> = self.0.iter().map(|known| known.path.clone()).collect();
-        self.0.extend(other.0.into_iter().filter(|violation| !known.contains(&violation.path)));
-        self.0.sort_by_key(|violation| violation.order);
+        let known: std::collections::HashSet<&str> = self.kept.iter().map(|known| known.path.as_str()).collect();
+        let (mut added, before) = (other.kept, other.total);
+        let kept_before = added.len();
+        added.retain(|violation| !known.contains(violation.path.as_str()));
+        self.total += before - (kept_before - added.len());
+        self.kept.extend(added);
+        self.kept.sort_by_key(|violation| violation.order);
+        self.kept.truncate(MAX_VIOLATIONS);
     }
 
-    /// Removes the violations that `keep` refuses.
-    pub fn retain(&mut self, keep: impl FnMut(&Violation) -> bool) {
-        self.0.retain(keep);
+    /// Adds the violations of items that follow.
+    pub fn append(&mut self, other: Self) {
+        self.total += other.total;
+        if !self.is_full() {
+            self.kept.extend(other.kept);
+            self.kept.truncate(MAX_VIOLATIONS);
+        }
     }
 
-    /// The number of violations.
+    /// The number of violations that are reported.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.kept.len()
+    }
+
+    /// The number of all violations.
+    pub fn total(&self) -> usize {
+        self.total
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.total == 0
     }
 
     /// The violations, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
-        self.0.iter()
+        self.kept.iter()
     }
 
     /// `<first message> (and N more errors)`; empty when there are none.
     pub fn summary(&self) -> String {
-        summary(self.0.first().map_or("", |first| &first.message), self.0.len())
+        summary(self.kept.first().map_or("", |first| &first.message), self.total)
     }
 }
 
@@ -103,7 +139,7 @@ impl IntoIterator for Violations {
     type IntoIter = std::vec::IntoIter<Violation>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.kept.into_iter()
     }
 }
 
@@ -112,7 +148,7 @@ impl<'a> IntoIterator for &'a Violations {
     type IntoIter = std::slice::Iter<'a, Violation>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
+        self.kept.iter()
     }
 }
 
@@ -127,7 +163,23 @@ fn summary(first: &str, total: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Violations;
+    use super::{MAX_VIOLATIONS, Violations};
+
+    #[test]
+    fn the_first_are_kept_and_all_are_counted() {
+        let mut violations = Violations::new();
+        for item in 0..MAX_VIOLATIONS as u32 + 5 {
+            violations.push(format!("a.{item}"), "Wrong.".into(), item + 1, 1);
+        }
+        assert_eq!((violations.len(), violations.total()), (MAX_VIOLATIONS, MAX_VIOLATIONS + 5));
+        // One that comes first in order drives out the last.
+        let mut first = Violations::new();
+        first.push("top".into(), "First.".into(), 0, 1);
+        violations.merge(first);
+        assert_eq!((violations.len(), violations.total()), (MAX_VIOLATIONS, MAX_VIOLATIONS + 6));
+        assert_eq!(violations.iter().next().unwrap().path, "top");
+        assert_eq!(violations.summary(), format!("First. (and {} more errors)", MAX_VIOLATIONS + 5));
+    }
 
     #[test]
     fn the_summary_counts_messages() {

@@ -10,7 +10,7 @@ use crate::{
 
 /// What a text takes beside its bytes: its allocation is rounded up.
 const ALLOCATION: usize = 16;
-/// A list that grows has up to twice the elements' memory.
+/// A short list that grows has up to twice the elements' memory.
 const GROWTH: usize = 2;
 
 /// Measures an encoded request, which may take `limit` bytes once it is decoded. Refuses one that the decoder would
@@ -19,8 +19,24 @@ pub fn measure(shape: &MessageShape, encoded: &[u8], limit: usize) -> Result<Mea
     let mut scan = Scan { measure: Measure { items: 0, bytes: shape.size }, lists: Vec::new(), limit, refused: None };
     match scan.message(shape, encoded, true) {
         Ok(()) => Ok(scan.measure),
-        Err(Refused) => Err(scan.refused.unwrap_or_else(malformed)),
+        Err(Refused) => Err(match scan.refused {
+            Some(error) if error.reason == Reason::BodyTooLarge => too_many_items(shape, encoded).unwrap_or(error),
+            refused => refused.unwrap_or_else(malformed),
+        }),
     }
+}
+
+/// The violation of the list that has more elements than it may have: it says more than that the request is too large.
+fn too_many_items(shape: &MessageShape, mut encoded: &[u8]) -> Option<Error> {
+    let mut scan = Scan { measure: Measure::default(), lists: Vec::new(), limit: usize::MAX, refused: None };
+    while !encoded.is_empty() && scan.refused.is_none() {
+        let (number, wire_type) = decode_key(&mut encoded).ok()?;
+        skip_field(wire_type, number, &mut encoded, DecodeContext::default()).ok()?;
+        if let Some(field) = shape.field(number).filter(|field| field.repeated) {
+            let _ = scan.count(field, 1);
+        }
+    }
+    scan.refused
 }
 
 /// The bytes are not a message of the operation.
@@ -54,7 +70,9 @@ impl Scan {
                 skip_field(wire_type, number, &mut encoded, DecodeContext::default())?;
                 continue;
             };
-            let elements = self.field(field, wire_type, &mut encoded)?;
+            // A long list grows in place, or is moved while half of it is empty.
+            let growth = if is_request { 1 } else { GROWTH };
+            let elements = self.field(field, wire_type, &mut encoded, growth)?;
             if field.repeated && is_request {
                 self.count(field, elements)?;
             }
@@ -63,8 +81,14 @@ impl Scan {
     }
 
     /// Reads the value of a field; returns how many elements it adds to a list.
-    fn field(&mut self, field: &FieldShape, wire_type: WireType, encoded: &mut &[u8]) -> Result<usize, Refused> {
-        let in_list = |size: usize| if field.repeated { size * GROWTH } else { 0 };
+    fn field(
+        &mut self,
+        field: &FieldShape,
+        wire_type: WireType,
+        encoded: &mut &[u8],
+        growth: usize,
+    ) -> Result<usize, Refused> {
+        let in_list = |size: usize| if field.repeated { size * growth } else { 0 };
         match (&field.kind, wire_type) {
             (Kind::Varint, WireType::Varint) => {
                 decode_varint(encoded)?;
@@ -153,6 +177,7 @@ mod tests {
     }
 
     const ADD: &str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
+    const CREATE: &str = "/compliance.v1.AffiliateService/BatchCreateAffiliates";
     const UPDATE: &str = "/compliance.v1.AffiliateService/BatchUpdateAffiliates";
     const BATCH_GET: &str = "/compliance.v1.ComplianceUrlService/BatchGetComplianceUrls";
 
@@ -182,7 +207,7 @@ mod tests {
         let request = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 10] };
         assert_eq!(measured(UPDATE, &request.encode_to_vec()).unwrap().items, 10);
         // Numbers are packed.
-        let request = BatchGetComplianceUrlsRequest { ids: (0..1000).collect() };
+        let request = BatchGetComplianceUrlsRequest { ids: (0..1000).collect(), ..Default::default() };
         assert_eq!(measured(BATCH_GET, &request.encode_to_vec()).unwrap().items, 1000);
     }
 
@@ -193,12 +218,15 @@ mod tests {
             assert_eq!(error.reason, Reason::InvalidFields);
             error.message
         };
-        // A million empty elements.
-        assert_eq!(
-            refused(ADD, &[0x0a, 0].repeat(1_000_000)),
-            format!("The urls field must not have more than {MAX_ITEMS} items.")
-        );
-        let ids = BatchGetComplianceUrlsRequest { ids: (0..1001).collect() };
+        // A million empty elements, small ones and large ones.
+        for (path, field) in [(ADD, "urls"), (CREATE, "affiliates")] {
+            assert_eq!(
+                refused(path, &[0x0a, 0].repeat(1_000_000)),
+                format!("The {field} field must not have more than {MAX_ITEMS} items.")
+            );
+        }
+        assert!(measured(CREATE, &[0x0a, 0].repeat(MAX_ITEMS)).is_ok());
+        let ids = BatchGetComplianceUrlsRequest { ids: (0..1001).collect(), ..Default::default() };
         assert_eq!(refused(BATCH_GET, &ids.encode_to_vec()), "The ids field must not have more than 1000 items.");
     }
 
@@ -224,7 +252,7 @@ mod tests {
             update_mask: Some(prost_types::FieldMask { paths: vec!["city".into()] }),
         };
         let good = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 2] }.encode_to_vec();
-        let ids = BatchGetComplianceUrlsRequest { ids: vec![1, 300, 70_000] }.encode_to_vec();
+        let ids = BatchGetComplianceUrlsRequest { ids: vec![1, 300, 70_000], ..Default::default() }.encode_to_vec();
         let mut state = 7_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

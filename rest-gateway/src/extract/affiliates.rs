@@ -32,8 +32,27 @@ pub(crate) type Create = OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliate
 /// What a `PUT` asks for.
 pub(crate) type Update = OneOrBatch<UpdateAffiliateRequest, BatchUpdateAffiliatesRequest>;
 
-impl<One: Check + Send + 'static, Batch: Check + Send + 'static> Form for OneOrBatch<One, Batch> {
+impl Form for Create {
+    const ELEMENT: usize = size_of::<AffiliateInput>();
+    const KEY: usize = 0;
+
     fn violations(&self) -> Violations {
+        self.check()
+    }
+}
+
+impl Form for Update {
+    const ELEMENT: usize = size_of::<AffiliateUpdate>();
+    /// The mask names it.
+    const KEY: usize = size_of::<String>() + 32;
+
+    fn violations(&self) -> Violations {
+        self.check()
+    }
+}
+
+impl<One: Check, Batch: Check> OneOrBatch<One, Batch> {
+    fn check(&self) -> Violations {
         match self {
             Self::One(request) => rules::check(&**request),
             Self::Batch(request) => rules::check(request),

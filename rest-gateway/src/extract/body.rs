@@ -2,29 +2,34 @@
 
 use std::{sync::Arc, time::Duration};
 
+use admission::{Reservation, Slot, off_thread};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
+    response::Response,
 };
 use bytes::{Bytes, BytesMut};
 use compliance_api::error::Error;
 use http::{HeaderMap, header::EXPECT};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tokio::time::timeout;
 
 use super::{
     Form, Parse,
     body_violations::{not_json, too_large},
 };
-use crate::{
-    caller::Caller,
-    error::Refusal,
-    gateway::{Gateway, KIB},
-};
+use crate::{caller::Caller, error::Refusal, gateway::Gateway};
 
-/// A body of more than this is parsed away from the threads that serve everybody.
-const LARGE: usize = 256 * KIB;
+/// A request that takes more than this is processed away from the threads that serve everybody, and few are at the same
+/// time.
+const LARGE: usize = 1 << 20;
+/// A body of at most this size is not counted: the connections bound their number.
+const SMALL: usize = 16 << 10;
+/// How long a request waits for the memory that others of its company hold.
+const MEMORY_WAIT: Duration = Duration::from_secs(5);
+/// A byte order mark, with which some programs begin a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// How long a refused body is still read. The client could otherwise find the connection reset before it sees the
 /// response.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
@@ -35,12 +40,11 @@ const DISCARD_BYTES: usize = 8 << 20;
 /// The body of a request, read whole, of a caller whose token was accepted.
 pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
+    gateway: Arc<Gateway>,
     bytes: Bytes,
-    /// What the messages of the body may take in memory, in bytes.
-    message_memory: usize,
-    // Held until the response is ready.
-    _memory: Option<OwnedSemaphorePermit>,
-    _large: Option<OwnedSemaphorePermit>,
+    memory: Reservation,
+    /// Of a large request, until the response is ready.
+    slot: Option<Slot>,
 }
 
 impl FromRequest<Arc<Gateway>> for RequestBody {
@@ -56,28 +60,48 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
                 return Err(Error::from(error).into());
             }
         };
-        let Ok(read) = timeout(gateway.settings.body_timeout, read(gateway, &mut body)).await else {
+        let mut memory = gateway.memory.reservation(Some(caller.company_id()));
+        let Ok(read) = timeout(gateway.settings.body_timeout, read(gateway, &mut body, &mut memory)).await else {
             return caller.accept(Err(Error::deadline_exceeded())).await;
         };
         if read.is_err() {
             discard(gateway, &parts.headers, body).await;
         }
-        let (bytes, memory) = caller.accept(read).await?;
-        let large = caller.accept(large_permit(gateway, bytes.len()).await).await?;
-        let message_memory = gateway.settings.message_memory();
-        Ok(Self { caller, bytes, message_memory, _memory: memory, _large: large })
+        let mut bytes = caller.accept(read).await?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
+        }
+        Ok(Self { caller, gateway: Arc::clone(gateway), bytes, memory, slot: None })
     }
 }
 
 impl RequestBody {
     /// Reads the body as a form, or refuses it.
-    pub(crate) async fn read<F: Form>(&self, parse: impl Parse<F>) -> Result<F, Refusal> {
-        self.caller.accept(self.parsed(parse).await).await
+    pub(crate) async fn read<F: Form>(&mut self, parse: impl Parse<F>) -> Result<F, Refusal> {
+        let form = self.form(parse).await;
+        self.caller.accept(form).await
     }
 
-    /// Adds all violations to the core's refusal of the body if the core could not send as many. The message is gone by
-    /// then, so it is parsed from the body again, which costs nothing for valid requests.
-    pub(crate) async fn with_all_violations<T, F: Form>(
+    async fn form<F: Form>(&mut self, parse: impl Parse<F>) -> Result<F, Error> {
+        if self.bytes.len() > SMALL {
+            self.prepare(F::memory(&self.bytes)).await?;
+        }
+        self.parsed(parse)
+    }
+
+    /// Waits until a request that takes so much memory may be processed, and holds the memory.
+    async fn prepare(&mut self, bytes: usize) -> Result<(), Error> {
+        if bytes > LARGE {
+            let enter = self.gateway.large_requests.enter(self.caller.company_id(), bytes);
+            let entered = timeout(self.gateway.settings.request_timeout, enter).await;
+            self.slot = Some(entered.map_err(|_| Error::overloaded())??);
+        }
+        Ok(self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?)
+    }
+
+    /// Adds the other violations to the core's refusal of the body if the core could not send as many. The message is gone
+    /// by then, so it is parsed from the body again, which costs nothing for valid requests.
+    pub(crate) fn with_all_violations<T, F: Form>(
         &self,
         result: Result<T, Refusal>,
         parse: impl Parse<F>,
@@ -86,7 +110,7 @@ impl RequestBody {
             Err(refusal) if refusal.error.violations_total > refusal.error.violations.len() => refusal,
             result => return result,
         };
-        match self.parsed(move |body, memory| parse(body, memory).map(|form| form.violations())).await {
+        match self.parsed(move |body, memory| parse(body, memory).map(|form| form.violations())) {
             Ok(violations) if !violations.is_empty() => refusal.error = Error::invalid(violations),
             // The core knows more than the rules do, so its own violations have to do.
             _ => {}
@@ -94,43 +118,43 @@ impl RequestBody {
         Err(refusal)
     }
 
-    async fn parsed<T: Send + 'static>(
-        &self,
-        parse: impl Fn(&[u8], usize) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let memory = self.message_memory;
-        if self.bytes.len() <= LARGE {
-            return parse(&self.bytes, memory);
-        }
-        let bytes = self.bytes.clone();
-        tokio::task::spawn_blocking(move || parse(&bytes, memory)).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "a body could not be parsed");
-            Err(Error::internal())
-        })
+    fn parsed<T>(&self, parse: impl Fn(&[u8], usize) -> Result<T, Error>) -> Result<T, Error> {
+        let memory = self.gateway.settings.message_memory();
+        self.compute(|| parse(&self.bytes, memory))
     }
-}
 
-/// The permit that a large body needs; `None` for a small one.
-async fn large_permit(gateway: &Gateway, length: usize) -> Result<Option<OwnedSemaphorePermit>, Error> {
-    if length <= LARGE {
-        return Ok(None);
+    /// Runs a computation on what the body holds or has led to: away from the threads that serve everybody if it is large.
+    pub(crate) fn compute<T>(&self, compute: impl FnOnce() -> T) -> T {
+        if self.slot.is_some() { off_thread(compute) } else { compute() }
     }
-    match timeout(gateway.settings.request_timeout, Arc::clone(&gateway.large_requests).acquire_owned()).await {
-        Ok(Ok(permit)) => Ok(Some(permit)),
-        _ => Err(Error::overloaded()),
+
+    /// The response to the request. A large one holds its memory until it was sent.
+    pub(crate) fn respond(self, response: Response) -> Response {
+        let Self { mut memory, slot, .. } = self;
+        drop(slot);
+        let size = response.body().size_hint().lower() as usize;
+        if size <= SMALL || memory.bytes() == 0 {
+            return response;
+        }
+        memory.shrink_to(size);
+        let hold = move |frame| {
+            let _ = &memory;
+            frame
+        };
+        // The body owns the reservation with the function.
+        response.map(|body| Body::new(body.map_frame(hold)))
     }
 }
 
 /// Reads a body whole, with the memory that it takes reserved.
-async fn read(gateway: &Gateway, body: &mut Body) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Error> {
+async fn read(gateway: &Gateway, body: &mut Body, memory: &mut Reservation) -> Result<Bytes, Error> {
     let limit = gateway.settings.body_limit;
     // The announced size; a body that announces none is counted as it grows.
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
         return Err(too_large());
     }
-    let mut memory = None;
-    reserve(gateway, &mut memory, announced as usize)?;
+    reserve(memory, announced as usize)?;
 
     let mut bytes = BytesMut::with_capacity(announced as usize);
     while let Some(frame) = body.frame().await {
@@ -140,26 +164,14 @@ async fn read(gateway: &Gateway, body: &mut Body) -> Result<(Bytes, Option<Owned
         if length > limit {
             return Err(too_large());
         }
-        reserve(gateway, &mut memory, length)?;
+        reserve(memory, length)?;
         bytes.extend_from_slice(&data);
     }
-    Ok((bytes.freeze(), memory))
+    Ok(bytes.freeze())
 }
 
-/// Reserves memory for `bytes` of one body in all. Small bodies need none: the connections bound their number.
-fn reserve(gateway: &Gateway, held: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> Result<(), Error> {
-    const SMALL: usize = 16 * KIB;
-    let wanted = if bytes <= SMALL { 0 } else { bytes.div_ceil(KIB) };
-    let missing = wanted.saturating_sub(held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
-    if missing > 0 {
-        let missing = u32::try_from(missing).map_err(|_| too_large())?;
-        let more = Arc::clone(&gateway.body_memory).try_acquire_many_owned(missing).map_err(|_| Error::overloaded())?;
-        match held {
-            Some(held) => held.merge(more),
-            None => *held = Some(more),
-        }
-    }
-    Ok(())
+fn reserve(memory: &mut Reservation, bytes: usize) -> Result<(), Error> {
+    if bytes > SMALL { Ok(memory.grow_to(bytes)?) } else { Ok(()) }
 }
 
 /// Reads a refused body without keeping it, within limits.

@@ -1,21 +1,16 @@
 //! The violations that the reading of a body finds, merged with those of the rules.
 
-use std::collections::HashSet;
-
 use compliance_api::{
     error::{Error, Reason},
-    rules::{self, Check, Violations, label},
+    rules::{self, Check, Rule, Violations, label},
 };
-
-/// The most violations that are kept of one request. All are reported at once, but a hostile body could have millions.
-const MAX_VIOLATIONS: usize = 500_000;
 
 /// What a body holds that no message can: values of the wrong type.
 #[derive(Debug, Default)]
 pub(super) struct BodyViolations {
     violations: Violations,
-    /// Items of the list (from 1) that the rules do not apply to, because there is no value to check.
-    unchecked_items: HashSet<u32>,
+    /// The rules are not to be run: there is no value to check, or they were run.
+    is_final: bool,
 }
 
 /// The object that a violation is in.
@@ -49,30 +44,58 @@ impl At {
 impl BodyViolations {
     /// Adds a violation of a field, of which `number` is the number in its message: what the field must do.
     pub(super) fn push(&mut self, at: At, field: &str, number: u32, must: &str) {
-        if self.violations.len() < MAX_VIOLATIONS {
-            let path = at.path(field);
-            let message = format!("The {} field {must}.", label(&path));
-            self.violations.push(path, message, at.item(), number);
+        if self.violations.is_full() {
+            return self.violations.count_one();
         }
+        let path = at.path(field);
+        let message = format!("The {} field {must}.", label(&path));
+        self.violations.push(path, message, at.item(), number);
     }
 
     /// Makes a violation of a field, or of the object itself if `field` is empty, the only one of the object.
     pub(super) fn push_only(&mut self, at: At, field: &str, number: u32, must: &str) {
-        self.unchecked_items.insert(at.item());
+        self.is_final = true;
         self.push(at, field, number, must);
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// Adds the violations of an element: of its types and, unless there is no value to check, of the rules.
+    pub(super) fn add_element(&mut self, list: &str, index: usize, mut of_element: Self, element: &impl Check) {
+        if !of_element.is_final {
+            of_element.violations.merge(rules::check_element(list, index, element));
+        }
+        if !of_element.is_empty() {
+            self.violations.append(of_element.violations);
+        }
+    }
+
+    /// The rules need not be run: the elements of the list are added with what violates the rules.
+    pub(super) fn set_final(&mut self) {
+        self.is_final = true;
     }
 
     /// The message if there are no violations, otherwise all of them, those of the rules included.
     pub(super) fn or<M: Check>(self, message: M) -> Result<M, Error> {
-        if self.violations.is_empty() {
+        if self.is_empty() {
             return Ok(message);
         }
-        let Self { mut violations, unchecked_items } = self;
-        let mut of_rules = rules::check(&message);
-        of_rules.retain(|violation| !unchecked_items.contains(&violation.item()));
-        violations.merge(of_rules);
+        let Self { mut violations, is_final } = self;
+        if !is_final {
+            violations.merge(rules::check(&message));
+        }
         Err(Error::invalid(violations))
     }
+}
+
+/// The list has more elements than a list may have.
+pub(super) fn too_many_items(list: &str, most: usize) -> Error {
+    let mut violations = Violations::new();
+    violations.add(list, Rule::MaxItems(most));
+    Error::invalid(violations)
 }
 
 /// The body is not JSON.

@@ -2,19 +2,19 @@
 
 use std::marker::PhantomData;
 
-use compliance_api::error::Error;
+use compliance_api::{error::Error, rules::Check, wire::MAX_ITEMS};
 use memchr::memchr_iter;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{
-    body_violations::{At, BodyViolations, not_an_object, not_json, too_large},
+    body_violations::{At, BodyViolations, not_an_object, not_json, too_large, too_many_items},
     json::{Key, Read, Shape, Value, read},
 };
 
 /// An object with known keys, as it was sent.
 pub(super) trait Object: Default + Into<Self::Message> {
     /// What the object stands for.
-    type Message;
+    type Message: Check;
     /// A known key.
     type Key;
     /// Key of the list that holds such objects.
@@ -43,18 +43,17 @@ pub(super) struct Document<O: Object> {
 /// Reads a body. The messages of its list may take `memory` bytes.
 pub(super) fn document<O: Object>(body: &[u8], memory: usize) -> Result<Document<O>, Error> {
     let max_items = memory / size_of::<O::Message>();
-    let mut overflow = false;
+    let mut refused = None;
     let shape = DocumentShape {
         max_items,
         // Messages are wide, and a list that grows while it is read is copied again and again.
-        expected_items: memchr_iter(b'{', body).count().min(max_items),
-        overflow: &mut overflow,
+        expected_items: memchr_iter(b'{', body).count().min(max_items).min(MAX_ITEMS),
+        refused: &mut refused,
         object: PhantomData,
     };
     match read(body, shape) {
         Ok(document) => document.ok_or_else(not_an_object),
-        Err(_) if overflow => Err(too_large()),
-        Err(_) => Err(not_json()),
+        Err(_) => Err(refused.unwrap_or_else(not_json)),
     }
 }
 
@@ -76,8 +75,8 @@ fn read_entries<'de, O: Object, A: MapAccess<'de>>(
 struct DocumentShape<'a, O> {
     max_items: usize,
     expected_items: usize,
-    /// Set when the list has more than `max_items`, because serde's errors carry text alone.
-    overflow: &'a mut bool,
+    /// Why a list is not read to its end: serde's errors carry text alone.
+    refused: &'a mut Option<Error>,
     object: PhantomData<O>,
 }
 
@@ -100,7 +99,7 @@ impl<'de, O: Object> Shape<'de> for DocumentShape<'_, O> {
             violations = BodyViolations::default();
             list = Some(object.next_value_seed(Read(ListShape::<O> {
                 max_items: self.max_items,
-                overflow: &mut *self.overflow,
+                refused: &mut *self.refused,
                 violations: &mut violations,
                 items: Vec::with_capacity(self.expected_items),
             }))?);
@@ -112,7 +111,7 @@ impl<'de, O: Object> Shape<'de> for DocumentShape<'_, O> {
 
 struct ListShape<'a, O: Object> {
     max_items: usize,
-    overflow: &'a mut bool,
+    refused: &'a mut Option<Error>,
     violations: &'a mut BodyViolations,
     items: Vec<O::Message>,
 }
@@ -127,23 +126,41 @@ impl<'de, O: Object> Shape<'de> for ListShape<'_, O> {
         Vec::new()
     }
 
+    /// Keeps the elements until one of them violates something. From there on, elements are checked by the rules as they
+    /// are read, and are not kept.
     fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Self::Output, A::Error> {
-        loop {
+        let mut is_valid = true;
+        for index in 0.. {
             let mut object = O::default();
             let Some(is_object) = array.next_element_seed(Read(ItemShape(&mut object)))? else { break };
-            let index = self.items.len();
-            if index == self.max_items {
-                *self.overflow = true;
-                return Err(A::Error::custom("the list takes too much memory"));
+            let is_refused = match index {
+                MAX_ITEMS => Some(too_many_items(O::LIST, MAX_ITEMS)),
+                _ if self.items.len() == self.max_items => Some(too_large()),
+                _ => None,
+            };
+            if is_refused.is_some() {
+                *self.refused = is_refused;
+                return Err(A::Error::custom("the list is too long"));
             }
-            let at = At::Element(O::LIST, index);
+            let (at, mut of_element) = (At::Element(O::LIST, index), BodyViolations::default());
             if is_object {
-                object.report(at, self.violations);
+                object.report(at, &mut of_element);
             } else {
-                self.violations.push_only(at, "", 0, "must be an object");
+                of_element.push_only(at, "", 0, "must be an object");
             }
-            // What is not an object becomes an empty message, so that those that follow keep their indexes.
-            self.items.push(object.into());
+            let element = object.into();
+            if is_valid && of_element.is_empty() {
+                self.items.push(element);
+                continue;
+            }
+            if is_valid {
+                is_valid = false;
+                self.violations.set_final();
+                for (index, element) in std::mem::take(&mut self.items).iter().enumerate() {
+                    self.violations.add_element(O::LIST, index, BodyViolations::default(), element);
+                }
+            }
+            self.violations.add_element(O::LIST, index, of_element, &element);
         }
         Ok(self.items)
     }

@@ -26,7 +26,9 @@ macro_rules! parameters {
         $(#[$doc])*
         pub(crate) fn $name(query: Option<&str>) -> Result<$request, Error> {
             let mut query = Query::of::<$request>(query);
-            let request = $request { $($field: query.$kind(stringify!($field) $(, $choices)?),)* };
+            #[allow(clippy::needless_update, reason = "a request may have fields that no parameter sets")]
+            let request =
+                $request { $($field: query.$kind(stringify!($field) $(, $choices)?),)* ..$request::default() };
             query.finish(request)
         }
     };
@@ -149,6 +151,7 @@ mod tests {
             sort_dir: SortDirection::Asc.into(),
             per_page: Some(5),
             page: Some(2),
+            ..Default::default()
         };
         assert_eq!(request.unwrap(), expected);
     }

@@ -2,14 +2,25 @@
 
 use compliance_api::{
     error::Error,
+    rules::{self, Violations},
     v1::{AddComplianceUrlsRequest, UrlInput},
 };
 
 use super::{
+    Form,
     body_violations::{At, BodyViolations},
     document::{Document, Object, document},
     json::Value,
 };
+
+impl Form for AddComplianceUrlsRequest {
+    const ELEMENT: usize = size_of::<UrlInput>();
+    const KEY: usize = 0;
+
+    fn violations(&self) -> Violations {
+        rules::check(self)
+    }
+}
 
 /// Reads the body. Its elements may take `memory` bytes.
 pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest, Error> {

@@ -22,6 +22,12 @@ use crate::Settings;
 /// How long a core may take to report its health.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The operation that returns a list of any length.
+const LIST: &str = "/compliance.v1.AffiliateService/ListAffiliates";
+/// What a list that is not read keeps here, and all of them together.
+const LIST_WINDOW: u32 = 64 << 10;
+const LISTS_WINDOW: u32 = 128 << 20;
+
 /// All cores.
 #[derive(Debug)]
 pub(super) struct Cores {
@@ -39,6 +45,8 @@ pub(super) struct Cores {
 pub(super) struct Core {
     name: String,
     connections: Box<[Channel]>,
+    /// The connection of lists. Those that nobody reads must not use up the window of the others.
+    lists: Channel,
     next: AtomicUsize,
     /// Calls without a response.
     in_flight: AtomicUsize,
@@ -99,7 +107,10 @@ impl Cores {
 
 impl Core {
     fn new(name: String, endpoint: &Endpoint, connections: usize) -> Arc<Self> {
+        let lists =
+            endpoint.clone().initial_stream_window_size(LIST_WINDOW).initial_connection_window_size(LISTS_WINDOW);
         Arc::new(Self {
+            lists: lists.connect_lazy(),
             name,
             connections: (0..connections).map(|_| endpoint.connect_lazy()).collect(),
             next: AtomicUsize::new(0),
@@ -118,8 +129,12 @@ impl Core {
 
     /// Sends a request and waits for the head of the response.
     pub(super) async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, transport::Error> {
-        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
-        let connection = self.connections[index].clone();
+        let connection = if request.uri().path() == LIST {
+            self.lists.clone()
+        } else {
+            let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
+            self.connections[index].clone()
+        };
         let _in_flight = InFlight::new(&self.in_flight);
         connection.oneshot(request).await
     }

@@ -12,6 +12,7 @@ use compliance_api::{
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::StatusCode;
+use http_server::FinishBy;
 use tokio::time::Instant;
 
 use super::text;
@@ -39,7 +40,11 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) ->
     let first = caller.wait(messages.try_next()).await;
     let first = first.map_err(|refusal| Refusal { rate_limit: rate_limit.clone(), ..refusal })?;
     let messages = stream::iter(first.map(Ok)).chain(messages).boxed();
-    Ok(respond_with(StatusCode::OK, rate_limit, list_body(text::AFFILIATES_FOUND, messages, deadline)))
+    let body = list_body(text::AFFILIATES_FOUND, messages, deadline);
+    let mut response = respond_with(StatusCode::OK, rate_limit, body);
+    // A client that does not read asks for nothing, so that the body itself cannot end.
+    response.extensions_mut().insert(FinishBy(deadline));
+    Ok(response)
 }
 
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
@@ -48,12 +53,13 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None)))
 }
 
-pub(crate) async fn create(body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
     let result = match body.read(affiliates::create).await? {
         Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
-        Create::Batch(request) => create_batch(&body.caller, request).await,
+        Create::Batch(request) => create_batch(&body, request).await,
     };
-    body.with_all_violations(result, affiliates::create).await
+    let response = body.with_all_violations(result, affiliates::create)?;
+    Ok(body.respond(response))
 }
 
 async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
@@ -68,19 +74,20 @@ async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<
     Ok(respond(StatusCode::CREATED, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
 }
 
-async fn create_batch(caller: &Caller, request: BatchCreateAffiliatesRequest) -> Result<Response, Refusal> {
-    let call = caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
+async fn create_batch(body: &RequestBody, request: BatchCreateAffiliatesRequest) -> Result<Response, Refusal> {
+    let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
     let (created, rate_limit) = call.await?;
-    Ok(respond_to_batch(StatusCode::CREATED, rate_limit, &created.results))
+    Ok(body.compute(|| respond_to_batch(StatusCode::CREATED, rate_limit, &created.results)))
 }
 
-pub(crate) async fn update(path: PathId, body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
     let parse = move |body: &[u8], memory| affiliates::update(body, memory, &path);
     let result = match body.read(parse.clone()).await? {
         Update::One(request) => Box::pin(update_one(&body.caller, *request)).await,
-        Update::Batch(request) => update_batch(&body.caller, request).await,
+        Update::Batch(request) => update_batch(&body, request).await,
     };
-    body.with_all_violations(result, parse).await
+    let response = body.with_all_violations(result, parse)?;
+    Ok(body.respond(response))
 }
 
 async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
@@ -90,10 +97,10 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
 }
 
-async fn update_batch(caller: &Caller, request: BatchUpdateAffiliatesRequest) -> Result<Response, Refusal> {
-    let call = caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
+async fn update_batch(body: &RequestBody, request: BatchUpdateAffiliatesRequest) -> Result<Response, Refusal> {
+    let call = body.caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
     let (updated, rate_limit) = call.await?;
-    Ok(respond_to_batch(StatusCode::OK, rate_limit, &updated.results))
+    Ok(body.compute(|| respond_to_batch(StatusCode::OK, rate_limit, &updated.results)))
 }
 
 /// Responds with `success` if every item succeeded, otherwise with 207.

@@ -1,23 +1,51 @@
 //! `/urls`
 
-use axum::{extract::RawQuery, response::Response};
+use std::sync::Arc;
+
+use axum::{
+    extract::{RawQuery, State},
+    response::Response,
+};
 use compliance_api::{
     error::Error,
-    v1::{GetComplianceUrlRequest, UrlResult},
+    v1::{GetComplianceUrlRequest, ListComplianceUrlsRequest, UrlResult},
 };
 use http::StatusCode;
+use http_server::FinishBy;
+use tokio::time::Instant;
 
 use super::text;
 use crate::{
     caller::Caller,
-    envelope::{Detail, Envelope, respond},
+    envelope::{Detail, Envelope, respond, respond_with},
     error::Refusal,
     extract::{body::RequestBody, path::PathId, query, urls},
+    gateway::Gateway,
+    stream::url_page_body,
 };
 
-pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+/// What a page that is read in parts takes in memory: a part of 4 MiB as the core reads it, as a message, and as JSON.
+const PAGE_MEMORY: usize = 16 << 20;
+
+pub(crate) async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    caller: Caller,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
     let request = caller.accept(query::urls(query.as_deref())).await?;
+    let request = ListComplianceUrlsRequest { large_as_ids: true, ..request };
     let (page, rate_limit) = caller.call(request, |core, request| core.urls.list_compliance_urls(request)).await?;
+    if !page.ids.is_empty() {
+        let mut memory = gateway.memory.reservation(Some(caller.company_id()));
+        if let Err(full) = memory.grow(PAGE_MEMORY) {
+            return Err(Refusal { error: full.into(), rate_limit });
+        }
+        let deadline = Instant::now() + gateway.settings.list_timeout;
+        let body = url_page_body(text::URLS_FOUND, caller, page.ids, page.meta, memory, deadline);
+        let mut response = respond_with(StatusCode::OK, rate_limit, body);
+        response.extensions_mut().insert(FinishBy(deadline));
+        return Ok(response);
+    }
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::found(text::URLS_FOUND, &page.urls, page.meta)))
 }
 
@@ -28,11 +56,13 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::found(text::URL_FOUND, &url, None)))
 }
 
-pub(crate) async fn add(body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(urls::add).await?;
     let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
-    let (added, rate_limit) = body.with_all_violations(result, urls::add).await?;
-    Ok(respond(StatusCode::CREATED, rate_limit, &added.results.iter().map(envelope).collect::<Vec<_>>()))
+    let (added, rate_limit) = body.with_all_violations(result, urls::add)?;
+    let results = || added.results.iter().map(envelope).collect::<Vec<_>>();
+    let response = body.compute(|| respond(StatusCode::CREATED, rate_limit, &results()));
+    Ok(body.respond(response))
 }
 
 fn envelope(result: &UrlResult) -> Envelope<'_> {

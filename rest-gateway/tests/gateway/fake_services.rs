@@ -166,7 +166,7 @@ impl ComplianceUrlService for Fake {
         let (per_page, current_page) = (request.per_page.unwrap_or(100) as i32, request.page.unwrap_or(1));
         let meta = v1::PageMeta { total: 1, per_page, current_page, last_page: 1 };
         let url = v1::ComplianceUrl { id: 1, url: "http://a/".to_owned(), ..v1::ComplianceUrl::default() };
-        Ok(success(v1::ListComplianceUrlsResponse { urls: vec![url], meta: Some(meta) }))
+        Ok(success(v1::ListComplianceUrlsResponse { urls: vec![url], meta: Some(meta), ids: Vec::new() }))
     }
 
     async fn get_compliance_url(

@@ -30,6 +30,7 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         urls: Arc::clone(&service) as _,
         cases: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
+        memory: None,
     }
 }
 

@@ -97,28 +97,103 @@ async fn a_body_that_does_not_arrive_is_a_504_after_the_timeout() {
     assert!(response.starts_with("HTTP/1.1 504 "), "{response}");
 }
 
+/// Begins a request whose body is announced and never ends. Returns once its memory is held.
+async fn unfinished_body(gateway: &Gateway, company: i64, bytes: usize) -> tokio::net::TcpStream {
+    let token = test_support::token(company);
+    let request = format!(
+        "POST /api/urls HTTP/1.1\r\nhost: a\r\ncontent-length: {bytes}\r\nexpect: 100-continue\r\n\
+         authorization: Bearer {token}\r\n\r\n"
+    );
+    let mut stream = tokio::net::TcpStream::connect(gateway.addr).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
+    // The client is asked for the body once that is read.
+    let mut response = [0; 12];
+    tokio::io::AsyncReadExt::read_exact(&mut stream, &mut response).await.unwrap();
+    assert_eq!(&response, b"HTTP/1.1 100");
+    stream
+}
+
 #[tokio::test]
 async fn bodies_share_one_memory_limit() {
     let settings = Settings { body_limit: 1 << 20, body_memory: 1 << 20, ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
-    // One body holds most of it and never ends.
-    let mut request = format!(
-        "POST /api/urls HTTP/1.1\r\nhost: a\r\ncontent-length: 900000\r\nauthorization: Bearer {}\r\n\r\n",
-        gateway.token
-    );
-    request.push('{');
-    let mut stream = tokio::net::TcpStream::connect(gateway.addr).await.unwrap();
-    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
-    let refused = async {
-        loop {
-            let response = gateway.post("/api/urls", Body::from(vec![b' '; 500_000])).await;
-            if response.status == 503 {
-                return response;
-            }
-        }
+    let body = || Body::from(vec![b' '; 400_000]);
+    let post = async |company| {
+        let client = gateway.client.with_token(Some(test_support::token(company)));
+        RestResponse::of(client.request_to("POST", "/api/urls").body(body())).await
     };
-    let response = tokio::time::timeout(Duration::from_secs(5), refused).await.unwrap();
-    assert_eq!(response.header("retry-after"), Some("1"));
+    let first = unfinished_body(&gateway, 7, 400_000).await;
+    // A company may hold half of it.
+    let response = post(7).await;
+    assert_eq!((response.status, response.header("retry-after")), (429, Some("1")), "{}", response.text);
+    let _second = unfinished_body(&gateway, 8, 400_000).await;
+    let response = post(9).await;
+    assert_eq!((response.status, response.header("retry-after")), (503, Some("1")), "{}", response.text);
     // Small bodies are still accepted.
     assert_eq!(gateway.post("/api/urls", r#"{"urls":[{"url":"http://a/"}]}"#).await.status, 201);
+    drop(first);
+}
+
+#[tokio::test]
+async fn a_list_that_is_too_long_is_refused_by_name() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
+    for (path, list) in [("/api/affiliates", "affiliates"), ("/api/urls", "urls")] {
+        for element in ["{}", "5", r#"{"url":"http://a/"}"#] {
+            let body = format!(r#"{{"{list}":[{}{element}]}}"#, format!("{element},").repeat(100_000));
+            let response = gateway.post(path, body).await;
+            assert_eq!(response.status, 422);
+            let message = format!("The {list} field must not have more than 100000 items.");
+            assert_eq!(response.json(), json!({"message": message, "errors": {list: [message]}}));
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_many_violations_the_first_ten_thousand_are_named_and_all_are_counted() {
+    let fake = Fake::default();
+    let gateway = Gateway::with_core(&fake).await;
+    // Each element lacks two fields. Every other one has a field of the wrong type, which is for the gateway to find.
+    let elements = [r"{}", r#"{"city":5,"affiliate_name":7}"#];
+    for elements in [[elements[0], elements[0]], elements] {
+        let body = format!(r#"{{"affiliates":[{}]}}"#, elements.repeat(20_000).join(","));
+        let response = gateway.post("/api/affiliates", body).await;
+        assert_eq!(response.status, 422);
+        let per_pair = if elements[0] == elements[1] { 4 } else { 5 };
+        let message = response.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.ends_with(&format!("(and {} more errors)", 20_000 * per_pair - 1)), "{message}");
+        let paths = response.paths();
+        assert_eq!(paths.len(), 10_000);
+        let last = (10_000 - 1) / per_pair * 2;
+        assert!(paths.iter().any(|path| path.starts_with(&format!("affiliates.{last}."))), "{last}");
+    }
+    assert_eq!(fake.calls(), ["batch_create_affiliates", "check_access"]);
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_tolerated() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
+    let body = b"\xef\xbb\xbf{\"urls\":[{\"url\":\"http://a/\"}]}";
+    assert_eq!(gateway.post("/api/urls", body.to_vec()).await.status, 201);
+    let twice = b"\xef\xbb\xbf\xef\xbb\xbf{}".to_vec();
+    assert_eq!(gateway.post("/api/urls", twice).await.paths(), ["body"]);
+}
+
+#[tokio::test]
+async fn a_head_names_one_host_and_expects_nothing_unusual() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
+    let get = async |headers: &str| {
+        let request =
+            format!("GET /api/affiliates/7 HTTP/1.1\r\n{headers}authorization: Bearer {}\r\n\r\n", gateway.token);
+        crate::connections::exchange(gateway.addr, request.as_bytes()).await
+    };
+    assert!(get("host: a\r\nexpect: 100-Continue\r\n").await.contains("HTTP/1.1 200"));
+    for (headers, status, code) in [
+        ("", "400 Bad Request", r#"{"code":"400","status":"error""#),
+        ("host: a\r\nHost: b\r\n", "400 Bad Request", r#"{"code":"400","status":"error""#),
+        ("host: a\r\nexpect: 200-ok\r\n", "417 Expectation Failed", r#"{"code":"417","status":"error""#),
+    ] {
+        let response = get(headers).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{headers:?}: {response}");
+        assert!(response.contains(code) && response.contains("x-request-id: "), "{headers:?}: {response}");
+    }
 }

@@ -10,7 +10,6 @@ use super::units::{duration, size};
 use crate::Port;
 
 const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
-/// The memory of bodies is counted in `u32`s of KiB.
 const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
 
 /// How REST is served.
@@ -23,8 +22,9 @@ pub struct GatewayArgs {
     #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     body_limit: usize,
-    /// Memory that all request bodies may take together.
-    #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "1GiB", value_name = "SIZE",
+    /// Memory that REST requests may take together, with what is made of them; half of it those of one company. With the
+    /// core in this process, --request-memory counts for both.
+    #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     body_memory: usize,
     /// Time that a request body may take to arrive (`60s`, `5m`, `500ms`).

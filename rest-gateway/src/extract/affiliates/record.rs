@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use compliance_api::{
     record::{Access, Field, FieldSet, Record as _},
+    rules::Check,
     v1::{AffiliateInput, AffiliateUpdate},
 };
 
@@ -25,7 +26,7 @@ pub(super) struct Record<M> {
 }
 
 /// What a record becomes.
-pub(super) trait Message: From<Record<Self>> {
+pub(super) trait Message: From<Record<Self>> + Check {
     /// Whether `id` is a known key.
     const HAS_ID: bool;
 }

@@ -1,0 +1,83 @@
+//! Lists that nobody reads.
+
+use std::{net::SocketAddr, time::Duration};
+
+use rest_gateway::Settings;
+use test_support::{Options, RestClient, TestService, new_company, tests, token};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpSocket,
+    time::timeout,
+};
+
+tests![lists_that_nobody_reads];
+
+const LIST_TIMEOUT: Duration = Duration::from_secs(4);
+/// Lists that a company may have open.
+const MOST: usize = 4;
+/// The records of the company whose lists nobody reads: more than the system's buffers hold.
+const MANY: i64 = 5000;
+const FEW: i64 = 10;
+
+/// They are counted against their company, and end in time although nothing asks for their next part.
+async fn lists_that_nobody_reads() {
+    let settings = Settings { list_timeout: LIST_TIMEOUT, ..Settings::default() };
+    let service = &TestService::with(Options { settings, company_streams: MOST, ..Options::default() }).await;
+    tokio::join!(
+        of_one_gateway(service, service.rest, service.rest(0)),
+        of_one_gateway(service, service.rest_remote, service.rest_remote(0)),
+    );
+}
+
+async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestClient) {
+    let tokens = [new_company(), new_company()].map(|company| (company, token(company)));
+    for ((company, _), records) in tokens.iter().zip([MANY, FEW]) {
+        sqlx::query(
+            "insert into affiliates (company_id, client_affiliate_id, affiliate_name, notes)
+            select $1, 'C-' || n, 'Affiliate ' || n, repeat('note ', 400) from generate_series(1, $2) n",
+        )
+        .bind(company)
+        .bind(records)
+        .execute(&service.pool)
+        .await
+        .unwrap();
+    }
+    let [company, other] = tokens.map(|(_, token)| (rest.with_token(Some(token.clone())), token));
+    let mut open = Vec::new();
+    for _ in 0..MOST {
+        let socket = TcpSocket::new_v4().unwrap();
+        // Otherwise the system would receive most of the list.
+        socket.set_recv_buffer_size(4096).unwrap();
+        let mut stream = socket.connect(address).await.unwrap();
+        let token = &company.1;
+        let request = format!("GET /api/affiliates HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {token}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.unwrap();
+        assert_eq!(&head, b"HTTP/1.1 200");
+        open.push(stream);
+    }
+    let refused = company.0.get("/affiliates").await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{}", refused.text);
+    // The company's other requests are served, and so are the lists of others.
+    assert_eq!(company.0.get("/urls").await.status, 200);
+    let list = other.0.get("/affiliates").await.with_status(200);
+    assert_eq!(list["data"].as_array().unwrap().len() as i64, FEW);
+
+    tokio::time::sleep(LIST_TIMEOUT).await;
+    for mut stream in open {
+        let mut received = Vec::new();
+        // What the system had buffered arrives, and then the connection ends without the list's end.
+        let ended = timeout(Duration::from_secs(20), stream.read_to_end(&mut received)).await;
+        assert!(ended.is_ok(), "a list is open after its time");
+        assert!(!received.ends_with(b"]}\r\n0\r\n\r\n"), "a list ended as if it were whole");
+    }
+    // The company may have lists again.
+    let again = async {
+        // With its first record: the whole of it would be too much to read here.
+        while company.0.request("GET", "/affiliates").send().await.unwrap().status() != 200 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    assert!(timeout(Duration::from_secs(10), again).await.is_ok(), "the lists that ended still count");
+}

@@ -1,0 +1,83 @@
+//! The memory of the whole process under requests that are made to take much of it.
+
+use std::time::{Duration, Instant};
+
+use test_support::{RestClient, ServerProcess, fresh_database, long_tests, new_company, tests, token};
+
+use super::encoded::{ADD_URLS, CREATE, empty_items, send};
+
+tests![small_bodies_that_take_much_memory];
+
+/// How much the process may grow.
+const MOST_KIB: u64 = 512 << 10;
+/// How long a health check may take on a busy machine meanwhile.
+const HEALTH_TIME: Duration = Duration::from_secs(10);
+
+async fn small_bodies_that_take_much_memory() {
+    let database = fresh_database().await;
+    let server = ServerProcess::start(&database.url);
+    let (company, others) = (new_company(), [new_company(), new_company()]);
+    let [rest, remote] = server.clients(company);
+    assert_eq!(rest.get("/urls").await.status, 200);
+    let objects = |list: &str, items: usize| format!(r#"{{"{list}":[{}{{}}]}}"#, "{},".repeat(items - 1)).into_bytes();
+    let notes = format!(r#"{{"notes":"{}"}}"#, "x".repeat(3000));
+    let notes = format!(r#"{{"affiliates":[{}]}}"#, vec![notes; 6000].join(",")).into_bytes();
+    let clients = [(&rest, "core in process"), (&remote, "core across the network")];
+    for (client, name) in &clients[..if long_tests() { 2 } else { 1 }] {
+        for (attack, body) in [
+            ("533,000 objects", objects("affiliates", 533_000)),
+            ("100,000 objects", objects("affiliates", 100_000)),
+            ("18 MB of notes", notes.clone()),
+        ] {
+            if attack.ends_with("notes") && !long_tests() {
+                continue;
+            }
+            measure(&server, &rest, &format!("{name}: {attack}"), async |number| {
+                // Of three companies, so that their shares are more than there is.
+                let token = token([company, others[0], others[1]][number % 3]);
+                let answer = client.with_token(Some(token)).post("/affiliates", body.clone()).await;
+                assert!([422, 429, 503].contains(&answer.status), "{}", answer.status);
+            })
+            .await;
+        }
+    }
+    for (attack, path, message) in [
+        ("4,000,000 items", ADD_URLS, empty_items(4_000_000)),
+        ("100,000 items", CREATE, empty_items(100_000)),
+        ("60 MB", CREATE, [&[0x0a, 0x80, 0x80, 0x80, 0x1c][..], &vec![0x20; 0x0380_0000]].concat()),
+    ] {
+        if attack.ends_with("MB") && !long_tests() {
+            continue;
+        }
+        measure(&server, &rest, &format!("gRPC: {attack}"), async |number| {
+            let token = token([company, others[0], others[1]][number % 3]);
+            let status = send(server.grpc(), path, &token, message.clone()).await;
+            assert!(status.is_err());
+        })
+        .await;
+    }
+}
+
+/// Makes eight calls at once, asks for health meanwhile, and checks how much the process grew.
+async fn measure(server: &ServerProcess, health: &RestClient, name: &str, call: impl AsyncFn(usize)) {
+    server.reset_peak();
+    let before = server.peak_memory();
+    let calls = futures::future::join_all((0..8).map(|number| call(number)));
+    let mut longest = Duration::ZERO;
+    let health = async {
+        loop {
+            let started = Instant::now();
+            assert_eq!(health.request_to("GET", "/livez").send().await.unwrap().status(), 200);
+            longest = longest.max(started.elapsed());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        _ = calls => {}
+        () = health => {}
+    }
+    let grown = server.peak_memory() - before;
+    println!("{name}: the process grew by {} MiB, health checks took up to {longest:?}", grown >> 10);
+    assert!(grown < MOST_KIB, "{name}: the process grew by {grown} KiB");
+    assert!(longest < HEALTH_TIME, "{name}: a health check took {longest:?}");
+}
