@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use embedded_postgres::{Cluster, ClusterOptions, Endpoint};
+use sqlx::{Connection as _, PgConnection};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::RwLock,
@@ -30,6 +31,10 @@ impl TestCluster {
         let _starting = STARTING.read().await;
         let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("no database for tests: {error}"));
         let endpoint = cluster.endpoint().clone();
+        // Tests connect as the owner and watch the sessions of the service, which has another role.
+        let mut admin = PgConnection::connect_with(&endpoint.admin_options("postgres")).await.unwrap();
+        sqlx::raw_sql("grant pg_monitor, pg_signal_backend to compliance").execute(&mut admin).await.unwrap();
+        admin.close().await.unwrap();
         let cluster = Arc::new(Mutex::new(Some(cluster)));
         RUNNING.lock().unwrap().push(Arc::clone(&cluster));
         Self { endpoint, cluster }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest, CreateAffiliateRequest,
+    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CreateAffiliateRequest,
     GetAffiliateRequest, ListComplianceUrlsRequest, UrlInput,
 };
 use futures::future::join_all;
@@ -43,13 +43,12 @@ async fn quiet(observer: &mut PgConnection) {
     .await;
 }
 
-fn input(name: &str) -> CreateAffiliateRequest {
-    let affiliate = AffiliateInput {
+fn input(name: &str) -> AffiliateInput {
+    AffiliateInput {
         client_affiliate_id: Some("C".to_owned()),
         affiliate_name: Some(name.to_owned()),
         ..AffiliateInput::default()
-    };
-    CreateAffiliateRequest { affiliate: Some(affiliate) }
+    }
 }
 
 async fn a_statement_is_cancelled_when_its_caller_leaves() {
@@ -58,13 +57,17 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
     let mut locked = service.pool.begin().await.unwrap();
     sqlx::query("lock table affiliates in share row exclusive mode").execute(&mut *locked).await.unwrap();
 
-    let callers = join_all((0..6).map(|number| {
-        let mut clients = clients.clone();
-        async move { clients.affiliates.create_affiliate(input(&format!("Abandoned {number}"))).await }
+    let callers = join_all((0..4).map(|number| {
+        // A company has a share of the connections only.
+        let mut clients = service.company(new_company());
+        // A batch is a statement of its own; single records share one with those of other callers.
+        let affiliates = vec![input(&format!("Abandoned {number}")), input(&format!("Also abandoned {number}"))];
+        let request = BatchCreateAffiliatesRequest { affiliates };
+        async move { clients.affiliates.batch_create_affiliates(request).await }
     }));
     // The transaction that holds the lock counts as well.
     let waiting = until("the statements wait for the lock", async || {
-        sqlx::query_scalar::<_, i64>(RUNNING).fetch_one(&mut observer).await.unwrap() >= 7
+        sqlx::query_scalar::<_, i64>(RUNNING).fetch_one(&mut observer).await.unwrap() >= 5
     });
     tokio::select! {
         created = callers => panic!("the lock was not waited for: {created:?}"),
@@ -77,7 +80,7 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
         sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.unwrap() == 0
     })
     .await;
-    println!("6 abandoned statements were cancelled within {took:?}");
+    println!("4 abandoned statements were cancelled within {took:?}");
 
     // Other calls find connections although the lock is still held.
     let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap_err();
@@ -136,7 +139,10 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
     // The answers are those of callers that leave.
     let _ = match number % 5 {
         0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.map(drop),
-        1 => clients.affiliates.create_affiliate(input(&format!("Stormy {number}"))).await.map(drop),
+        1 => {
+            let affiliate = Some(input(&format!("Stormy {number}")));
+            clients.affiliates.create_affiliate(CreateAffiliateRequest { affiliate }).await.map(drop)
+        }
         2 => {
             let urls =
                 (0..50).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
