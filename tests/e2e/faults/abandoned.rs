@@ -6,8 +6,8 @@ use std::{
 };
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CreateAffiliateRequest,
-    GetAffiliateRequest, ListComplianceUrlsRequest, UrlInput,
+    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
+    BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListComplianceUrlsRequest, UrlInput,
 };
 use futures::future::join_all;
 use rand::RngExt as _;
