@@ -4,11 +4,19 @@
 mod doctor;
 mod monitoring;
 mod schema;
+mod shutdown;
 mod wire;
 mod writes;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    test_support::run(vec![doctor::tests(), monitoring::tests(), schema::tests(), wire::tests(), writes::tests()])
+    test_support::run(vec![
+        doctor::tests(),
+        monitoring::tests(),
+        schema::tests(),
+        shutdown::tests(),
+        wire::tests(),
+        writes::tests(),
+    ])
 }

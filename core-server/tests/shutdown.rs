@@ -1,0 +1,32 @@
+//! The end of the server: streams that would never end do not delay it.
+
+use std::time::Duration;
+
+use test_support::{TestCore, tests};
+use tokio::{net::TcpListener, time::timeout};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Endpoint;
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+
+tests![watchers_of_the_health_learn_of_the_end];
+
+async fn watchers_of_the_health_learn_of_the_end() {
+    let TestCore { core, .. } = TestCore::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let shutdown = CancellationToken::new();
+    let watcher = async {
+        let mut client = HealthClient::new(endpoint.connect().await.unwrap());
+        let mut health = client.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+        while health.message().await.unwrap().unwrap().status() != ServingStatus::Serving {}
+        shutdown.cancel();
+        let mut last = ServingStatus::Serving;
+        while let Some(report) = health.message().await.unwrap() {
+            last = report.status();
+        }
+        assert_ne!(last, ServingStatus::Serving);
+    };
+    let served = async { tokio::join!(core.serve(listener, shutdown.clone()), watcher).0 };
+    // Far less than calls in flight may take.
+    timeout(Duration::from_secs(10), served).await.unwrap().unwrap();
+}
