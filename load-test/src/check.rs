@@ -23,7 +23,7 @@ pub fn rest(operation: &Operation, universe: &Universe, status: u16, body: &[u8]
     }
     let start: &[u8] = match operation {
         Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => b"[{\"code\":\"1020\"",
-        Operation::Create(_) => b"{\"code\":\"1020\"",
+        Operation::Create(_) | Operation::Update { .. } => b"{\"code\":\"1020\"",
         _ => b"{\"code\":\"1026\"",
     };
     if !body.starts_with(start) {
@@ -50,6 +50,10 @@ fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow
                 detail["client_affiliate_id"].as_str() == input.client_affiliate_id.as_deref(),
                 "the response is about another affiliate"
             );
+            Ok(())
+        }
+        Operation::Update { id, .. } => {
+            ensure!(answer["detail"]["affiliate_id"] == *id, "the response is about another affiliate");
             Ok(())
         }
         Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => {

@@ -48,7 +48,7 @@ pub(crate) struct DriveArgs {
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_delimiter = ',', value_name = "T")]
     token: Vec<String>,
     /// Companies of the service that is started without --target.
-    #[arg(long, default_value_t = 1, conflicts_with = "target", value_name = "N",
+    #[arg(long, default_value_t = 64, conflicts_with = "target", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     companies: u32,
     /// Range of affiliate IDs to read, which must all exist; by default they are looked up.

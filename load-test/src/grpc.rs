@@ -6,7 +6,7 @@ use anyhow::ensure;
 use compliance_api::v1::{
     AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
     BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
-    ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, ResultCode, UrlInput,
+    ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, ResultCode, UpdateAffiliateRequest, UrlInput,
     affiliate_service_client::AffiliateServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient,
 };
@@ -115,6 +115,11 @@ impl Connection {
                 let request = self.request(BatchCreateAffiliatesRequest { affiliates });
                 let response = self.affiliates.batch_create_affiliates(request).await?.into_inner();
                 saved(response.results.iter().map(|result| result.code), items)?;
+            }
+            Operation::Update { id, notes } => {
+                let request = self.request(UpdateAffiliateRequest { update: updates(&[id], &notes).pop() });
+                let response = self.affiliates.update_affiliate(request).await?.into_inner();
+                ensure!(response.affiliate_id == id, "the response is about another affiliate");
             }
             Operation::BatchUpdate { ids, notes } => {
                 let message = BatchUpdateAffiliatesRequest { affiliates: updates(&ids, &notes), anchor_id: None };

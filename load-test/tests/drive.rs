@@ -41,7 +41,7 @@ async fn both_layers_respond_under_load() {
     let folder = results.path();
     fs::create_dir(folder).unwrap();
     for layer in ["rest", "grpc"] {
-        for scenario in ["point-read", "list", "mixed"] {
+        for scenario in ["point-read", "list", "update", "url-add-one", "mixed"] {
             let (result, success) = load(folder, &service, layer, scenario, &[]).await;
             assert!(success, "{layer} {scenario}");
             assert!(result["summary"]["iters"]["total"].as_u64().unwrap() > 0, "{layer} {scenario}");

@@ -30,6 +30,13 @@ pub enum Operation {
     Create(Box<AffiliateInput>),
     /// Creates affiliates.
     BatchCreate(Vec<AffiliateInput>),
+    /// Sets the notes of an affiliate.
+    Update {
+        /// The affiliate.
+        id: i64,
+        /// The new notes.
+        notes: String,
+    },
     /// Sets the notes of affiliates.
     BatchUpdate {
         /// The affiliates.
@@ -55,6 +62,10 @@ impl Operation {
             Self::BatchCreate(inputs) => {
                 let inputs: Vec<_> = inputs.iter().map(affiliate_json).collect();
                 post("/api/affiliates", json!({ "affiliates": inputs }))
+            }
+            Self::Update { id, notes } => {
+                let body = json!({ "id": id, "notes": notes });
+                ("PUT", format!("/api/affiliates/{id}"), body.to_string().into_bytes())
             }
             Self::BatchUpdate { ids, notes } => {
                 let updates: Vec<_> = ids.iter().map(|id| json!({ "id": id, "notes": notes })).collect();

@@ -21,8 +21,12 @@ pub enum Scenario {
     Create,
     /// New affiliates, many in one request.
     BatchCreate,
+    /// One changed affiliate.
+    Update,
     /// Changes of affiliates, many in one request.
     BatchUpdate,
+    /// One new URL.
+    UrlAddOne,
     /// New URLs, many in one request.
     UrlAdd,
     /// Mostly reads, some lists, few writes.
@@ -71,7 +75,9 @@ impl Plan {
             Scenario::List => Operation::ListAffiliates,
             Scenario::Create => Operation::Create(Box::new(self.affiliate())),
             Scenario::BatchCreate => Operation::BatchCreate((0..self.batch).map(|_| self.affiliate()).collect()),
+            Scenario::Update => self.update(),
             Scenario::BatchUpdate => self.batch_update(self.batch),
+            Scenario::UrlAddOne => self.add_urls(1),
             Scenario::UrlAdd => self.add_urls(self.batch),
             Scenario::Mixed => self.mixed(),
         }
@@ -101,6 +107,11 @@ impl Plan {
     fn affiliate(&mut self) -> compliance_api::v1::AffiliateInput {
         self.written += 1;
         affiliate(self.run, self.written)
+    }
+
+    fn update(&mut self) -> Operation {
+        let id = self.universe.affiliates.draw(&mut self.chance);
+        Operation::Update { id, notes: format!("Changed by load {:x}", self.chance.draw()) }
     }
 
     fn batch_update(&mut self, size: u64) -> Operation {
@@ -138,11 +149,13 @@ mod tests {
 
     #[test]
     fn every_write_is_new() {
-        let mut plan = plan(Scenario::UrlAdd);
-        let (Operation::AddUrls(one), Operation::AddUrls(other)) = (plan.step(), plan.step()) else {
+        let mut many = plan(Scenario::UrlAdd);
+        let (Operation::AddUrls(one), Operation::AddUrls(other)) = (many.step(), many.step()) else {
             panic!("not an operation of the scenario");
         };
         assert_eq!(one.len(), 3);
         assert!(one.iter().all(|url| !other.contains(url)));
+        let mut single = plan(Scenario::UrlAddOne);
+        assert!(matches!(single.step(), Operation::AddUrls(urls) if urls.len() == 1));
     }
 }
