@@ -50,7 +50,8 @@ impl Gateway {
     }
 
     fn call(&self, method: &str, path: &str, body: Vec<u8>) -> Option<Outcome> {
-        let request = Request::builder().method(method).uri(path).header("authorization", &self.bearer);
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("host", "compliance.example").header("authorization", &self.bearer);
         let request = request.body(Body::from(body)).ok()?;
         self.core.take();
         let (status, body) = self.runtime.block_on(async {
