@@ -30,12 +30,14 @@ impl Header {
     /// not do.
     pub(super) fn of(token: &str) -> Option<Self> {
         let (header, rest) = token.split_once('.')?;
-        let (_, signature) = rest.split_once('.')?;
+        let (claims, signature) = rest.split_once('.')?;
         if signature.contains('.') {
             // Five parts: an encrypted token.
             return None;
         }
-        let header: Self = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(header).ok()?).ok()?;
+        // The parser does not look into members that nobody reads.
+        text(claims)?;
+        let header: Self = serde_json::from_str(&text(header)?).ok()?;
         header.is_understood().then_some(header)
     }
 
@@ -44,6 +46,11 @@ impl Header {
         // `crit` itself must not be empty. `b64` is such an extension, which JSON Web Tokens must not use (RFC 7797, 7).
         !self.crit && self.b64 != Some(false) && self.typ.as_deref().is_none_or(is_access_token)
     }
+}
+
+/// A decoded part of a token, which must be UTF-8 (RFC 7519, 7.2).
+fn text(part: &str) -> Option<String> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
 /// Media types are compared without regard to case, with or without `application/` (RFC 7515, 4.1.9).
@@ -59,4 +66,21 @@ fn is_access_token(typ: &str) -> bool {
 /// Whether a member is given, with any value, null included.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(deserializer).map(|_| true)
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+
+    use super::Header;
+
+    #[test]
+    fn every_part_is_utf8() {
+        let of = |header: &[u8], claims: &[u8]| {
+            Header::of(&format!("{}.{}.c2ln", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims))).is_some()
+        };
+        assert!(of(br#"{"alg":"HS256"}"#, "{\"x\":\"\u{e9}\"}".as_bytes()));
+        assert!(!of(br#"{"alg":"HS256"}"#, b"{\"x\":\"\xe9\"}"));
+        assert!(!of(b"{\"alg\":\"HS256\",\"x\":\"\xe9\"}", b"{}"));
+    }
 }
