@@ -66,7 +66,7 @@ pub(crate) fn all<T: RecordPage>(
     });
     let messages: RecordPages<T> = Box::pin(Messages { want, is_asked: false, received });
     let mut response = Response::new(messages);
-    // A client that does not read asks for nothing, so that it cannot be told that its time is up.
+    // A client that does not read never polls the stream, so its deadline must be kept without a poll.
     response.extensions_mut().insert(FinishBy(deadline + SLACK));
     Ok(response)
 }

@@ -31,7 +31,7 @@ use crate::common::{DataDir, Service, compliance, output};
 const CANARY: &str = "qzcanary";
 const SECRET: &str = "qzcanary-secret-0123456789abcdef";
 
-/// Serves a key set to whoever asks.
+/// Serves a key set to every request.
 fn key_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

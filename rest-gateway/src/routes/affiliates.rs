@@ -42,7 +42,7 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) ->
     let messages = stream::iter(first.map(Ok)).chain(messages).boxed();
     let body = list_body(text::AFFILIATES_FOUND, messages, deadline);
     let mut response = respond_with(StatusCode::OK, rate_limit, body);
-    // A client that does not read asks for nothing, so that the body itself cannot end.
+    // A client that does not read never polls the body, so the body itself cannot end in time.
     response.extensions_mut().insert(FinishBy(deadline));
     Ok(response)
 }
