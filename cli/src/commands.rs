@@ -1,11 +1,13 @@
 //! The commands. Each has a file with its flags and what it does.
 
+mod completions;
 mod core_tier;
 mod demo_data;
 mod doctor;
 mod export;
 mod gateway_tier;
 mod import;
+mod man;
 mod migrate;
 mod serve;
 mod token;
@@ -13,7 +15,7 @@ mod token;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use runtime::LoggingArgs;
+use runtime::{ConfigurationArgs, LoggingArgs};
 
 /// Affiliate Compliance Service: REST and gRPC over PostgreSQL, in one process or in two tiers.
 ///
@@ -25,6 +27,8 @@ pub(crate) struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     pub(crate) logging: LoggingArgs,
+    #[command(flatten)]
+    configuration: ConfigurationArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -38,14 +42,19 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Cli {
     /// Runs the command and returns the exit status.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            // Parsed again, for the settings that the environment gives.
-            None => runtime::parse::<Self>(["compliance", "serve", "--demo"].map(Into::into)).run(),
+            // Parsed again, for the settings of `serve`.
+            None => {
+                let arguments = std::env::args_os().chain(["serve", "--demo"].map(Into::into));
+                runtime::parse::<Self>(arguments).run()
+            }
             Some(Command::Serve(args)) => serve::run(&args),
             Some(Command::Core(args)) => core_tier::run(&args),
             Some(Command::Gateway(args)) => gateway_tier::run(&args),
@@ -55,6 +64,8 @@ impl Cli {
             Some(Command::Doctor(args)) => doctor::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),
+            Some(Command::Completions(args)) => completions::run(&args),
+            Some(Command::Man(args)) => man::run(&args),
         }
     }
 }

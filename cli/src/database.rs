@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
-use clap::Args;
+use anyhow::{Context as _, bail};
 use core_server::database::{self, check_migrated, grant, migrate};
 use embedded_postgres::{Access, Cluster, ClusterOptions, SERVICE_ROLE, ServerSettings};
-use runtime::Hidden;
+use runtime::DatabaseUrlArgs;
 use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -18,25 +17,6 @@ use crate::data_dir::DataDirArgs;
 const NAME: &str = "compliance";
 /// Connections that the service's own server accepts beyond those of the service: for commands and administrators.
 const OTHER_CONNECTIONS: u32 = 50;
-
-/// The database.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct DatabaseArgs {
-    /// Database to use: `postgres://user:password@host/database`. The default is the service's own PostgreSQL in the data
-    /// folder.
-    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
-    database_url: Option<Hidden>,
-}
-
-impl DatabaseArgs {
-    fn given(&self) -> anyhow::Result<Option<DatabaseServer>> {
-        let Some(url) = self.database_url.as_ref().and_then(Hidden::filled) else { return Ok(None) };
-        let options = database::options(url)?;
-        let database = options.get_database().unwrap_or_else(|| options.get_username());
-        let description = format!("the database {database} at {}", options.get_host());
-        Ok(Some(DatabaseServer { owner: options.clone(), options, own: None, description }))
-    }
-}
 
 /// A running server that has the service's database.
 #[derive(Debug)]
@@ -54,9 +34,13 @@ pub(crate) struct DatabaseServer {
 impl DatabaseServer {
     /// Uses the given server, or starts the one in `data_dir` with enough connections for a service with `connections`.
     /// Fails if another process runs the one in `data_dir`.
-    pub(crate) async fn start(args: &DatabaseArgs, data_dir: &Path, connections: u32) -> anyhow::Result<Self> {
-        if let Some(server) = args.given()? {
-            return Ok(server);
+    pub(crate) async fn start(
+        given: Option<PgConnectOptions>,
+        data_dir: &Path,
+        connections: u32,
+    ) -> anyhow::Result<Self> {
+        if let Some(options) = given {
+            return Ok(Self::given(options));
         }
         let max_connections = connections.saturating_add(OTHER_CONNECTIONS).max(100);
         let settings = ServerSettings { max_connections, ..ServerSettings::default() };
@@ -65,15 +49,29 @@ impl DatabaseServer {
         Self::own(Access::Started(cluster), data_dir).await
     }
 
-    /// Uses the given server, or the one in the data folder, which is started if it does not run.
-    pub(crate) async fn find(args: &DatabaseArgs, data_dir: &DataDirArgs) -> anyhow::Result<Self> {
-        if let Some(server) = args.given()? {
-            return Ok(server);
+    /// Uses the given server, or the one in the data folder, which is started if it does not run. Without one, it is created
+    /// if `init` is set.
+    pub(crate) async fn find(args: &DatabaseUrlArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Self> {
+        if let Some(options) = args.options()? {
+            return Ok(Self::given(options));
         }
         let folder = data_dir.choose()?;
+        if !init && !embedded_postgres::has_cluster(&folder) {
+            bail!(
+                "there is no database in the data folder {}: name another folder with --data-dir, a database with \
+                 --database-url, or start `compliance serve` first; --init creates one",
+                folder.display()
+            );
+        }
         let access = Cluster::connect_or_start(ClusterOptions::new(&folder)).await;
         let access = access.with_context(|| format!("the database in {} cannot be used", folder.display()))?;
         Self::own(access, &folder).await
+    }
+
+    fn given(options: PgConnectOptions) -> Self {
+        let database = options.get_database().unwrap_or_else(|| options.get_username());
+        let description = format!("the database {database} at {}", options.get_host());
+        Self { owner: options.clone(), options, own: None, description }
     }
 
     async fn own(access: Access, data_dir: &Path) -> anyhow::Result<Self> {

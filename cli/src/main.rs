@@ -22,8 +22,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli: Cli = runtime::parse(std::env::args_os());
     let result = runtime::start_logging(&cli.logging).and_then(|()| cli.run());
-    result.unwrap_or_else(|error| {
-        runtime::print_failure(&error);
-        ExitCode::FAILURE
-    })
+    result.unwrap_or_else(|error| runtime::report_failure(&error))
 }

@@ -20,12 +20,22 @@ const FILE: &str = "jwt-secret";
 /// The largest size of the file, in bytes. A larger file is no secret.
 const MAX_BYTES: u64 = 4096;
 
-/// The given secret, or that of the data folder, which is created if it is missing.
-pub(crate) fn find_or_create(signing: &SigningArgs, data_dir: &DataDirArgs) -> anyhow::Result<Secret> {
-    match signing.secret()? {
-        Some(given) => Ok(given),
-        None => load_or_create(&data_dir.choose()?),
+/// The given secret, or that of the data folder. If it is missing, it is created if `init` is set.
+pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Secret> {
+    if let Some(given) = signing.secret()? {
+        return Ok(given);
     }
+    let folder = data_dir.choose()?;
+    if init {
+        return load_or_create(&folder);
+    }
+    read(&folder.join(FILE))?.with_context(|| {
+        format!(
+            "there is no secret to sign tokens with in the data folder {}: name another folder with --data-dir, give the \
+             secret with COMPLIANCE_JWT_SECRET, or start `compliance serve` first; --init creates one",
+            folder.display()
+        )
+    })
 }
 
 /// The secret of the data folder, which is created if it is missing.

@@ -12,16 +12,12 @@ use compliance_api::{
 };
 use core_server::{Core, CoreSettings, access::RateLimit};
 use http::{HeaderValue, header::AUTHORIZATION};
-use runtime::{Hidden, SigningArgs, unix_now};
+use runtime::{DatabaseUrlArgs, Hidden, SigningArgs, unix_now};
 use sqlx::PgPool;
 use tonic::{Response, Status, body::Body};
 use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
 
-use crate::{
-    data_dir::DataDirArgs,
-    database::{DatabaseArgs, DatabaseServer},
-    secret,
-};
+use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
 
 /// The lifetime of tokens for a command: longer than any command runs.
 const TOKEN_SECONDS: i64 = 7 * 86_400;
@@ -45,9 +41,12 @@ pub(crate) struct ServiceArgs {
     #[command(flatten)]
     signing: SigningArgs,
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
+    /// Create the data folder with a database, or a secret, if there is none.
+    #[arg(long)]
+    init: bool,
 }
 
 /// The service, with a token for it.
@@ -81,7 +80,7 @@ impl Service {
         let token = issue(&secret, claims)?;
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
-        let server = DatabaseServer::find(&args.database, &args.data_dir).await?;
+        let server = DatabaseServer::find(&args.database, &args.data_dir, args.init).await?;
         let pool = server.connect(CONNECTIONS).await?;
         match Core::new(&pool, verifier, &core_settings()).await {
             Ok(core) => Ok(Self { channel: with_token(core.service(), &token)?, own: Some((core, pool, server)) }),
@@ -129,7 +128,7 @@ impl ServiceArgs {
         if let Some(token) = self.token.as_ref().and_then(Hidden::filled) {
             return Ok(token.to_owned());
         }
-        let secret = secret::find_or_create(&self.signing, &self.data_dir)?;
+        let secret = secret::find(&self.signing, &self.data_dir, self.init)?;
         issue(&secret, &Claims { iss: self.signing.issuer(), ..claims }).context("the token cannot be signed")
     }
 }

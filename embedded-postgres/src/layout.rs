@@ -150,6 +150,13 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     }
 }
 
+/// Whether there is a cluster in `data_dir`, as far as the caller can see.
+pub fn has_cluster(data_dir: impl AsRef<Path>) -> bool {
+    // Without the right to look into the folder the answer is left to the code that uses it.
+    let version = data_dir.as_ref().join(CLUSTER).join("PG_VERSION");
+    fs::symlink_metadata(version).map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
+}
+
 /// The absolute path. Links are not resolved and the path need not exist.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(Error::io("find", path))

@@ -76,6 +76,6 @@ pub use cluster::{Access, Cluster};
 pub use endpoint::{ADMIN_ROLE, Endpoint, OWNER_ROLE, SERVICE_ROLE};
 pub use error::Error;
 pub use install::Installation;
-pub use layout::check_data_dir;
+pub use layout::{check_data_dir, has_cluster};
 pub use options::ClusterOptions;
 pub use settings::ServerSettings;

@@ -1,11 +1,16 @@
 //! The error message of a program that fails.
 
-use std::io::Write as _;
+use std::{io::Write as _, process::ExitCode};
 
-/// Prints an error and its causes to standard error, as one line unless a cause has several.
-pub fn print(error: &anyhow::Error) {
+use crate::{InvalidSetting, configuration::WRONG_SETTING};
+
+/// Prints an error and its causes to standard error, as one line unless a cause has several. Returns the exit status: 2 if a
+/// setting is wrong, otherwise 1.
+pub fn report(error: &anyhow::Error) -> ExitCode {
     // Standard error may be closed; there is nowhere else to report to.
     let _ = writeln!(std::io::stderr(), "compliance: {}", describe(error));
+    let is_setting = error.chain().any(|cause| cause.is::<InvalidSetting>());
+    if is_setting { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
 }
 
 /// The error followed by its causes. A cause that the text already contains is left out.

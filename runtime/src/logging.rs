@@ -4,7 +4,12 @@ use std::io::{IsTerminal as _, stderr};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 /// The default filter. It leaves out PostgreSQL notices such as "relation already exists".
 const DEFAULT: &str = "info,sqlx::postgres::notice=warn";
@@ -14,8 +19,9 @@ const DEFAULT: &str = "info,sqlx::postgres::notice=warn";
 #[command(next_help_heading = "Log")]
 pub struct LoggingArgs {
     /// What is logged: a level, or levels of modules, such as `info,sqlx=debug`.
-    #[arg(long = "log", env = "COMPLIANCE_LOG", default_value = DEFAULT, value_name = "FILTER", global = true)]
-    filter: String,
+    #[arg(long = "log", env = "COMPLIANCE_LOG", default_value = DEFAULT, value_name = "FILTER", global = true,
+          value_parser = filter)]
+    filter: Targets,
     /// Format of the log.
     #[arg(long = "log-format", env = "COMPLIANCE_LOG_FORMAT", default_value = "text", global = true)]
     format: Format,
@@ -30,12 +36,22 @@ enum Format {
     Json,
 }
 
-/// Starts logging to standard error, panics included. Fails if the filter is malformed.
+/// Parses a filter: levels, and levels of modules, separated by commas.
+fn filter(text: &str) -> Result<Targets, String> {
+    let text = if text.trim().is_empty() { DEFAULT } else { text };
+    let allowed =
+        "must be a level (off, error, warn, info, debug, trace) or levels of modules, such as info,sqlx=debug";
+    // The parser takes any other word for a module, all events of which are logged.
+    let is_level = |text: &str| text.trim().parse::<LevelFilter>().is_ok();
+    if !text.split(',').all(|part| is_level(part.rsplit_once('=').map_or(part, |(_, level)| level))) {
+        return Err(allowed.to_owned());
+    }
+    text.parse().map_err(|_| allowed.to_owned())
+}
+
+/// Starts logging to standard error, panics included.
 pub fn start(args: &LoggingArgs) -> anyhow::Result<()> {
-    let filter = if args.filter.trim().is_empty() { DEFAULT } else { args.filter.as_str() };
-    let filter: Targets = filter
-        .parse()
-        .with_context(|| format!("--log (COMPLIANCE_LOG) has {filter:?}, which is not a log filter: try `info`"))?;
+    let filter = args.filter.clone();
     // By default a failed write is reported on standard error too, and that panics when standard error is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
     let registry = tracing_subscriber::registry().with(filter);
@@ -53,4 +69,19 @@ pub fn start(args: &LoggingArgs) -> anyhow::Result<()> {
         tracing::error!(location, message, "a part of the program panicked");
     }));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filter;
+
+    #[test]
+    fn filters_consist_of_levels() {
+        for right in ["", "info", "DEBUG", "info,sqlx=debug", "warn, rest_gateway::observe=trace", super::DEFAULT] {
+            assert!(filter(right).is_ok(), "{right}");
+        }
+        for wrong in ["nonsense", "info,sqlx", "info,sqlx=loud", "a=b=c", ",", "info;debug"] {
+            assert!(filter(wrong).is_err(), "{wrong}");
+        }
+    }
 }

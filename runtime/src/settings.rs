@@ -4,11 +4,15 @@ mod core_args;
 mod database_args;
 mod gateway_args;
 mod hidden;
+mod invalid;
 mod key_args;
+mod listen;
+mod secret_file;
 pub mod units;
 
 pub use core_args::CoreArgs;
-pub use database_args::RequiredDatabaseArgs;
+pub use database_args::{DatabaseUrlArgs, RequiredDatabaseArgs};
 pub use gateway_args::GatewayArgs;
 pub use hidden::Hidden;
+pub use invalid::InvalidSetting;
 pub use key_args::{KeyArgs, SigningArgs};

@@ -38,7 +38,7 @@ pub fn service_command(program: &str, data: &DataDir) -> Command {
 /// A token of a company, issued by the program with the secret in the data folder.
 pub fn program_token(program: &str, data: &DataDir, company: i64) -> String {
     let mut command = service_command(program, data);
-    let (status, token, errors) = output(command.args(["token", "--company", &company.to_string()]));
+    let (status, token, errors) = output(command.args(["token", "--init", "--company", &company.to_string()]));
     assert!(status.success(), "{errors}");
     token.trim().to_owned()
 }

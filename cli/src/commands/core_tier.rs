@@ -5,13 +5,15 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::Verifier;
-use core_server::{Core, CoreSettings, database};
+use core_server::{Core, CoreSettings};
 use runtime::{CoreArgs, Descriptors, KeyArgs, RequiredDatabaseArgs, close_pool, until_shutdown};
-use sqlx::PgPool;
+use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio_util::sync::CancellationToken;
 
 /// Run the core alone: gRPC over PostgreSQL, for gateways and internal services.
 #[derive(Args, Debug)]
+#[command(after_help = "Example:
+  DATABASE_URL=postgres://compliance:…@db/compliance compliance core --grpc-addr 0.0.0.0:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct CoreTierArgs {
     #[command(flatten)]
     database: RequiredDatabaseArgs,
@@ -29,8 +31,9 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
+    let database = args.database.options()?;
     let port = args.core.bind()?;
-    let Some((verifier, pool)) = until_shutdown(&shutdown, prepare(args)).await? else { return Ok(()) };
+    let Some((verifier, pool)) = until_shutdown(&shutdown, prepare(args, database)).await? else { return Ok(()) };
     let mut settings = CoreSettings::from(&args.core);
     Descriptors::raise().bound("gRPC", &mut settings.connections, 1, args.core.database_connections as usize);
     let core = Core::new(&pool, Arc::clone(&verifier), &settings).await;
@@ -46,13 +49,13 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     Ok(())
 }
 
-async fn prepare(args: &CoreTierArgs) -> anyhow::Result<(Arc<Verifier>, PgPool)> {
+async fn prepare(args: &CoreTierArgs, database: PgConnectOptions) -> anyhow::Result<(Arc<Verifier>, PgPool)> {
     let verifier = args.keys.verifier().await?;
-    let pool = database::connect(args.database.options()?, args.core.database_connections).await?;
+    let pool = core_server::database::connect(database, args.core.database_connections).await?;
     if args.migrate {
-        database::migrate(&pool).await?;
+        core_server::database::migrate(&pool).await?;
     }
-    database::check_migrated(&pool).await?;
-    database::warn_if_owner(&pool).await;
+    core_server::database::check_migrated(&pool).await?;
+    core_server::database::warn_if_owner(&pool).await;
     Ok((verifier, pool))
 }

@@ -6,31 +6,31 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use compliance_api::MAX_ID;
 use fixtures::{CONNECTIONS, Loaded, Programme, Size, load};
+use runtime::DatabaseUrlArgs;
 use serde::Serialize;
 use sqlx::PgPool;
 use time::{Date, OffsetDateTime, macros::format_description};
 
-use crate::{
-    data_dir::DataDirArgs,
-    database::{DatabaseArgs, DatabaseServer},
-    progress::Progress,
-};
+use crate::{data_dir::DataDirArgs, database::DatabaseServer, progress::Progress};
 
 /// Make a realistic programme for a company that has no records: affiliates, URLs with infractions, cases with
 /// incidents. The same numbers, seed and day give the same records. Works beside a running service and without one.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance demo-data --company 7
+  compliance demo-data --company 8 --affiliates 100000 --urls 1000000 --cases 50000 --json")]
 pub(crate) struct DemoDataArgs {
     /// Company that the records are made for; it must have none.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
     /// Affiliates to make.
-    #[arg(long, value_name = "A", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "A", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     affiliates: u64,
     /// URLs to make.
-    #[arg(long, value_name = "U", value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
+    #[arg(long, value_name = "U", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
     urls: u64,
     /// Cases to make.
-    #[arg(long, value_name = "C", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    #[arg(long, value_name = "C", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     cases: u64,
     /// Another number gives other records.
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -42,7 +42,7 @@ pub(crate) struct DemoDataArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
 }
@@ -60,7 +60,7 @@ struct Summary {
 pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
         let mut signals = runtime::Signals::listen()?;
-        let server = DatabaseServer::find(&args.database, &args.data_dir).await?;
+        let server = DatabaseServer::find(&args.database, &args.data_dir, true).await?;
         let pool = server.connect_for_bulk(CONNECTIONS).await?;
         let result = tokio::select! {
             result = generate(args, &pool) => result,

@@ -4,11 +4,9 @@ use std::{io::Write as _, process::ExitCode};
 
 use clap::Args;
 use core_server::doctor::{Difference, check_counts};
+use runtime::DatabaseUrlArgs;
 
-use crate::{
-    data_dir::DataDirArgs,
-    database::{DatabaseArgs, DatabaseServer},
-};
+use crate::{data_dir::DataDirArgs, database::DatabaseServer};
 
 /// The exit status if something differs and was not repaired.
 const DIFFERS: u8 = 3;
@@ -16,6 +14,9 @@ const DIFFERS: u8 = 3;
 /// Check the stored data. Works beside a running service and without one. The exit status is 3 if something is wrong and was not
 /// repaired.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance doctor --counts
+  compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     checks: Checks,
@@ -23,7 +24,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
 }
@@ -39,7 +40,7 @@ struct Checks {
 
 pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
-        let server = DatabaseServer::find(&args.database, &args.data_dir).await?;
+        let server = DatabaseServer::find(&args.database, &args.data_dir, false).await?;
         let pool = server.connect_for_maintenance().await?;
         let mut wrong = 0;
         if args.checks.counts {

@@ -14,6 +14,9 @@ use crate::{
 /// Export a company's records to a file or to standard output, by ascending ID. NDJSON, and affiliates also as CSV, can be
 /// imported into another company, where the records read the same.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance export affiliates --company 7 --output affiliates.csv
+  compliance export urls --company 7 | gzip > urls.ndjson.gz")]
 pub(crate) struct ExportArgs {
     /// Kind of records.
     what: RecordKind,

@@ -14,6 +14,10 @@ use crate::{
 /// Import records from a file. Invalid rows are listed in a report and do not stop the rest. An import is idempotent. Exit
 /// status: 0 if all rows are valid, 2 if some are invalid, 1 if the import could not run.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance import affiliates partners.csv --company 7 --dry-run
+  compliance import affiliates partners.csv --company 7 --map \"Partner No=client_affiliate_id\"
+  compliance import urls urls.ndjson --company 7")]
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
     what: What,

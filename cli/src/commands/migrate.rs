@@ -8,6 +8,8 @@ use runtime::RequiredDatabaseArgs;
 
 /// Bring the schema of a database up to date. Does nothing if it is.
 #[derive(Args, Debug)]
+#[command(after_help = "Example:
+  DATABASE_URL=postgres://owner:…@db/compliance compliance migrate --service-role compliance_service")]
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
     database: RequiredDatabaseArgs,

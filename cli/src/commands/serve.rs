@@ -6,24 +6,24 @@ use std::{error::Error, path::Path, process::ExitCode, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::token::{KeySource, Verifier};
+use compliance_api::token::{KeySource, Secret, Verifier};
 use core_server::{Core, CoreSettings};
 use rest_gateway::Settings;
-use runtime::{CoreArgs, Descriptors, GatewayArgs, KeyArgs, Port, close_pool, until_shutdown};
+use runtime::{CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, KeyArgs, Port, close_pool, until_shutdown};
 use tokio_util::sync::CancellationToken;
 
 use self::greeting::Greeting;
-use crate::{
-    data_dir::DataDirArgs,
-    database::{DatabaseArgs, DatabaseServer},
-    secret,
-};
+use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
 
 /// Run the whole service: REST, gRPC and, unless one is given, the database.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance serve --data-dir /var/lib/compliance --rest-addr 0.0.0.0:8080
+  DATABASE_URL=postgres://compliance:…@db/compliance compliance serve
+  compliance serve --config compliance.toml --print-config")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
     /// Give company 1 demo records if it has no affiliates, and print commands to try.
@@ -44,10 +44,11 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 /// Serves until `shutdown`, then lets accepted requests finish and stops what was started.
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Wrong settings are reported before a database is created.
+    let given_database = args.database.options()?;
+    let Some(given_keys) = until_shutdown(&shutdown, args.keys.given()).await? else { return Ok(()) };
     let ports = (args.gateway.bind()?, args.core.bind()?);
-    let given_keys = args.keys.source()?;
     let data_dir = args.data_dir.choose()?;
-    let start = DatabaseServer::start(&args.database, &data_dir, args.core.database_connections);
+    let start = DatabaseServer::start(given_database, &data_dir, args.core.database_connections);
     let Some(database) = until_shutdown(&shutdown, Box::pin(start)).await? else { return Ok(()) };
     let served = Box::pin(serve_over(&database, args, ports, given_keys, &data_dir, &shutdown)).await;
     let stopped = database.stop().await;
@@ -59,24 +60,26 @@ async fn serve_over(
     database: &DatabaseServer,
     args: &ServeArgs,
     ports: (Port, Port),
-    given_keys: Option<KeySource>,
+    given_keys: Option<(Option<Secret>, Arc<Verifier>)>,
     data_dir: &Path,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
     let connect = database.connect(args.core.database_connections);
     let Some(pool) = until_shutdown(shutdown, Box::pin(connect)).await? else { return Ok(()) };
-    let keys = match given_keys {
+    let issuer = args.keys.issuer();
+    let (secret, verifier) = match given_keys {
         Some(keys) => keys,
-        None => KeySource { secret: Some(secret::load_or_create(data_dir)?), ..KeySource::default() },
+        None => {
+            let secret = secret::load_or_create(data_dir)?;
+            let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
+            (Some(secret), Arc::new(Verifier::new(keys, issuer.clone()).await?))
+        }
     };
-    let (secret, issuer) = (keys.secret.clone(), args.keys.issuer());
-    let verifier = async { Ok(Verifier::new(keys, issuer.clone()).await?) };
-    let Some(verifier) = until_shutdown(shutdown, verifier).await? else { return Ok(()) };
     core_server::database::warn_if_owner(&pool).await;
     if args.demo && fixtures::fill_demo(&pool).await? {
         tracing::info!(company = fixtures::DEMO_COMPANY, "the demo company was filled");
     }
-    let (verifier, mut settings) = (Arc::new(verifier), Settings::from(&args.gateway));
+    let mut settings = Settings::from(&args.gateway);
     let mut core_settings = CoreSettings::from(&args.core);
     let (descriptors, others) = (Descriptors::raise(), args.core.database_connections as usize);
     descriptors.bound("REST", &mut settings.connections, 2, others);

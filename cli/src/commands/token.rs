@@ -18,6 +18,9 @@ const LONGEST: Duration = Duration::from_hours(3650 * 24);
 
 /// Print a token for a company, and nothing else, on standard output.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance token --company 7
+  compliance token --company 7 --ttl 30d --subject crawler --scope monitor")]
 pub(crate) struct TokenArgs {
     /// Company whose records the token gives access to.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
@@ -35,6 +38,9 @@ pub(crate) struct TokenArgs {
     signing: SigningArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
+    /// Create the data folder and a secret in it if there is none.
+    #[arg(long)]
+    init: bool,
 }
 
 pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
@@ -44,7 +50,7 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
         iss: args.signing.issuer(),
         ..Claims::new(args.company, unix_now()?, args.ttl)
     };
-    let secret = secret::find_or_create(&args.signing, &args.data_dir)?;
+    let secret = secret::find(&args.signing, &args.data_dir, args.init)?;
     let token = issue(&secret, &claims).context("the token cannot be signed")?;
     writeln!(std::io::stdout(), "{token}").context("the token cannot be printed")?;
     Ok(ExitCode::SUCCESS)

@@ -3,6 +3,7 @@
 
 mod cancelled;
 mod common;
+mod configuration;
 mod data;
 mod durability;
 mod files;

@@ -28,10 +28,10 @@ fn help_shows_no_secret_of_the_environment() {
         let help = |command: &mut Command| output(command).1;
         let names = variables(&help(compliance(&data).args(["help", command])));
         assert!(!names.is_empty());
-        let values = names.iter().map(|name| (name, format!("{SECRET}:{name}")));
+        let values = names.iter().map(|name| (name, format!("{SECRET}:{name}.")));
         let with_values = help(compliance(&data).args(["help", command]).envs(values));
         for name in names {
-            let is_shown = with_values.contains(&format!("{SECRET}:{name}"));
+            let is_shown = with_values.contains(&format!("{SECRET}:{name}."));
             assert_eq!(is_shown, !may_hold_a_secret(&name), "{command}: {name}");
             if may_hold_a_secret(&name) {
                 secret.insert(name);

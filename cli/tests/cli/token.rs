@@ -7,7 +7,8 @@ use crate::common::{DataDir, compliance, output};
 #[test]
 fn a_token_and_nothing_else_is_printed() {
     let data = DataDir::new();
-    let arguments = ["token", "--company", "7", "--ttl", "15m", "--subject", "me", "--scope", "monitor other"];
+    let arguments =
+        ["token", "--company", "7", "--ttl", "15m", "--subject", "me", "--scope", "monitor other", "--init"];
     let (status, token, log) = output(compliance(&data).args(arguments));
     assert!(status.success(), "{log}");
     let parts: Vec<&str> = token.strip_suffix('\n').unwrap().split('.').collect();
@@ -39,8 +40,8 @@ fn errors_are_reported_in_one_line() {
     let address = occupied.local_addr().unwrap().to_string();
     let token: &[&str] = &["token", "--company", "7"];
     for (arguments, variable, value, exit, message) in [
-        (token, "COMPLIANCE_JWT_SECRET", "short", 1, "at least 32"),
-        (token, "COMPLIANCE_LOG", "a=b=c", 1, "COMPLIANCE_LOG"),
+        (token, "COMPLIANCE_JWT_SECRET", "short", 2, "at least 32"),
+        (token, "COMPLIANCE_LOG", "a=b=c", 2, "COMPLIANCE_LOG"),
         (&["token", "--company", "0"], "X", "", 2, "--company"),
         (&["token", "--company", "7", "--ttl", "8"], "X", "", 2, "such as 8h"),
         (&["migrate"], "X", "", 2, "--database-url"),
@@ -53,7 +54,7 @@ fn errors_are_reported_in_one_line() {
         ),
         (&["serve"], "COMPLIANCE_REST_ADDR", &address, 1, "--rest-addr"),
         (&["serve"], "COMPLIANCE_GRPC_ADDR", &address, 1, "--grpc-addr"),
-        (&["serve"], "COMPLIANCE_JWT_SECRET", "short", 1, "at least 32"),
+        (&["serve"], "COMPLIANCE_JWT_SECRET", "short", 2, "at least 32"),
         (&["serve"], "COMPLIANCE_POSTGRES_BIN", "/nonexistent", 1, "/nonexistent"),
         (
             &["serve"],

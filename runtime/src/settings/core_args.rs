@@ -6,17 +6,23 @@ use clap::Args;
 use core_server::{CoreSettings, access::RateLimit};
 use http_server::Limits;
 
-use super::units::{duration, size};
+use super::{
+    listen::listen_address,
+    units::{count, duration, size},
+};
 use crate::Port;
 
 const SECOND: Duration = Duration::from_secs(1);
+/// The largest number that a limit may be.
+const MAX_COUNT: usize = 1 << 30;
 const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
 
 /// How the core serves.
 #[derive(Args, Clone, Debug)]
 pub struct CoreArgs {
     /// Address that gRPC is served at; port 0 takes a free one.
-    #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR")]
+    #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
+          value_parser = listen_address)]
     grpc_addr: SocketAddr,
     /// Requests that a company may make: N/s, N/m or off.
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
@@ -26,7 +32,7 @@ pub struct CoreArgs {
           value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub database_connections: u32,
     /// Calls in flight, at most; more are refused as overload.
-    #[arg(long, env = "COMPLIANCE_MAX_IN_FLIGHT", default_value_t = 4096, value_name = "N")]
+    #[arg(long, env = "COMPLIANCE_MAX_IN_FLIGHT", default_value_t = 4096, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     max_in_flight: usize,
     /// Time that a call may take when its caller sets no shorter deadline.
     #[arg(long, env = "COMPLIANCE_CALL_TIMEOUT", default_value = "30s", value_name = "TIME",
@@ -50,7 +56,7 @@ pub struct CoreArgs {
     request_memory: usize,
     /// Lists, exports and streams of observations that a company may have open.
     #[arg(long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = CoreSettings::default().max_streams,
-          value_name = "N")]
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
     company_streams: usize,
     /// Time that the head of a gRPC request may take, and the first request of a connection.
     #[arg(long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
@@ -70,10 +76,10 @@ pub struct CoreArgs {
     grpc_shutdown_grace: Duration,
     /// Open gRPC connections, at most.
     #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS", default_value_t = Limits::default().max_connections,
-          value_name = "N")]
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
     grpc_max_connections: usize,
     /// Open gRPC connections of one address, at most; the default is half of all.
-    #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N")]
+    #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N", value_parser = count(1..=MAX_COUNT))]
     grpc_max_connections_per_peer: Option<usize>,
     /// Let several processes serve the same gRPC address, each with its share of the connections.
     #[arg(long, env = "COMPLIANCE_GRPC_REUSE_PORT")]
@@ -97,9 +103,9 @@ impl From<&CoreArgs> for CoreSettings {
             message_limit: args.message_limit,
             message_memory: args.message_memory,
             request_memory: args.request_memory,
-            max_streams: args.company_streams.max(1),
+            max_streams: args.company_streams,
             connections: Limits {
-                max_connections: args.grpc_max_connections.max(1),
+                max_connections: args.grpc_max_connections,
                 max_connections_per_peer: args.grpc_max_connections_per_peer,
                 header_timeout: args.grpc_header_timeout,
                 idle_timeout: args.grpc_idle_timeout,

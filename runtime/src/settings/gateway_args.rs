@@ -6,9 +6,14 @@ use clap::Args;
 use http_server::Limits;
 use rest_gateway::Settings;
 
-use super::units::{duration, size};
+use super::{
+    listen::listen_address,
+    units::{count, duration, size},
+};
 use crate::Port;
 
+/// The largest number that a limit may be.
+const MAX_COUNT: usize = 1 << 30;
 const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
 const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
 
@@ -16,7 +21,8 @@ const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
 #[derive(Args, Clone, Debug)]
 pub struct GatewayArgs {
     /// Address that REST is served at; port 0 takes a free one.
-    #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
+          value_parser = listen_address)]
     rest_addr: SocketAddr,
     /// Largest request body (`32MiB`, `500KiB`, bytes).
     #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
@@ -57,18 +63,18 @@ pub struct GatewayArgs {
     rest_write_timeout: Duration,
     /// Open connections, at most.
     #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS", default_value_t = Limits::default().max_connections,
-          value_name = "N")]
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
     rest_max_connections: usize,
     /// Open connections of one address, at most; the default is half of all. Behind a proxy, set it to the same as
     /// --rest-max-connections.
-    #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER", value_name = "N")]
+    #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER", value_name = "N", value_parser = count(1..=MAX_COUNT))]
     rest_max_connections_per_peer: Option<usize>,
     /// Let several processes serve the same REST address, each with its share of the connections.
     #[arg(long, env = "COMPLIANCE_REST_REUSE_PORT")]
     rest_reuse_port: bool,
     /// Connections to a core in another process.
     #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = Settings::default().core_connections,
-          value_name = "N")]
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
     core_connections: usize,
 }
 
@@ -88,7 +94,7 @@ impl From<&GatewayArgs> for Settings {
             request_timeout: args.rest_request_timeout,
             list_timeout: args.rest_list_timeout,
             connections: Limits {
-                max_connections: args.rest_max_connections.max(1),
+                max_connections: args.rest_max_connections,
                 max_connections_per_peer: args.rest_max_connections_per_peer,
                 header_timeout: args.rest_header_timeout,
                 idle_timeout: args.rest_idle_timeout,
@@ -96,7 +102,7 @@ impl From<&GatewayArgs> for Settings {
                 shutdown_grace: args.rest_shutdown_grace,
                 ..Limits::default()
             },
-            core_connections: args.core_connections.max(1),
+            core_connections: args.core_connections,
             ..Self::default()
         }
     }

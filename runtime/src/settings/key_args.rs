@@ -5,11 +5,11 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use clap::Args;
 use compliance_api::{
     PrivateUrl,
-    token::{KeySource, Secret, SecretError, Verifier},
+    token::{KeyError, KeySource, Secret, Verifier},
 };
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Hidden, units::duration};
+use super::{Hidden, InvalidSetting, secret_file::read_secret, units::duration};
 
 /// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
 #[derive(Args, Clone, Debug)]
@@ -17,15 +17,24 @@ pub struct SigningArgs {
     /// Secret that tokens are signed with (HS256), at least 32 bytes. Better given in the environment than as a flag.
     #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
     secret: Option<Hidden>,
+    /// File that holds the secret, instead of --jwt-secret.
+    #[arg(long, env = "COMPLIANCE_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
+    jwt_secret_file: Option<PathBuf>,
     /// Issuer that tokens name (`iss`).
     #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
     issuer: Option<String>,
 }
 
 impl SigningArgs {
-    /// The secret, if one is given. Fails if it is too short.
-    pub fn secret(&self) -> Result<Option<Secret>, SecretError> {
-        self.secret.as_ref().and_then(Hidden::filled).map(Secret::new).transpose()
+    /// The secret, if one is given. Fails if it is too short, or if its file cannot be read.
+    pub fn secret(&self) -> Result<Option<Secret>, InvalidSetting> {
+        if let Some(file) = self.jwt_secret_file.as_deref().filter(|file| !file.as_os_str().is_empty()) {
+            let name = "--jwt-secret-file (COMPLIANCE_JWT_SECRET_FILE)";
+            let secret = read_secret(file).map_err(InvalidSetting::of(name))?;
+            return Secret::new(secret).map(Some).map_err(InvalidSetting::of(name));
+        }
+        let secret = self.secret.as_ref().and_then(Hidden::filled).map(Secret::new).transpose();
+        secret.map_err(InvalidSetting::of("--jwt-secret (COMPLIANCE_JWT_SECRET)"))
     }
 
     /// The issuer, if one is given.
@@ -53,7 +62,7 @@ pub struct KeyArgs {
 
 impl KeyArgs {
     /// Where the keys come from, or `None` if nothing is given. Fails if the secret is too short.
-    pub fn source(&self) -> Result<Option<KeySource>, SecretError> {
+    fn source(&self) -> Result<Option<KeySource>, InvalidSetting> {
         let source = KeySource {
             secret: self.signing.secret()?,
             jwks_file: self.jwks_file.clone(),
@@ -63,10 +72,28 @@ impl KeyArgs {
         Ok(given.then_some(source))
     }
 
-    /// Loads the keys. Fails if the secret is too short, or if a key set cannot be loaded.
+    /// Loads the keys that are given. Fails if there are none, if the secret is too short, or if a key set cannot be loaded.
     pub async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
-        let source = self.source()?.unwrap_or_default();
-        Ok(Arc::new(Verifier::new(source, self.issuer()).await?))
+        let none = KeyError::None;
+        self.given()
+            .await?
+            .map(|(_, verifier)| verifier)
+            .ok_or_else(|| InvalidSetting::of("--jwt-secret, --jwks-file or --jwks-url")(none).into())
+    }
+
+    /// Loads the keys that are given, if any. Returns the secret, too. Fails like [`Self::verifier`].
+    pub async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
+        let Some(source) = self.source()? else { return Ok(None) };
+        let secret = source.secret.clone();
+        match Verifier::new(source, self.issuer()).await {
+            Ok(verifier) => Ok(Some((secret, Arc::new(verifier)))),
+            // It may be available later.
+            Err(error @ KeyError::Fetch { .. }) => Err(error.into()),
+            Err(error) => {
+                Err(InvalidSetting::of("--jwks-file (COMPLIANCE_JWKS_FILE) or --jwks-url (COMPLIANCE_JWKS_URL)")(error)
+                    .into())
+            }
+        }
     }
 
     /// Starts a task that loads the key sets again and again, until the handle is dropped.

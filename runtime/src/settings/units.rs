@@ -25,6 +25,14 @@ pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String
     }
 }
 
+/// A parser of whole numbers within a range.
+pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("must be a whole number between {} and {}", range.start(), range.end()))
+    }
+}
+
 fn parse(text: &str, units: &[Unit], range: &RangeInclusive<u64>) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
