@@ -9,7 +9,7 @@ use crate::{InvalidSetting, configuration::WRONG_SETTING};
 pub fn report(error: &anyhow::Error) -> ExitCode {
     // Standard error may be closed; there is nowhere else to report to.
     let _ = writeln!(std::io::stderr(), "compliance: {}", describe(error));
-    let is_setting = error.chain().any(|cause| cause.is::<InvalidSetting>());
+    let is_setting = error.chain().any(<dyn std::error::Error>::is::<InvalidSetting>);
     if is_setting { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
 }
 

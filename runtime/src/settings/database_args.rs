@@ -43,7 +43,7 @@ pub struct RequiredDatabaseArgs {
 impl RequiredDatabaseArgs {
     /// How to connect to it. Fails if none is given, if the URL is malformed, or if its file cannot be read.
     pub fn options(&self) -> Result<PgConnectOptions, InvalidSetting> {
-        let none = "a database must be given, as postgres://user:password@host/database";
-        self.url.options()?.ok_or_else(|| InvalidSetting::of("--database-url (DATABASE_URL)")(none))
+        let allowed = "postgres://user:password@host/database, or a file that holds it with --database-url-file";
+        self.url.options()?.ok_or_else(|| InvalidSetting::missing("--database-url (DATABASE_URL)", allowed))
     }
 }

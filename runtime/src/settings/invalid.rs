@@ -6,19 +6,25 @@ use std::{error::Error, fmt};
 #[derive(Debug)]
 pub struct InvalidSetting {
     setting: &'static str,
+    verb: &'static str,
     cause: Box<dyn Error + Send + Sync>,
 }
 
 impl InvalidSetting {
     /// Names the setting by its flag and variable, such as `--rest-addr (COMPLIANCE_REST_ADDR)`.
     pub fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: &'static str) -> impl FnOnce(E) -> Self {
-        move |cause| Self { setting, cause: cause.into() }
+        move |cause| Self { setting, verb: "is wrong", cause: cause.into() }
+    }
+
+    /// A setting that must be given, with what it may be.
+    pub fn missing<E: Into<Box<dyn Error + Send + Sync>>>(setting: &'static str, allowed: E) -> Self {
+        Self { setting, verb: "is required", cause: allowed.into() }
     }
 }
 
 impl fmt::Display for InvalidSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is wrong: {}", self.setting, self.cause)
+        write!(f, "{} {}: {}", self.setting, self.verb, self.cause)
     }
 }
 

@@ -78,7 +78,7 @@ impl KeyArgs {
         self.given()
             .await?
             .map(|(_, verifier)| verifier)
-            .ok_or_else(|| InvalidSetting::of("--jwt-secret, --jwks-file or --jwks-url")(none).into())
+            .ok_or_else(|| InvalidSetting::missing("--jwt-secret, --jwks-file or --jwks-url", none).into())
     }
 
     /// Loads the keys that are given, if any. Returns the secret, too. Fails like [`Self::verifier`].
