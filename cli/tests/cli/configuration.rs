@@ -76,6 +76,9 @@ fn secrets_are_hidden_and_what_is_printed_is_a_configuration_file() {
     assert_eq!(settings(&reprinted), settings(&text));
 }
 
+/// Arguments, variables, and texts that the error must have.
+type Wrong = (Vec<String>, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
 #[test]
 fn a_wrong_setting_is_refused_before_anything_is_made() {
     let (data, files) = (DataDir::new(), DataDir::new());
@@ -83,7 +86,7 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
     let (keys, short) = (file("keys", "{}"), file("short", "too short"));
     let toml = |name: &str, content: &str| vec!["serve".to_owned(), "--config".to_owned(), file(name, content)];
     let serve = |arguments: &[&str]| [&["serve"], arguments].concat().into_iter().map(str::to_owned).collect();
-    let cases: Vec<(Vec<String>, &[(&str, &str)], &[&str])> = vec![
+    let cases: Vec<Wrong> = vec![
         (serve(&["--jwks-file", &keys]), &[], &["--jwks-file", "no JSON Web Key Set"]),
         (serve(&["--jwks-file", "/nonexistent"]), &[], &["--jwks-file", "/nonexistent"]),
         (serve(&["--jwt-secret-file", &short]), &[], &["--jwt-secret-file", "at least 32"]),
