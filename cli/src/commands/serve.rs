@@ -67,13 +67,12 @@ async fn serve_over(
     let connect = database.connect(args.core.database_connections);
     let Some(pool) = until_shutdown(shutdown, Box::pin(connect)).await? else { return Ok(()) };
     let issuer = args.keys.issuer();
-    let (secret, verifier) = match given_keys {
-        Some(keys) => keys,
-        None => {
-            let secret = secret::load_or_create(data_dir)?;
-            let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
-            (Some(secret), Arc::new(Verifier::new(keys, issuer.clone()).await?))
-        }
+    let (secret, verifier) = if let Some(keys) = given_keys {
+        keys
+    } else {
+        let secret = secret::load_or_create(data_dir)?;
+        let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
+        (Some(secret), Arc::new(Verifier::new(keys, issuer.clone()).await?))
     };
     core_server::database::warn_if_owner(&pool).await;
     if args.demo && fixtures::fill_demo(&pool).await? {
