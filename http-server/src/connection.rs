@@ -21,6 +21,7 @@ use crate::{
     Limits, Protocols,
     activity::{Activity, InFlight, State},
     body::Tracked,
+    coalesce::Coalesced,
     limits::RESERVED_TIME,
     permits::Slot,
     stream::Watched,
@@ -83,7 +84,8 @@ where
         let in_flight = activity.start(request.version() == Version::HTTP_2);
         respond(Arc::clone(&server), Arc::clone(&slot), in_flight, request)
     });
-    let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
+    let stream = Watched::new(stream, Arc::clone(&activity));
+    let io = TokioIo::new(Coalesced::new(stream, server.app.protocols == Protocols::Http2));
     let mut exchange = pin!(server.http.serve_connection(io, service));
     let first_check = server.limits.header_timeout.min(server.limits.write_timeout);
     let mut check = pin!(sleep_until(Instant::now() + first_check));

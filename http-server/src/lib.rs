@@ -8,6 +8,7 @@ mod accept;
 mod activity;
 mod backlog;
 mod body;
+mod coalesce;
 mod connection;
 mod limits;
 mod permits;
@@ -15,5 +16,6 @@ mod stream;
 mod warnings;
 
 pub use accept::serve;
+pub use coalesce::Coalesced;
 pub use connection::{App, FinishBy};
 pub use limits::{Limits, Protocols, RESERVED_CONNECTIONS};
