@@ -4,6 +4,7 @@ mod batch_read;
 mod guard;
 mod operations;
 mod receive;
+mod services;
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -48,9 +49,10 @@ use crate::{
 use batch_read::BatchReads;
 use guard::{Guard, Guarded};
 use operations::HEALTH_CHECK;
+use services::Services;
 
 /// Every service as one tower service: what the network serves.
-pub type CoreService = Guarded<Routes>;
+pub type CoreService = Guarded<Services>;
 
 /// How long after a shutdown has begun clients may still read that the service does not serve.
 const WATCHERS_TIME: Duration = Duration::from_millis(250);
@@ -126,8 +128,9 @@ impl Core {
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)
             .prepare();
+        let services = Services::new(affiliates, urls, cases, routes, settings.message_limit);
         let connections = settings.connections.clone();
-        Ok(Self { service: Guarded::new(guard, routes), clients, reporter, connections, tasks })
+        Ok(Self { service: Guarded::new(guard, services), clients, reporter, connections, tasks })
     }
 
     /// Clients in this process. A call passes the same checks as one from the network.

@@ -5,6 +5,7 @@ mod doctor;
 mod monitoring;
 mod schema;
 mod shutdown;
+mod single_reads;
 mod wire;
 mod writes;
 
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
         monitoring::tests(),
         schema::tests(),
         shutdown::tests(),
+        single_reads::tests(),
         wire::tests(),
         writes::tests(),
     ])

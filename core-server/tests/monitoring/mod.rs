@@ -1,6 +1,6 @@
 //! The operations of internal services: what they write, and what partners then read.
 
-mod builders;
+pub(crate) mod builders;
 mod cases;
 mod columns;
 mod concurrency;

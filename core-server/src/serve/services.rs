@@ -1,0 +1,169 @@
+//! Every service behind one router, and a shorter path for reads of single records, which are most calls.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use compliance_api::{
+    error::Error,
+    v1::{
+        affiliate_service_server::AffiliateService as _, compliance_case_service_server::ComplianceCaseService as _,
+        compliance_url_service_server::ComplianceUrlService as _,
+    },
+};
+use futures::future::BoxFuture;
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
+use http_body::Frame;
+use http_body_util::BodyExt as _;
+use prost::Message;
+use tonic::{Request, Response, Status, body::Body, metadata::GRPC_CONTENT_TYPE, service::Routes};
+use tower::Service;
+
+use super::operations::{GET_AFFILIATE, GET_CASE, GET_URL};
+use crate::{affiliates::Affiliates, cases::ComplianceCases, urls::ComplianceUrls};
+
+/// Flag and length of a message.
+const PREFIX: usize = 5;
+
+/// Every service. Clones share them.
+#[derive(Clone)]
+pub struct Services(Arc<Inner>);
+
+struct Inner {
+    affiliates: Arc<Affiliates>,
+    urls: Arc<ComplianceUrls>,
+    cases: Arc<ComplianceCases>,
+    routes: Routes,
+    message_limit: usize,
+}
+
+impl Services {
+    /// `routes` lead to all services, those beside them included. Responses have at most `message_limit` bytes.
+    pub(super) fn new(
+        affiliates: Arc<Affiliates>,
+        urls: Arc<ComplianceUrls>,
+        cases: Arc<ComplianceCases>,
+        routes: Routes,
+        message_limit: usize,
+    ) -> Self {
+        Self(Arc::new(Inner { affiliates, urls, cases, routes, message_limit }))
+    }
+}
+
+impl Service<http::Request<Body>> for Services {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// The message of a request for a single record must have been received whole, as the guard does it.
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let Self(services) = self.clone();
+        // The general path refuses encodings that it does not know in the words of the library.
+        let path = if request.headers().contains_key("grpc-encoding") { "" } else { request.uri().path() };
+        let limit = services.message_limit;
+        match path {
+            GET_AFFILIATE => Box::pin(async move {
+                Ok(unary(request, limit, |request| services.affiliates.get_affiliate(request)).await)
+            }),
+            GET_URL => {
+                Box::pin(
+                    async move { Ok(unary(request, limit, |request| services.urls.get_compliance_url(request)).await) },
+                )
+            }
+            GET_CASE => Box::pin(async move {
+                Ok(unary(request, limit, |request| services.cases.get_compliance_case(request)).await)
+            }),
+            _ => {
+                let mut routes = services.routes.clone();
+                Box::pin(async move { routes.call(request).await })
+            }
+        }
+    }
+}
+
+/// Makes a call whose request and response are one message each.
+async fn unary<M, R, F>(
+    request: http::Request<Body>,
+    limit: usize,
+    call: impl FnOnce(Request<M>) -> F,
+) -> http::Response<Body>
+where
+    M: Message + Default,
+    R: Message,
+    F: Future<Output = Result<Response<R>, Status>>,
+{
+    let called = async {
+        let (metadata, extensions, body) = Request::from_http(request).into_parts();
+        let message = decode(body).await?;
+        encode(call(Request::from_parts(metadata, extensions, message)).await?, limit)
+    };
+    called.await.unwrap_or_else(Status::into_http)
+}
+
+/// The message of a body that was received whole.
+async fn decode<M: Message + Default>(mut body: Body) -> Result<M, Status> {
+    let data = match body.frame().await.transpose()?.map(Frame::into_data) {
+        Some(Ok(data)) => data,
+        _ => Bytes::new(),
+    };
+    let message = data.get(PREFIX..).and_then(|message| M::decode(message).ok());
+    // The guard has measured it, and refuses what cannot be decoded.
+    message.ok_or_else(|| Error::internal().into())
+}
+
+/// The head and the body of a response.
+fn encode<R: Message>(response: Response<R>, limit: usize) -> Result<http::Response<Body>, Status> {
+    let (metadata, message, extensions) = response.into_parts();
+    let length = message.encoded_len();
+    if length > limit {
+        let text = "Error, encoded message length too large";
+        return Err(Status::out_of_range(format!("{text}: found {length} bytes, the limit is: {limit} bytes")));
+    }
+    let mut encoded = BytesMut::with_capacity(PREFIX + length);
+    encoded.put_u8(0);
+    encoded.put_u32(length as u32);
+    message.encode_raw(&mut encoded);
+    let mut response = http::Response::new(Body::new(OneMessage::First(encoded.freeze())));
+    *response.headers_mut() = metadata.into_headers();
+    response.headers_mut().insert(CONTENT_TYPE, GRPC_CONTENT_TYPE);
+    *response.extensions_mut() = extensions;
+    Ok(response)
+}
+
+/// A body of one message, and the status of success after it.
+enum OneMessage {
+    First(Bytes),
+    Status,
+    End,
+}
+
+impl http_body::Body for OneMessage {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let (frame, next) = match std::mem::replace(&mut *self, Self::End) {
+            Self::First(message) => (Some(Frame::data(message)), Self::Status),
+            Self::Status => {
+                let mut trailers = HeaderMap::with_capacity(1);
+                trailers.insert(Status::GRPC_STATUS, HeaderValue::from_static("0"));
+                (Some(Frame::trailers(trailers)), Self::End)
+            }
+            Self::End => (None, Self::End),
+        };
+        *self = next;
+        Poll::Ready(frame.map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::End)
+    }
+}

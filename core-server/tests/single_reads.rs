@@ -1,0 +1,88 @@
+//! Reads of single records have a path of their own from the network to the service. It answers like the general one.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use compliance_api::{
+    token::SCOPE_MONITOR,
+    v1::{GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest},
+};
+use http::HeaderMap;
+use http_body_util::{BodyExt as _, Full};
+use prost::Message;
+use test_support::{TestCore, new_company, tests, token_with_scope};
+use tonic::Code;
+use tower::ServiceExt as _;
+
+use crate::monitoring::builders::{observation, opening};
+
+tests![both_paths_answer_alike];
+
+/// A response: status, headers, messages, trailers.
+type Answer = (u16, HeaderMap, Bytes, Option<HeaderMap>);
+
+/// Encodes the request for a record.
+type Encode = fn(i64) -> Vec<u8>;
+
+async fn answer(core: &TestCore, token: &str, operation: &str, body: Bytes, encoding: Option<&str>) -> Answer {
+    let request = http::Request::post(format!("http://core/compliance.v1.{operation}"))
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
+    // With this header a request takes the general path.
+    let request = encoding.into_iter().fold(request, |request, encoding| request.header("grpc-encoding", encoding));
+    let response = core.core.service().oneshot(request.body(Full::new(body)).unwrap()).await.unwrap();
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.unwrap();
+    let trailers = body.trailers().cloned();
+    (head.status.as_u16(), head.headers, body.to_bytes(), trailers)
+}
+
+fn prefixed(message: &[u8]) -> Bytes {
+    let mut out = BytesMut::new();
+    out.put_u8(0);
+    out.put_u32(message.len() as u32);
+    out.put_slice(message);
+    out.freeze()
+}
+
+fn code(answer: &Answer) -> Code {
+    let (_, head, _, trailers) = answer;
+    let status = trailers.as_ref().and_then(|trailers| trailers.get("grpc-status")).or(head.get("grpc-status"));
+    Code::from_bytes(status.unwrap().as_bytes())
+}
+
+async fn both_paths_answer_alike() {
+    let core = TestCore::start().await;
+    let token = token_with_scope(new_company(), Some(SCOPE_MONITOR), 3600);
+    let mut clients = core.clients(&token);
+    let affiliate = clients.affiliate("A").await;
+    let url = clients.observe_one(observation("https://a.example/")).await;
+    let case = clients.open(opening("r")).await;
+    let kinds: [(&str, i64, Encode); 3] = [
+        ("AffiliateService/GetAffiliate", affiliate, |id| GetAffiliateRequest { id }.encode_to_vec()),
+        ("ComplianceUrlService/GetComplianceUrl", url, |id| GetComplianceUrlRequest { id }.encode_to_vec()),
+        ("ComplianceCaseService/GetComplianceCase", case, |case_id| {
+            GetComplianceCaseRequest { case_id }.encode_to_vec()
+        }),
+    ];
+    for (operation, id, message) in kinds {
+        let malformed = prefixed(&[0x08, 0xff]);
+        let unknown_field = [&message(id)[..], &[0x7a, 1, b'x']].concat();
+        let requests = [
+            (prefixed(&message(id)), Code::Ok),
+            (prefixed(&unknown_field), Code::Ok),
+            (prefixed(&message(id + 1_000_000)), Code::NotFound),
+            (prefixed(b""), Code::NotFound),
+            (malformed, Code::InvalidArgument),
+            (Bytes::new(), Code::InvalidArgument),
+        ];
+        for (request, expected) in requests {
+            let short = answer(&core, &token, operation, request.clone(), None).await;
+            let general = answer(&core, &token, operation, request.clone(), Some("identity")).await;
+            assert_eq!(short, general, "{operation} {request:?}");
+            assert_eq!(code(&short), expected, "{operation} {request:?}");
+            assert_eq!(short.2.is_empty(), expected != Code::Ok, "{operation} {request:?}");
+        }
+        let compressed = answer(&core, &token, operation, prefixed(&message(id)), Some("gzip")).await;
+        assert_eq!(code(&compressed), Code::Unimplemented, "{operation}");
+    }
+}
