@@ -3,6 +3,8 @@
 mod bare;
 mod worker;
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
 use load_test::{
     grpc,
@@ -113,22 +115,25 @@ async fn calls(
     seconds: f64,
 ) -> anyhow::Result<Sample> {
     let (processes, pid) = (&contender.processes, database.pid()?);
+    let shared = Arc::from(companies);
     let measured = async {
         match &contender.way {
             Way::Http { target, .. } => {
+                let headers = RestClient::headers(target, companies)?;
                 let mut workers = Vec::new();
                 for number in 0..connections {
-                    let client = RestClient::open(target, companies).await?;
-                    workers.push(OperationWorker::new(client, scenario, companies, number));
+                    let client = RestClient::open(target, &headers).await?;
+                    workers.push(OperationWorker::new(client, scenario, &shared, number));
                 }
                 measure(workers, seconds, processes, pid).await
             }
             Way::Grpc { target, .. } => {
-                let channels = channels(target, connections).await?;
+                let headers = GrpcClient::headers(companies)?;
+                let opened = open(target, connections).await?;
                 let mut workers = Vec::new();
                 for number in 0..connections {
-                    let client = GrpcClient::new(&channels[number as usize % channels.len()], companies)?;
-                    workers.push(OperationWorker::new(client, scenario, companies, number));
+                    let client = GrpcClient::new(&opened[number as usize % opened.len()], &headers);
+                    workers.push(OperationWorker::new(client, scenario, &shared, number));
                 }
                 measure(workers, seconds, processes, pid).await
             }
@@ -138,12 +143,13 @@ async fn calls(
     measured.await.with_context(|| format!("({}) cannot be measured with {} companies", contender.key, companies.len()))
 }
 
-async fn channels(target: &Target, calls: u32) -> anyhow::Result<Vec<grpc::Channel>> {
-    let mut channels = Vec::new();
+/// Opens the connections that calls share.
+async fn open(target: &Target, calls: u32) -> anyhow::Result<Vec<grpc::Connection>> {
+    let mut opened = Vec::new();
     for _ in 0..calls.div_ceil(CALLS_PER_CONNECTION) {
-        channels.push(grpc::connect(target).await?);
+        opened.push(grpc::Connection::open(target).await?);
     }
-    Ok(channels)
+    Ok(opened)
 }
 
 /// Inserts single rows into a table with the same columns and indexes, without triggers and foreign keys.

@@ -132,20 +132,29 @@ impl Worker for HttpWorker {
 #[derive(Debug)]
 pub(crate) struct GrpcWorker {
     connection: grpc::Connection,
+    headers: grpc::Headers,
     universe: Universe,
     chance: Chance,
+    number: u64,
 }
 
 impl GrpcWorker {
     pub(crate) async fn open(target: &Target, token: &str, universe: &Universe, worker: u32) -> anyhow::Result<Self> {
-        let connection = grpc::Connection::open(target, token).await?;
-        Ok(Self { connection, universe: universe.clone(), chance: Chance::new(u64::from(worker) + 1) })
+        Ok(Self {
+            connection: grpc::Connection::open(target).await?,
+            headers: grpc::headers(token)?,
+            universe: universe.clone(),
+            chance: Chance::new(u64::from(worker) + 1),
+            number: 0,
+        })
     }
 }
 
 impl Worker for GrpcWorker {
     async fn once(&mut self) -> anyhow::Result<()> {
-        let id = self.universe.affiliates.draw(&mut self.chance);
-        self.connection.call(Operation::GetAffiliate(id), &self.universe).await.map(|_| ())
+        let whole = check::is_sampled(self.number);
+        self.number += 1;
+        let read = Operation::GetAffiliate(self.universe.affiliates.draw(&mut self.chance));
+        self.connection.call(&self.headers, &read, &self.universe, whole).await.map(|_| ())
     }
 }

@@ -3,7 +3,12 @@
 //! Every response must have the right status and beginning. One in [`EVERY`] is checked in full.
 
 use anyhow::{Context as _, bail, ensure};
-use compliance_api::v1::PageMeta;
+use compliance_api::v1::{
+    AddComplianceUrlsResponse, Affiliate, BatchCreateAffiliatesResponse, BatchUpdateAffiliatesResponse,
+    CreateAffiliateResponse, ListComplianceCasesResponse, ListComplianceUrlsResponse, PageMeta, ResultCode,
+    UpdateAffiliateResponse,
+};
+use prost::{Message as _, encoding::encode_varint};
 use serde_json::Value;
 
 use crate::workload::{Operation, Universe, rows_on};
@@ -65,6 +70,79 @@ fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow
     }
 }
 
+/// Checks the message of a gRPC response whose statuses report success. Whether a write succeeded stands in the message, so
+/// `whole`, which checks it in full, makes a difference for reads only.
+pub fn grpc(operation: &Operation, universe: &Universe, message: &[u8], whole: bool) -> anyhow::Result<()> {
+    match operation {
+        Operation::GetAffiliate(id) if !whole => {
+            let mut start = [0x08].to_vec();
+            encode_varint(*id as u64, &mut start);
+            ensure!(message.starts_with(&start), "the response is not affiliate {id}");
+        }
+        Operation::ListUrls { .. } | Operation::ListCases { .. } if !whole => {
+            ensure!(!message.is_empty(), "the response is empty");
+        }
+        _ => decode_whole(operation, universe, message).context("a wrong response")?,
+    }
+    Ok(())
+}
+
+fn decode_whole(operation: &Operation, universe: &Universe, message: &[u8]) -> anyhow::Result<()> {
+    match operation {
+        Operation::GetAffiliate(id) => {
+            let affiliate = Affiliate::decode(message)?;
+            ensure!(affiliate.id == *id, "the affiliate is not {id}");
+            let company = universe.company;
+            ensure!(affiliate.client_id == company, "the affiliate is not of company {company}");
+            ensure!(affiliate.distributor_name.is_some_and(|name| !name.is_empty()), "the affiliate has no name");
+            Ok(())
+        }
+        // The client checks it while it is read.
+        Operation::ListAffiliates => Ok(()),
+        Operation::ListUrls { page: at, per_page } => {
+            let response = ListComplianceUrlsResponse::decode(message)?;
+            let ids: Vec<i64> = response.urls.iter().map(|url| url.id).collect();
+            page(&ids, &response.meta.context("the page has no meta")?, *at, *per_page, universe.urls)
+        }
+        Operation::ListCases { page: at, per_page } => {
+            let response = ListComplianceCasesResponse::decode(message)?;
+            let ids: Vec<i64> = response.cases.iter().map(|case| case.case_id).collect();
+            page(&ids, &response.meta.context("the page has no meta")?, *at, *per_page, universe.cases)
+        }
+        Operation::Create(input) => {
+            let response = CreateAffiliateResponse::decode(message)?;
+            ensure!(response.affiliate_id > 0, "the response has no ID");
+            let name = input.client_affiliate_id.as_deref().unwrap_or_default();
+            ensure!(response.client_affiliate_id == name, "the response is about another affiliate");
+            Ok(())
+        }
+        Operation::Update { id, .. } => {
+            let response = UpdateAffiliateResponse::decode(message)?;
+            ensure!(response.affiliate_id == *id, "the response is about another affiliate");
+            Ok(())
+        }
+        Operation::BatchCreate(_) => {
+            let results = BatchCreateAffiliatesResponse::decode(message)?.results;
+            saved(results.iter().map(|result| result.code), operation.items())
+        }
+        Operation::BatchUpdate { .. } => {
+            let results = BatchUpdateAffiliatesResponse::decode(message)?.results;
+            saved(results.iter().map(|result| result.code), operation.items())
+        }
+        Operation::AddUrls(_) => {
+            let results = AddComplianceUrlsResponse::decode(message)?.results;
+            saved(results.iter().map(|result| result.code), operation.items())
+        }
+    }
+}
+
+fn saved(codes: impl ExactSizeIterator<Item = i32>, items: u64) -> anyhow::Result<()> {
+    ensure!(codes.len() as u64 == items, "there are {} results", codes.len());
+    let mut codes = codes;
+    ensure!(codes.all(|code| code == i32::from(ResultCode::Saved)), "not every item was saved");
+    Ok(())
+}
+
 /// Checks the record of a point read.
 pub fn affiliate(record: &Value, company: i64, id: i64) -> anyhow::Result<()> {
     // The transcoders of gRPC write 64-bit integers as strings, as protobuf's JSON form wants it.
@@ -117,6 +195,9 @@ fn shown(body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use compliance_api::v1::{AddComplianceUrlsResponse, Affiliate, ResultCode, UrlResult};
+    use prost::Message as _;
+
     use super::rest;
     use crate::workload::{Ids, Operation, Universe};
 
@@ -159,6 +240,27 @@ mod tests {
         assert!(verdict(&add, 201, r#"[{"code":"1020"},{"code":"1020"}]"#));
         assert!(!verdict(&add, 201, r#"[{"code":"1020"},{"code":"1023"}]"#));
         assert!(!verdict(&add, 201, r#"[{"code":"1020"}]"#));
+    }
+
+    #[test]
+    fn a_message_must_be_the_requested_one() {
+        let verdict =
+            |operation: &Operation, message: &[u8], whole| super::grpc(operation, &universe(), message, whole).is_ok();
+        let affiliate = |id, client_id| {
+            let distributor_name = Some("A".to_owned());
+            Affiliate { id, client_id, distributor_name, ..Affiliate::default() }.encode_to_vec()
+        };
+        let read = Operation::GetAffiliate(700);
+        assert!([false, true].into_iter().all(|whole| verdict(&read, &affiliate(700, 1), whole)));
+        assert!([false, true].into_iter().all(|whole| !verdict(&read, &affiliate(701, 1), whole)));
+        assert!(!verdict(&read, &affiliate(700, 2), true) && !verdict(&read, b"", false));
+        let add = Operation::AddUrls(vec![String::new()]);
+        let added = |codes: &[ResultCode]| {
+            let result = |code: &ResultCode| UrlResult { code: (*code).into(), ..UrlResult::default() };
+            AddComplianceUrlsResponse { results: codes.iter().map(result).collect() }.encode_to_vec()
+        };
+        assert!(verdict(&add, &added(&[ResultCode::Saved]), false));
+        assert!(!verdict(&add, &added(&[ResultCode::Duplicate]), false) && !verdict(&add, &added(&[]), false));
     }
 
     #[test]

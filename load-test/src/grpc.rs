@@ -1,22 +1,23 @@
-//! A gRPC client. Several workers share an HTTP/2 connection, as the tasks of an internal service do.
+//! A lean gRPC client: calls on HTTP/2 connections that several workers share, as the tasks of an internal service do.
+//!
+//! The generator shares the machine with the service, so each call must cost it little, as with [`http`](crate::http).
+//! Headers are prepared once a company. Of a response it reads the HTTP status, the gRPC status and the messages. Requests
+//! of workers that are ready together are written together.
 
-use std::time::Duration;
+use std::future::poll_fn;
 
-use anyhow::ensure;
-use compliance_api::v1::{
-    AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
-    BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
-    ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, ResultCode, UpdateAffiliateRequest, UrlInput,
-    affiliate_service_client::AffiliateServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
-    compliance_url_service_client::ComplianceUrlServiceClient,
+use anyhow::{Context as _, bail, ensure};
+use bytes::{Buf as _, BytesMut};
+use compliance_api::v1::ListAffiliatesResponse;
+use h2::client::{Builder, SendRequest};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Uri,
+    header::{AUTHORIZATION, CONTENT_TYPE, TE},
+    uri::{Authority, PathAndQuery, Scheme},
 };
-use tonic::{
-    Request,
-    metadata::{Ascii, MetadataValue},
-    transport::Endpoint,
-};
-
-pub use tonic::transport::Channel;
+use http_server::Coalesced;
+use prost::Message as _;
+use tokio::net::TcpStream;
 
 use crate::{
     check,
@@ -24,163 +25,156 @@ use crate::{
     workload::{Operation, Universe},
 };
 
-/// Whole batches arrive in one message.
-const MESSAGE_LIMIT: usize = 256 << 20;
+/// Flag and length of a message.
+const PREFIX: usize = 5;
+/// Windows: responses never wait for them.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 8 << 20;
 
-/// Opens an HTTP/2 connection. Clones of the channel share it.
-pub async fn connect(target: &Target) -> anyhow::Result<Channel> {
-    let endpoint = Endpoint::from_shared(format!("http://{}", target.authority))?
-        .connect_timeout(Duration::from_secs(5))
-        .tcp_nodelay(true)
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(8 << 20);
-    Ok(endpoint.connect().await?)
-}
-
-/// The clients of all services, with the token of a company.
+/// A connection. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    affiliates: AffiliateServiceClient<Channel>,
-    urls: ComplianceUrlServiceClient<Channel>,
-    cases: ComplianceCaseServiceClient<Channel>,
-    bearer: MetadataValue<Ascii>,
+    sender: SendRequest<bytes::Bytes>,
+    authority: Authority,
+}
+
+/// The headers of a call.
+pub type Headers = HeaderMap;
+
+/// What a call returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Returned {
+    /// Records that were read or written.
+    pub records: u64,
+    /// Bytes of the response's messages.
+    pub bytes: u64,
+}
+
+/// The headers of every call with a token.
+pub fn headers(token: &str) -> anyhow::Result<Headers> {
+    let mut headers = HeaderMap::with_capacity(4);
+    headers.insert(AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}"))?);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    headers.insert(TE, HeaderValue::from_static("trailers"));
+    Ok(headers)
 }
 
 impl Connection {
     /// Connects to a target.
-    pub async fn open(target: &Target, token: &str) -> anyhow::Result<Self> {
-        Self::over(connect(target).await?, token)
+    pub async fn open(target: &Target) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(target.address)
+            .await
+            .with_context(|| format!("nothing accepts connections at {}", target.authority))?;
+        stream.set_nodelay(true)?;
+        let mut http2 = Builder::new();
+        http2.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW).enable_push(false);
+        let (sender, connection) = http2.handshake(Coalesced::new(stream, true)).await?;
+        // It ends with the last sender. If it breaks, calls report the error.
+        tokio::spawn(connection);
+        Ok(Self { sender, authority: target.authority.parse()? })
     }
 
-    /// Calls over a connection that others may use as well.
-    pub fn over(channel: Channel, token: &str) -> anyhow::Result<Self> {
-        Ok(Self {
-            affiliates: AffiliateServiceClient::new(channel.clone()).max_decoding_message_size(MESSAGE_LIMIT),
-            urls: ComplianceUrlServiceClient::new(channel.clone()).max_decoding_message_size(MESSAGE_LIMIT),
-            cases: ComplianceCaseServiceClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT),
-            bearer: format!("Bearer {token}").parse()?,
-        })
-    }
-
-    fn request<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        request.metadata_mut().insert("authorization", self.bearer.clone());
-        request
-    }
-
-    /// Calls an operation, checks the response, and returns its number of records.
-    pub async fn call(&mut self, operation: Operation, universe: &Universe) -> anyhow::Result<u64> {
-        let items = operation.items();
-        match operation {
-            Operation::GetAffiliate(id) => {
-                let request = self.request(GetAffiliateRequest { id });
-                let affiliate = self.affiliates.get_affiliate(request).await?.into_inner();
-                ensure!(
-                    affiliate.id == id && affiliate.client_id == universe.company,
-                    "the response is another affiliate"
-                );
-                ensure!(affiliate.distributor_name.is_some_and(|name| !name.is_empty()), "the affiliate has no name");
-            }
-            Operation::ListAffiliates => {
-                let count = self.affiliates(u64::MAX, |_| {}).await?;
-                check::affiliates(universe, count)?;
-                return Ok(count);
-            }
-            Operation::ListUrls { page, per_page } => {
-                let message = ListComplianceUrlsRequest {
-                    page: Some(page as i64),
-                    per_page: Some(per_page as i64),
-                    ..ListComplianceUrlsRequest::default()
-                };
-                let response = self.urls.list_compliance_urls(self.request(message)).await?.into_inner();
-                let ids: Vec<i64> = response.urls.iter().map(|url| url.id).collect();
-                check::page(&ids, &response.meta.unwrap_or(NO_META), page, per_page, universe.urls)?;
-            }
-            Operation::ListCases { page, per_page } => {
-                let message = ListComplianceCasesRequest {
-                    page: Some(page as i64),
-                    per_page: Some(per_page as i64),
-                    ..ListComplianceCasesRequest::default()
-                };
-                let response = self.cases.list_compliance_cases(self.request(message)).await?.into_inner();
-                let ids: Vec<i64> = response.cases.iter().map(|case| case.case_id).collect();
-                check::page(&ids, &response.meta.unwrap_or(NO_META), page, per_page, universe.cases)?;
-            }
-            Operation::Create(input) => {
-                let request = self.request(CreateAffiliateRequest { affiliate: Some(*input) });
-                let response = self.affiliates.create_affiliate(request).await?.into_inner();
-                ensure!(response.affiliate_id > 0, "the response has no ID");
-            }
-            Operation::BatchCreate(affiliates) => {
-                let request = self.request(BatchCreateAffiliatesRequest { affiliates });
-                let response = self.affiliates.batch_create_affiliates(request).await?.into_inner();
-                saved(response.results.iter().map(|result| result.code), items)?;
-            }
-            Operation::Update { id, notes } => {
-                let request = self.request(UpdateAffiliateRequest { update: updates(&[id], &notes).pop() });
-                let response = self.affiliates.update_affiliate(request).await?.into_inner();
-                ensure!(response.affiliate_id == id, "the response is about another affiliate");
-            }
-            Operation::BatchUpdate { ids, notes } => {
-                let message = BatchUpdateAffiliatesRequest { affiliates: updates(&ids, &notes), anchor_id: None };
-                let request = self.request(message);
-                let response = self.affiliates.batch_update_affiliates(request).await?.into_inner();
-                saved(response.results.iter().map(|result| result.code), items)?;
-            }
-            Operation::AddUrls(urls) => {
-                let urls = urls.into_iter().map(|url| UrlInput { url: Some(url) }).collect();
-                let request = self.request(AddComplianceUrlsRequest { urls });
-                let response = self.urls.add_compliance_urls(request).await?.into_inner();
-                saved(response.results.iter().map(|result| result.code), items)?;
-            }
+    /// Calls an operation, and checks the response; `whole` checks it in full.
+    pub async fn call(
+        &mut self,
+        headers: &Headers,
+        operation: &Operation,
+        universe: &Universe,
+        whole: bool,
+    ) -> anyhow::Result<Returned> {
+        if matches!(operation, Operation::ListAffiliates) {
+            let listed = self.affiliates(headers, |_, _| {}).await?;
+            check::affiliates(universe, listed.records)?;
+            return Ok(listed);
         }
-        Ok(items)
+        let (path, message) = operation.grpc();
+        let (mut messages, mut bytes) = (0, 0);
+        let exchange = self.exchange(path, headers, message, |message| {
+            messages += 1;
+            bytes += message.len() as u64;
+            check::grpc(operation, universe, message, whole)
+        });
+        exchange.await?;
+        ensure!(messages == 1, "the response has {messages} messages");
+        Ok(Returned { records: operation.items(), bytes })
     }
 
-    /// Streams the affiliates until `enough` have arrived, and returns their number.
-    pub async fn affiliates(&mut self, enough: u64, mut each: impl FnMut(&Affiliate)) -> anyhow::Result<u64> {
-        let request = self.request(ListAffiliatesRequest {});
-        let mut stream = self.affiliates.list_affiliates(request).await?.into_inner();
-        let (mut count, mut last) = (0, 0);
-        while let Some(message) = stream.message().await? {
-            for affiliate in &message.affiliates {
+    /// Lists the affiliates, and passes the ID and the company of each to `each`.
+    pub async fn affiliates(&mut self, headers: &Headers, mut each: impl FnMut(i64, i64)) -> anyhow::Result<Returned> {
+        let (path, message) = Operation::ListAffiliates.grpc();
+        let (mut listed, mut last) = (Returned::default(), 0);
+        let exchange = self.exchange(path, headers, message, |message| {
+            let affiliates = ListAffiliatesResponse::decode(message)?.affiliates;
+            for affiliate in &affiliates {
                 ensure!(affiliate.id > last, "the affiliates do not ascend");
                 last = affiliate.id;
-                each(affiliate);
+                each(affiliate.id, affiliate.client_id);
             }
-            count += message.affiliates.len() as u64;
-            if count >= enough {
-                break;
+            listed.records += affiliates.len() as u64;
+            listed.bytes += message.len() as u64;
+            Ok(())
+        });
+        exchange.await?;
+        Ok(listed)
+    }
+
+    /// Sends a request, which has its prefix, and passes each message of the response to `sink`. Fails unless both statuses
+    /// report success.
+    pub async fn exchange(
+        &mut self,
+        path: &'static str,
+        headers: &Headers,
+        request: bytes::Bytes,
+        mut sink: impl FnMut(&[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let head = self.head(path, headers)?;
+        poll_fn(|context| self.sender.poll_ready(context)).await?;
+        let (response, mut sending) = self.sender.send_request(head, false)?;
+        sending.send_data(request, true)?;
+        let (head, mut body) = response.await?.into_parts();
+        ensure!(head.status == http::StatusCode::OK, "HTTP status {}", head.status);
+        let mut rest = BytesMut::new();
+        while let Some(piece) = body.data().await {
+            let piece = piece?;
+            body.flow_control().release_capacity(piece.len())?;
+            // Most responses are one piece.
+            if rest.is_empty() && message_length(&piece)? == Some(piece.len()) {
+                sink(&piece[PREFIX..])?;
+                continue;
+            }
+            rest.extend_from_slice(&piece);
+            while let Some(length) = message_length(&rest)?.filter(|length| *length <= rest.len()) {
+                sink(&rest[PREFIX..length])?;
+                rest.advance(length);
             }
         }
-        Ok(count)
+        ensure!(rest.is_empty(), "the last message of the response is incomplete");
+        // A response without messages may have its status in its head.
+        let trailers = body.trailers().await?;
+        let last = trailers.as_ref().unwrap_or(&head.headers);
+        if last.get("grpc-status").is_none_or(|status| status != "0") {
+            let text = |name| last.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+            bail!("gRPC status {:?}: {}", text("grpc-status"), text("grpc-message").unwrap_or_default());
+        }
+        Ok(())
     }
 
-    /// Numbers of URLs and cases of the company.
-    pub async fn totals(&mut self) -> anyhow::Result<(u64, u64)> {
-        let urls = ListComplianceUrlsRequest { per_page: Some(1), ..ListComplianceUrlsRequest::default() };
-        let urls = self.urls.list_compliance_urls(self.request(urls)).await?.into_inner();
-        let cases = ListComplianceCasesRequest { per_page: Some(1), ..ListComplianceCasesRequest::default() };
-        let cases = self.cases.list_compliance_cases(self.request(cases)).await?.into_inner();
-        Ok((urls.meta.unwrap_or(NO_META).total as u64, cases.meta.unwrap_or(NO_META).total as u64))
+    fn head(&self, path: &'static str, headers: &Headers) -> anyhow::Result<Request<()>> {
+        let mut uri = http::uri::Parts::default();
+        uri.scheme = Some(Scheme::HTTP);
+        uri.authority = Some(self.authority.clone());
+        uri.path_and_query = Some(PathAndQuery::from_static(path));
+        let mut head = Request::new(());
+        *head.method_mut() = Method::POST;
+        *head.uri_mut() = Uri::from_parts(uri)?;
+        *head.headers_mut() = headers.clone();
+        Ok(head)
     }
 }
 
-/// The metadata of a page that has none.
-const NO_META: PageMeta = PageMeta { total: 0, per_page: 0, current_page: 0, last_page: 0 };
-
-fn updates(ids: &[i64], notes: &str) -> Vec<AffiliateUpdate> {
-    let update = |id: &i64| AffiliateUpdate {
-        id: Some(*id),
-        affiliate: Some(AffiliateInput { notes: Some(notes.to_owned()), ..AffiliateInput::default() }),
-        update_mask: Some(prost_types::FieldMask { paths: vec!["notes".to_owned()] }),
-    };
-    ids.iter().map(update).collect()
-}
-
-fn saved(codes: impl ExactSizeIterator<Item = i32>, items: u64) -> anyhow::Result<()> {
-    ensure!(codes.len() as u64 == items, "there are {} results", codes.len());
-    let mut codes = codes;
-    ensure!(codes.all(|code| code == i32::from(ResultCode::Saved)), "not every item was saved");
-    Ok(())
+/// The length of the first message with its prefix, once that has arrived.
+fn message_length(bytes: &[u8]) -> anyhow::Result<Option<usize>> {
+    let Some(&[flag, a, b, c, d]) = bytes.first_chunk::<PREFIX>() else { return Ok(None) };
+    ensure!(flag == 0, "the response is compressed");
+    Ok(Some(PREFIX + u32::from_be_bytes([a, b, c, d]) as usize))
 }

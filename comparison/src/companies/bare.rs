@@ -24,7 +24,7 @@ const INSERT_URL: &str = "insert into bare (company_id, url, url_hash, domain) v
 pub(super) struct BareWorker {
     connection: PgConnection,
     plan: Plan,
-    company: i64,
+    universe: Universe,
     insert_affiliate: String,
 }
 
@@ -38,8 +38,8 @@ impl BareWorker {
         let connection = PgConnection::connect(&database.url()).await.context("the database refuses a connection")?;
         Ok(Self {
             connection,
-            plan: Plan::new(scenario, universe, 1, worker),
-            company: universe.company,
+            plan: Plan::new(scenario, 1, worker),
+            universe: universe.clone(),
             insert_affiliate: insert_affiliate()?,
         })
     }
@@ -47,15 +47,15 @@ impl BareWorker {
 
 impl Worker for BareWorker {
     async fn once(&mut self) -> anyhow::Result<()> {
-        let done = match self.plan.step() {
+        let done = match self.plan.step(&self.universe) {
             Operation::AddUrls(urls) => {
                 let url = urls.into_iter().next().context("there is a URL")?;
                 let hash = Sha256::digest(&url).to_vec();
-                let insert = sqlx::query(INSERT_URL).bind(self.company).bind(url).bind(hash);
+                let insert = sqlx::query(INSERT_URL).bind(self.universe.company).bind(url).bind(hash);
                 insert.execute(&mut self.connection).await?
             }
             Operation::Create(affiliate) => {
-                let mut insert = sqlx::query(AssertSqlSafe(self.insert_affiliate.clone())).bind(self.company);
+                let mut insert = sqlx::query(AssertSqlSafe(self.insert_affiliate.clone())).bind(self.universe.company);
                 for field in given(&affiliate) {
                     insert = insert.bind(value(field, &affiliate));
                 }

@@ -1,5 +1,7 @@
 //! Workers that call operations for several companies in turn.
 
+use std::sync::Arc;
+
 use load_test::{
     check, grpc,
     http::{self, Connection},
@@ -25,17 +27,21 @@ pub(super) trait Call: Send + 'static {
 /// One connection over HTTP/1.1.
 pub(super) struct RestClient {
     connection: Connection,
-    /// The headers of each company.
-    headers: Vec<String>,
+    /// The headers of each company, which all workers share: each would otherwise read its own copy from memory.
+    headers: Arc<[String]>,
     request: Vec<u8>,
     body: Vec<u8>,
 }
 
 impl RestClient {
-    pub(super) async fn open(target: &Target, companies: &[Universe]) -> anyhow::Result<Self> {
-        let headers = companies.iter().map(|one| Ok(http::headers(target, Some(&token(one.company)?))));
-        let headers = headers.collect::<anyhow::Result<_>>()?;
-        Ok(Self { connection: Connection::open(target).await?, headers, request: Vec::new(), body: Vec::new() })
+    pub(super) async fn open(target: &Target, headers: &Arc<[String]>) -> anyhow::Result<Self> {
+        let (connection, headers) = (Connection::open(target).await?, Arc::clone(headers));
+        Ok(Self { connection, headers, request: Vec::new(), body: Vec::new() })
+    }
+
+    /// The headers of each company.
+    pub(super) fn headers(target: &Target, companies: &[Universe]) -> anyhow::Result<Arc<[String]>> {
+        companies.iter().map(|one| Ok(http::headers(target, Some(&token(one.company)?)))).collect()
     }
 }
 
@@ -57,12 +63,20 @@ impl Call for RestClient {
 }
 
 /// Calls over gRPC, on a connection that others use as well.
-pub(super) struct GrpcClient(Vec<grpc::Connection>);
+pub(super) struct GrpcClient {
+    connection: grpc::Connection,
+    /// The headers of each company, which all workers share.
+    headers: Arc<[grpc::Headers]>,
+}
 
 impl GrpcClient {
-    pub(super) fn new(channel: &grpc::Channel, companies: &[Universe]) -> anyhow::Result<Self> {
-        let clients = companies.iter().map(|one| grpc::Connection::over(channel.clone(), &token(one.company)?));
-        Ok(Self(clients.collect::<anyhow::Result<_>>()?))
+    pub(super) fn new(connection: &grpc::Connection, headers: &Arc<[grpc::Headers]>) -> Self {
+        Self { connection: connection.clone(), headers: Arc::clone(headers) }
+    }
+
+    /// The headers of each company.
+    pub(super) fn headers(companies: &[Universe]) -> anyhow::Result<Arc<[grpc::Headers]>> {
+        companies.iter().map(|one| grpc::headers(&token(one.company)?)).collect()
     }
 }
 
@@ -72,24 +86,25 @@ impl Call for GrpcClient {
         company: usize,
         universe: &Universe,
         operation: Operation,
-        _whole: bool,
+        whole: bool,
     ) -> anyhow::Result<()> {
-        self.0[company].call(operation, universe).await.map(|_| ())
+        self.connection.call(&self.headers[company], &operation, universe, whole).await.map(|_| ())
     }
 }
 
 /// Calls the operations of a scenario, each for the next company.
 pub(super) struct OperationWorker<C> {
     client: C,
-    companies: Vec<(Plan, Universe)>,
+    plan: Plan,
+    companies: Arc<[Universe]>,
     next: usize,
     number: u64,
 }
 
 impl<C> OperationWorker<C> {
-    pub(super) fn new(client: C, scenario: Scenario, companies: &[Universe], worker: u32) -> Self {
-        let plan = |universe: &Universe| (Plan::new(scenario, universe, 1, worker), universe.clone());
-        Self { client, companies: companies.iter().map(plan).collect(), next: worker as usize, number: 0 }
+    pub(super) fn new(client: C, scenario: Scenario, companies: &Arc<[Universe]>, worker: u32) -> Self {
+        let plan = Plan::new(scenario, 1, worker);
+        Self { client, plan, companies: Arc::clone(companies), next: worker as usize, number: 0 }
     }
 }
 
@@ -99,7 +114,7 @@ impl<C: Call> Worker for OperationWorker<C> {
         self.next += 1;
         let whole = check::is_sampled(self.number);
         self.number += 1;
-        let (plan, universe) = &mut self.companies[company];
-        self.client.call(company, universe, plan.step(), whole).await
+        let universe = &self.companies[company];
+        self.client.call(company, universe, self.plan.step(universe), whole).await
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
+use compliance_api::v1::{ListComplianceCasesResponse, ListComplianceUrlsResponse};
+use prost::Message as _;
 use serde_json::Value;
 
 use load_test::{
     grpc,
     http::{Connection, headers, request},
     target::Target,
-    workload::{Ids, Universe},
+    workload::{Ids, Operation, Universe},
 };
 
 /// At most this many affiliate IDs are kept.
@@ -38,15 +40,29 @@ pub(super) async fn over_rest(target: &Target, token: &str, ids: Option<Ids>) ->
 
 /// Finds the records over gRPC.
 pub(super) async fn over_grpc(target: &Target, token: &str, ids: Option<Ids>) -> anyhow::Result<Universe> {
-    let mut connection = grpc::Connection::open(target, token).await?;
-    let (urls, cases) = connection.totals().await?;
+    let headers = grpc::headers(token)?;
+    let mut connection = grpc::Connection::open(target).await?;
+    let mut totals = [0; 2];
+    let (urls, cases) = (Operation::ListUrls { page: 1, per_page: 1 }, Operation::ListCases { page: 1, per_page: 1 });
+    for (total, operation) in totals.iter_mut().zip([urls, cases]) {
+        let (path, message) = operation.grpc();
+        let meta = |message: &[u8]| {
+            let meta = match operation {
+                Operation::ListUrls { .. } => ListComplianceUrlsResponse::decode(message)?.meta,
+                _ => ListComplianceCasesResponse::decode(message)?.meta,
+            };
+            *total = meta.with_context(|| format!("{path} returns no total"))?.total as u64;
+            Ok(())
+        };
+        connection.exchange(path, &headers, message, meta).await?;
+    }
     let mut list = Sample::default();
-    let listed = connection.affiliates(u64::MAX, |affiliate| {
-        list.company = Some(affiliate.client_id);
-        list.add(affiliate.id);
+    let listed = connection.affiliates(&headers, |id, company| {
+        list.company = Some(company);
+        list.add(id);
     });
     listed.await?;
-    universe(list, ids, [urls, cases])
+    universe(list, ids, totals)
 }
 
 fn universe(list: Sample, ids: Option<Ids>, [urls, cases]: [u64; 2]) -> anyhow::Result<Universe> {

@@ -6,11 +6,11 @@ use anyhow::Result;
 use futures::future::try_join_all;
 use rlt::{BenchSuite, IterInfo, IterReport};
 use tokio::time::Instant;
-use tonic::transport::Channel;
 
 use super::shared::Shared;
 use load_test::{
-    grpc::{self, Connection},
+    check,
+    grpc::{self, Connection, Headers},
     workload::{Plan, Universe},
 };
 
@@ -19,15 +19,15 @@ use load_test::{
 pub(super) struct Grpc {
     shared: Shared,
     /// At least one. Workers are spread evenly over them.
-    channels: Arc<[Channel]>,
+    connections: Arc<[Connection]>,
 }
 
 impl Grpc {
     /// Opens the HTTP/2 connections that the workers share.
     pub(super) async fn connect(shared: Shared, connections: u32) -> Result<Self> {
-        let channels = (0..connections).map(|_| grpc::connect(&shared.target));
-        let channels: Vec<_> = try_join_all(channels).await?;
-        Ok(Self { shared, channels: channels.into() })
+        let connections = (0..connections).map(|_| Connection::open(&shared.target));
+        let connections: Vec<_> = try_join_all(connections).await?;
+        Ok(Self { shared, connections: connections.into() })
     }
 }
 
@@ -35,6 +35,7 @@ impl Grpc {
 #[derive(Debug)]
 pub(super) struct Worker {
     connection: Connection,
+    headers: Headers,
     plan: Plan,
     universe: Universe,
 }
@@ -44,18 +45,21 @@ impl BenchSuite for Grpc {
     type WorkerState = Worker;
 
     async fn state(&self, worker: u32) -> Result<Worker> {
-        let Self { shared, channels } = self;
+        let Self { shared, connections } = self;
         let company = shared.company(worker);
-        let connection = Connection::over(channels[worker as usize % channels.len()].clone(), &company.token)?;
-        let plan = Plan::new(shared.scenario, &company.universe, shared.batch, worker);
-        Ok(Worker { connection, plan, universe: company.universe.clone() })
+        let connection = connections[worker as usize % connections.len()].clone();
+        let headers = grpc::headers(&company.token)?;
+        let plan = Plan::new(shared.scenario, shared.batch, worker);
+        Ok(Worker { connection, headers, plan, universe: company.universe.clone() })
     }
 
-    async fn bench(&mut self, worker: &mut Worker, _: &IterInfo) -> Result<IterReport> {
-        let operation = worker.plan.step();
+    async fn bench(&mut self, worker: &mut Worker, info: &IterInfo) -> Result<IterReport> {
+        let operation = worker.plan.step(&worker.universe);
         let start = Instant::now();
-        let done = worker.connection.call(operation, &worker.universe).await;
-        // The client decodes messages, so their size on the wire is unknown here.
-        Ok(self.shared.report(start.elapsed(), 0, done))
+        let whole = check::is_sampled(info.worker_seq);
+        let Worker { connection, headers, universe, .. } = worker;
+        let done = connection.call(headers, &operation, universe, whole).await;
+        let bytes = done.as_ref().map_or(0, |returned| returned.bytes);
+        Ok(self.shared.report(start.elapsed(), bytes, done.map(|returned| returned.records)))
     }
 }

@@ -38,7 +38,7 @@ impl BenchSuite for Rest {
         Ok(Worker {
             connection: Some(Connection::open(&shared.target).await?),
             headers: http::headers(&shared.target, Some(&company.token)),
-            plan: Plan::new(shared.scenario, &company.universe, shared.batch, worker),
+            plan: Plan::new(shared.scenario, shared.batch, worker),
             universe: company.universe.clone(),
             request: Vec::new(),
             body: Vec::new(),
@@ -46,7 +46,7 @@ impl BenchSuite for Rest {
     }
 
     async fn bench(&mut self, worker: &mut Worker, info: &IterInfo) -> Result<IterReport> {
-        let operation = worker.plan.step();
+        let operation = worker.plan.step(&worker.universe);
         let (method, path, body) = operation.rest();
         http::request(&mut worker.request, method, &path, &worker.headers, &body);
         let start = Instant::now();

@@ -1,6 +1,12 @@
-//! One operation, and its form over REST.
+//! One operation, and its form over each layer.
 
-use compliance_api::v1::AffiliateInput;
+use bytes::{BufMut as _, Bytes, BytesMut};
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
+    BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
+    ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
+};
+use prost::Message;
 use serde_json::json;
 
 use super::affiliate_json;
@@ -79,6 +85,51 @@ impl Operation {
         }
     }
 
+    /// The path over gRPC, and the message with its prefix.
+    pub fn grpc(&self) -> (&'static str, Bytes) {
+        let page_of = |page: &u64, per_page: &u64| (Some(*page as i64), Some(*per_page as i64));
+        match self {
+            Self::GetAffiliate(id) => {
+                ("/compliance.v1.AffiliateService/GetAffiliate", encoded(&GetAffiliateRequest { id: *id }))
+            }
+            Self::ListAffiliates => {
+                ("/compliance.v1.AffiliateService/ListAffiliates", encoded(&ListAffiliatesRequest {}))
+            }
+            Self::ListUrls { page, per_page } => {
+                let (page, per_page) = page_of(page, per_page);
+                let request = ListComplianceUrlsRequest { page, per_page, ..ListComplianceUrlsRequest::default() };
+                ("/compliance.v1.ComplianceUrlService/ListComplianceUrls", encoded(&request))
+            }
+            Self::ListCases { page, per_page } => {
+                let (page, per_page) = page_of(page, per_page);
+                let request = ListComplianceCasesRequest { page, per_page, ..ListComplianceCasesRequest::default() };
+                ("/compliance.v1.ComplianceCaseService/ListComplianceCases", encoded(&request))
+            }
+            Self::Create(input) => {
+                let request = CreateAffiliateRequest { affiliate: Some(input.as_ref().clone()) };
+                ("/compliance.v1.AffiliateService/CreateAffiliate", encoded(&request))
+            }
+            Self::BatchCreate(inputs) => {
+                let request = BatchCreateAffiliatesRequest { affiliates: inputs.clone() };
+                ("/compliance.v1.AffiliateService/BatchCreateAffiliates", encoded(&request))
+            }
+            Self::Update { id, notes } => {
+                let request = UpdateAffiliateRequest { update: Some(update(*id, notes)) };
+                ("/compliance.v1.AffiliateService/UpdateAffiliate", encoded(&request))
+            }
+            Self::BatchUpdate { ids, notes } => {
+                let affiliates = ids.iter().map(|id| update(*id, notes)).collect();
+                let request = BatchUpdateAffiliatesRequest { affiliates, anchor_id: None };
+                ("/compliance.v1.AffiliateService/BatchUpdateAffiliates", encoded(&request))
+            }
+            Self::AddUrls(urls) => {
+                let urls = urls.iter().map(|url| UrlInput { url: Some(url.clone()) }).collect();
+                let request = AddComplianceUrlsRequest { urls };
+                ("/compliance.v1.ComplianceUrlService/AddComplianceUrls", encoded(&request))
+            }
+        }
+    }
+
     /// The expected HTTP status.
     pub fn status(&self) -> u16 {
         match self {
@@ -96,6 +147,24 @@ impl Operation {
             Self::ListUrls { per_page, .. } | Self::ListCases { per_page, .. } => *per_page,
             _ => 1,
         }
+    }
+}
+
+/// A message with its prefix: not compressed, and its length.
+fn encoded(message: &impl Message) -> Bytes {
+    let length = message.encoded_len();
+    let mut out = BytesMut::with_capacity(5 + length);
+    out.put_u8(0);
+    out.put_u32(length as u32);
+    message.encode_raw(&mut out);
+    out.freeze()
+}
+
+fn update(id: i64, notes: &str) -> AffiliateUpdate {
+    AffiliateUpdate {
+        id: Some(id),
+        affiliate: Some(AffiliateInput { notes: Some(notes.to_owned()), ..AffiliateInput::default() }),
+        update_mask: Some(prost_types::FieldMask { paths: vec!["notes".to_owned()] }),
     }
 }
 

@@ -40,11 +40,10 @@ impl Scenario {
     }
 }
 
-/// The operations of one worker, one after another.
+/// The operations of one worker, one after another, each for the records of some company.
 #[derive(Clone, Debug)]
 pub struct Plan {
     scenario: Scenario,
-    universe: Universe,
     batch: u64,
     chance: Chance,
     /// Makes what different runs and workers write distinct.
@@ -57,50 +56,50 @@ const SMALL_BATCH: u64 = 10;
 
 impl Plan {
     /// The plan of a worker. `batch` is the number of items of a batch.
-    pub fn new(scenario: Scenario, universe: &Universe, batch: u64, worker: u32) -> Self {
+    pub fn new(scenario: Scenario, batch: u64, worker: u32) -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let run = (since.as_millis() as u64) << 12 | u64::from(worker);
         // Reads are the same in every run, writes are not.
         let chance = Chance::new(u64::from(worker) + 1);
-        Self { scenario, universe: universe.clone(), batch, chance, run, written: 0 }
+        Self { scenario, batch, chance, run, written: 0 }
     }
 
-    /// The next operation.
-    pub fn step(&mut self) -> Operation {
+    /// The next operation, on records of this company.
+    pub fn step(&mut self, universe: &Universe) -> Operation {
         match self.scenario {
-            Scenario::PointRead => self.point_read(),
+            Scenario::PointRead => self.point_read(universe),
             Scenario::UrlPage => Operation::ListUrls { page: 1, per_page: 100 },
             Scenario::CasePage => Operation::ListCases { page: 1, per_page: 100 },
-            Scenario::DeepPage => self.deep_page(),
+            Scenario::DeepPage => self.deep_page(universe),
             Scenario::List => Operation::ListAffiliates,
             Scenario::Create => Operation::Create(Box::new(self.affiliate())),
             Scenario::BatchCreate => Operation::BatchCreate((0..self.batch).map(|_| self.affiliate()).collect()),
-            Scenario::Update => self.update(),
-            Scenario::BatchUpdate => self.batch_update(self.batch),
+            Scenario::Update => self.update(universe),
+            Scenario::BatchUpdate => self.batch_update(self.batch, universe),
             Scenario::UrlAddOne => self.add_urls(1),
             Scenario::UrlAdd => self.add_urls(self.batch),
-            Scenario::Mixed => self.mixed(),
+            Scenario::Mixed => self.mixed(universe),
         }
     }
 
-    fn mixed(&mut self) -> Operation {
+    fn mixed(&mut self, universe: &Universe) -> Operation {
         match self.chance.below(100) {
-            0..70 => self.point_read(),
+            0..70 => self.point_read(universe),
             70..80 => Operation::ListUrls { page: 1, per_page: 100 },
             80..86 => Operation::ListCases { page: 1, per_page: 100 },
-            86..90 => self.deep_page(),
+            86..90 => self.deep_page(universe),
             90..94 => Operation::Create(Box::new(self.affiliate())),
-            94..97 => self.batch_update(SMALL_BATCH),
+            94..97 => self.batch_update(SMALL_BATCH, universe),
             _ => self.add_urls(SMALL_BATCH),
         }
     }
 
-    fn point_read(&mut self) -> Operation {
-        Operation::GetAffiliate(self.universe.affiliates.draw(&mut self.chance))
+    fn point_read(&mut self, universe: &Universe) -> Operation {
+        Operation::GetAffiliate(universe.affiliates.draw(&mut self.chance))
     }
 
-    fn deep_page(&mut self) -> Operation {
-        let pages = self.universe.urls.div_ceil(200).max(1);
+    fn deep_page(&mut self, universe: &Universe) -> Operation {
+        let pages = universe.urls.div_ceil(200).max(1);
         Operation::ListUrls { page: 1 + self.chance.below(pages), per_page: 200 }
     }
 
@@ -109,13 +108,13 @@ impl Plan {
         affiliate(self.run, self.written)
     }
 
-    fn update(&mut self) -> Operation {
-        let id = self.universe.affiliates.draw(&mut self.chance);
+    fn update(&mut self, universe: &Universe) -> Operation {
+        let id = universe.affiliates.draw(&mut self.chance);
         Operation::Update { id, notes: format!("Changed by load {:x}", self.chance.draw()) }
     }
 
-    fn batch_update(&mut self, size: u64) -> Operation {
-        let ids = (0..size).map(|_| self.universe.affiliates.draw(&mut self.chance)).collect();
+    fn batch_update(&mut self, size: u64, universe: &Universe) -> Operation {
+        let ids = (0..size).map(|_| universe.affiliates.draw(&mut self.chance)).collect();
         Operation::BatchUpdate { ids, notes: format!("Changed by load {:x}", self.chance.draw()) }
     }
 
@@ -133,29 +132,30 @@ mod tests {
     use super::{Plan, Scenario};
     use crate::workload::{Ids, Operation, Universe};
 
+    const UNIVERSE: Universe =
+        Universe { company: 1, affiliates: Ids::Range(5..=9), affiliates_total: Some(5), urls: 401, cases: 3 };
+
     fn plan(scenario: Scenario) -> Plan {
-        let universe =
-            Universe { company: 1, affiliates: Ids::Range(5..=9), affiliates_total: Some(5), urls: 401, cases: 3 };
-        Plan::new(scenario, &universe, 3, 0)
+        Plan::new(scenario, 3, 0)
     }
 
     #[test]
     fn operations_refer_to_existing_records() {
         let mut reads = plan(Scenario::PointRead);
-        assert!((0..100).all(|_| matches!(reads.step(), Operation::GetAffiliate(5..=9))));
+        assert!((0..100).all(|_| matches!(reads.step(&UNIVERSE), Operation::GetAffiliate(5..=9))));
         let mut pages = plan(Scenario::DeepPage);
-        assert!((0..100).all(|_| matches!(pages.step(), Operation::ListUrls { page: 1..=3, per_page: 200 })));
+        assert!((0..100).all(|_| matches!(pages.step(&UNIVERSE), Operation::ListUrls { page: 1..=3, per_page: 200 })));
     }
 
     #[test]
     fn every_write_is_new() {
         let mut many = plan(Scenario::UrlAdd);
-        let (Operation::AddUrls(one), Operation::AddUrls(other)) = (many.step(), many.step()) else {
+        let (Operation::AddUrls(one), Operation::AddUrls(other)) = (many.step(&UNIVERSE), many.step(&UNIVERSE)) else {
             panic!("not an operation of the scenario");
         };
         assert_eq!(one.len(), 3);
         assert!(one.iter().all(|url| !other.contains(url)));
         let mut single = plan(Scenario::UrlAddOne);
-        assert!(matches!(single.step(), Operation::AddUrls(urls) if urls.len() == 1));
+        assert!(matches!(single.step(&UNIVERSE), Operation::AddUrls(urls) if urls.len() == 1));
     }
 }
