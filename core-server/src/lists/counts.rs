@@ -14,14 +14,23 @@ impl<Q> Statement<'_, Q> {
         }
         let days = Part::Days(self.list.date);
         let (coarse, fine) = (self.counts("c", &days.coarse()), self.counts("c", &days.fine()));
-        // Whole coarse buckets between the first and the last day's, and the fine ones at both ends.
+        // Whole coarse buckets. At each end, one that is cut either is left out and the days within the range are added, or
+        // it is taken whole and the days without are subtracted: whichever are fewer.
+        let (first_whole, last_whole) = (format!("({FIRST_DAY} & 31) < 16"), format!("({LAST_DAY} & 31) >= 16"));
         format!(
-            "{sum} from (
-                select c.* {coarse} and c.bucket between ({FIRST_DAY} >> 5) + 1 and ({LAST_DAY} >> 5) - 1
-                union all select c.* {fine} and c.bucket between {FIRST_DAY} and least({LAST_DAY}, {FIRST_DAY} | 31)
-                union all select c.* {fine}
-                    and c.bucket between greatest({LAST_DAY} >> 5 << 5, ({FIRST_DAY} | 31) + 1) and {LAST_DAY}
-            ) c where true {}",
+            "select coalesce(sum(c.sign * c.n), 0)::bigint as total from (
+                select 1 as sign, c.* {coarse}
+                    and c.bucket between ({FIRST_DAY} >> 5) + case when {first_whole} then 0 else 1 end
+                        and ({LAST_DAY} >> 5) - case when {last_whole} then 0 else 1 end
+                union all select -1, c.* {fine}
+                    and {first_whole} and c.bucket between {FIRST_DAY} >> 5 << 5 and {FIRST_DAY} - 1
+                union all select 1, c.* {fine}
+                    and not {first_whole} and c.bucket between {FIRST_DAY} and {FIRST_DAY} | 31
+                union all select -1, c.* {fine}
+                    and {last_whole} and c.bucket between {LAST_DAY} + 1 and {LAST_DAY} | 31
+                union all select 1, c.* {fine}
+                    and not {last_whole} and c.bucket between {LAST_DAY} >> 5 << 5 and {LAST_DAY}
+            ) c where {FIRST_DAY} <= {LAST_DAY} {}",
             self.equal("c"),
         )
     }
