@@ -23,13 +23,14 @@ use compliance_api::v1::{CaseInput, UrlObservation};
 use crate::table::Expected;
 
 /// The statements that write batches, with the types of their parameters.
-pub(crate) const WRITE_STATEMENTS: [(&str, &str); 6] = [
+pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     (include_str!("monitoring/observations/save.sql"), "bigint, url_observation_input[]"),
     (include_str!("monitoring/cases/open.sql"), "bigint, case_input[]"),
     (include_str!("monitoring/infractions/record.sql"), "bigint, infraction_input[]"),
     (include_str!("monitoring/infractions/withdraw.sql"), "bigint, infraction_input[]"),
-    (include_str!("monitoring/incidents/attach.sql"), "bigint, bigint, incident_input[]"),
+    (include_str!("monitoring/incidents/attach.sql"), "bigint, bigint, incident_input[], bigint"),
     (include_str!("monitoring/incidents/detach.sql"), "bigint, bigint, incident_key_input[]"),
+    (include_str!("monitoring/vocabularies/add.sql"), "bigint, vocabulary_entry_input[], smallint, smallint, bigint"),
 ];
 
 /// Adds what the statements expect of the database.

@@ -197,7 +197,7 @@ async fn expect_keys(connection: &mut PgConnection, state: &str) {
         }
         statements += 1;
     }
-    assert_eq!(statements, 15);
+    assert_eq!(statements, 16);
 }
 
 /// The queries by which PostgreSQL checks foreign keys, in both directions, each with the indexes that it may use: those

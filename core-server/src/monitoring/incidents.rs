@@ -20,6 +20,9 @@ use super::{
 };
 use crate::table::{Attribute, Composite};
 
+/// Incidents that a case can have, so that one response holds it. Concurrent requests may attach a few more.
+pub(super) const MAX_INCIDENTS: i64 = 10_000;
+
 /// What identifies an incident within its case: its type and its content.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
@@ -63,6 +66,11 @@ impl Content {
     /// The field that refers to the URL.
     pub(super) fn url_field(&self) -> &'static str {
         if self.url_id.is_some() { "url_id" } else { "url" }
+    }
+
+    /// The field that identifies the content.
+    fn field(&self) -> &'static str {
+        if self.incident_type == IncidentType::Url as i16 { self.url_field() } else { "reference" }
     }
 
     /// Reads the fields that identify the content. Their paths begin with `prefix`.

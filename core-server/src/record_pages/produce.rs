@@ -12,13 +12,14 @@ use tonic::Status;
 
 use super::RecordPage;
 use crate::{
-    database::{self, Connections},
+    database::{self, Connections, Rows},
     error::from_database,
     shares::{Shares, Work},
 };
 
-/// Records that a statement reads.
+/// Records that a statement reads, and bytes of those that have many.
 const PAGE: i64 = 72;
+const PAGE_BYTES: usize = 4 << 20;
 /// Records in a message, and bytes of those that have many. So little, because a connection whose client does not read
 /// keeps a message.
 const MESSAGE_RECORDS: usize = 24;
@@ -68,8 +69,8 @@ impl<T: RecordPage> Producer<T> {
                 () = self.messages.closed() => return Ok(()),
                 page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
             };
-            match self.send(&page).await? {
-                Sent::All if page.len() as i64 == PAGE || T::MAY_BE_SHORT && !page.is_empty() => {}
+            match self.send(&page.rows).await? {
+                Sent::All if !page.is_complete || is_followed::<T>(&page.rows) => {}
                 Sent::Some => {
                     drop(page);
                     let asked = timeout_at(self.deadline, self.wanted.recv()).await;
@@ -82,10 +83,10 @@ impl<T: RecordPage> Producer<T> {
     }
 
     /// The records that follow the last one.
-    async fn page(&self) -> Result<Vec<PgRow>, Error> {
+    async fn page(&self) -> Result<Rows, Error> {
         let _slot = self.shares.enter(self.company_id, Work::Statement(1)).await?;
         let query = || sqlx::query(T::statement()).bind(self.company_id).bind(self.after).bind(PAGE);
-        let rows = database::read(|| query().fetch_all(&self.pool)).await;
+        let rows = database::read(|| self.pool.fetch_at_most(query(), PAGE_BYTES)).await;
         rows.map_err(|error| from_database(&error))
     }
 
@@ -109,6 +110,11 @@ impl<T: RecordPage> Producer<T> {
         }
         Ok(Sent::All)
     }
+}
+
+/// Whether others may follow the records of a statement.
+fn is_followed<T: RecordPage>(rows: &[PgRow]) -> bool {
+    rows.len() as i64 == PAGE || T::MAY_BE_SHORT && !rows.is_empty()
 }
 
 /// A message of the first records, the ID of its last one, and their number.

@@ -16,6 +16,7 @@ tests![
     an_invalid_incident_fails_alone,
     a_url_has_the_case_that_it_was_attached_to_last,
     incidents_are_detached_by_id_and_by_content,
+    a_full_case_takes_changes_but_no_more_incidents,
     unknown_cases_are_not_found,
 ];
 
@@ -179,6 +180,46 @@ pub(super) async fn detach_by_id_and_by_content(service: &TestCore) {
     assert_eq!(left, [ids[3]]);
     assert_eq!(company.url(url_id).await.case_id, None);
     assert_eq!(changed(&detach(&mut company, case, keys()).await), [false; 6]);
+}
+
+async fn a_full_case_takes_changes_but_no_more_incidents() {
+    let service = TestCore::start().await;
+    let mut company = service.company(1);
+    company.affiliate("A").await;
+    company.observe_one(observation("https://example.org/")).await;
+    let case = company.open(opening("r")).await;
+    let fill = "insert into incidents (company_id, case_id, incident_type, reference)
+        select 1, $1, 2, n::text from generate_series(1, 9998) n";
+    sqlx::query(fill).bind(case).execute(&service.pool).await.unwrap();
+    let promotion = IncidentInput { infraction_type: some("Promotion"), ..form_incident("1") };
+    let incidents = vec![
+        form_incident("9999"),
+        url_incident("https://unknown.example/"),
+        promotion,
+        form_incident("9999"),
+        url_incident("https://example.org/"),
+        form_incident("10001"),
+        form_incident("2"),
+        other(IncidentType::DisplayAd, "1"),
+        form_incident("10001"),
+    ];
+    let results = attach(&mut company, case, incidents).await;
+    let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
+    assert_eq!(codes, [1020, 1025, 1020, 1020, 1020, 1021, 1020, 1021, 1021]);
+    assert_eq!(changed(&results), [true, false, true, false, true, false, false, false, false]);
+    let full = "A case can have 10000 incidents; these would be more.";
+    for refused in [&results[5], &results[7], &results[8]] {
+        assert_eq!(violations(&refused.violations), [("reference", full)]);
+    }
+    assert_eq!(company.case(case).await.incidents.len(), 10_000);
+    // Room is made by detaching.
+    let key = IncidentKey { incident_id: results[0].incident_id, ..IncidentKey::default() };
+    assert_eq!(changed(&detach(&mut company, case, vec![key]).await), [true]);
+    assert_eq!(changed(&attach(&mut company, case, vec![form_incident("10001")]).await), [true]);
+    // More than a message may hold is not written at all.
+    let incidents = (0..10_001).map(|number| form_incident(&number.to_string())).collect();
+    let request = OpenCaseRequest { incidents, ..opening("r-2") };
+    assert_eq!(company.monitoring.open_case(request).await.unwrap_err().code(), Code::InvalidArgument);
 }
 
 async fn unknown_cases_are_not_found() {

@@ -4,15 +4,18 @@
 use std::time::{Duration, Instant};
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AffiliateInput, BatchCreateAffiliatesRequest, BatchOpenCasesRequest, CaseInput,
-    IncidentInput, IncidentType, InfractionInput, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
-    ResultCode, UrlInfraction, UrlInput, UrlObservation,
+    AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AttachIncidentsRequest,
+    BatchCreateAffiliatesRequest, BatchOpenCasesRequest, CaseInput, DetachIncidentsRequest, IncidentInput, IncidentKey,
+    IncidentType, InfractionInput, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ResultCode,
+    UrlInfraction, UrlInput, UrlObservation, VocabularyEntryInput, VocabularyKind,
 };
 use test_support::{GrpcClients, TestCore, new_company, tests};
 
-tests![observations, cases_and_infractions, equal_items];
+tests![observations, cases_and_infractions, equal_items, incidents, names];
 
 const ITEMS: usize = 10_000;
+/// Items that an operation on one case, or on names, takes in one request.
+const PART: usize = 1_000;
 const MOST: Duration = Duration::from_secs(30);
 
 fn url(number: usize) -> String {
@@ -119,4 +122,83 @@ async fn equal_items() {
     let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
     assert_eq!(results.iter().filter(|result| result.affiliate_id.is_some()).count(), 1);
     within(start, "one name many times");
+}
+
+async fn incidents() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    clients.affiliate("A").await;
+    let urls = (0..ITEMS).map(|number| UrlInput { url: Some(url(number)) }).collect();
+    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap();
+    let case = OpenCaseRequest {
+        request_id: Some("1".to_owned()),
+        case: Some(CaseInput { client_affiliate_id: Some("A".to_owned()), ..CaseInput::default() }),
+        ..OpenCaseRequest::default()
+    };
+    let case_id = clients.monitoring.open_case(case).await.unwrap().into_inner().case_id;
+
+    // Every other one is a URL, so that both unique keys are in use.
+    let content = |number: usize| {
+        let is_url = number.is_multiple_of(2);
+        let kind = if is_url { IncidentType::Url } else { IncidentType::Form };
+        (kind, is_url.then(|| url(number)), (!is_url).then(|| number.to_string()))
+    };
+    for infraction in ["Health Claim", "Promotion"] {
+        let start = Instant::now();
+        for part in 0..ITEMS / PART {
+            let incidents = (part * PART..(part + 1) * PART).map(|number| {
+                let (kind, url, reference) = content(number);
+                let infraction_type = Some(infraction.to_owned());
+                IncidentInput {
+                    incident_type: kind.into(),
+                    url,
+                    reference,
+                    infraction_type,
+                    ..IncidentInput::default()
+                }
+            });
+            let request = AttachIncidentsRequest { case_id, incidents: incidents.collect() };
+            let results = clients.monitoring.attach_incidents(request).await.unwrap().into_inner().results;
+            assert_eq!(results.iter().filter(|result| result.changed).count(), PART);
+        }
+        within(start, "incidents attached, or given another infraction");
+    }
+    let start = Instant::now();
+    for part in 0..ITEMS / PART {
+        let incidents = (part * PART..(part + 1) * PART).map(|number| {
+            let (kind, url, reference) = content(number);
+            IncidentKey { incident_type: Some(kind.into()), url, reference, ..IncidentKey::default() }
+        });
+        let request = DetachIncidentsRequest { case_id, incidents: incidents.collect() };
+        let results = clients.monitoring.detach_incidents(request).await.unwrap().into_inner().results;
+        assert_eq!(results.iter().filter(|result| result.changed).count(), PART);
+    }
+    within(start, "incidents detached");
+}
+
+/// Half of the names are types, the others belong to types of the same request.
+async fn names() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    for created in [PART, 0] {
+        let start = Instant::now();
+        for part in 0..ITEMS / PART {
+            let entries = (0..PART).map(|number| {
+                let kind = |number: usize| format!("type {part}, {number}");
+                if number.is_multiple_of(2) {
+                    let vocabulary = VocabularyKind::InfractionType.into();
+                    VocabularyEntryInput { vocabulary, name: Some(kind(number)), infraction_type: None }
+                } else {
+                    let vocabulary = VocabularyKind::InfractionName.into();
+                    let name = Some(format!("name {number}"));
+                    VocabularyEntryInput { vocabulary, name, infraction_type: Some(kind(PART - 1 - number)) }
+                }
+            });
+            let request = AddVocabularyEntriesRequest { entries: entries.collect() };
+            let results = clients.monitoring.add_vocabulary_entries(request).await.unwrap().into_inner().results;
+            assert!(results.iter().all(|result| result.code() == ResultCode::Saved));
+            assert_eq!(results.iter().filter(|result| result.created).count(), created);
+        }
+        within(start, "names added, or there before");
+    }
 }

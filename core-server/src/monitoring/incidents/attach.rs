@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use compliance_api::{error::Error, rules::Violations, v1::AttachIncidentsRequest};
 
-use super::{INPUT, Incident, names_of};
+use super::{INPUT, Incident, MAX_INCIDENTS, names_of};
 use crate::monitoring::{
     context::{Context, ItemRow, until_final},
     items::{Items, Outcome},
@@ -16,11 +16,13 @@ struct Attached {
     incident_id: Option<i64>,
     changed: bool,
     url_found: bool,
+    /// Whether the case has room for it.
+    fits: bool,
 }
 
 impl ItemRow for Attached {
     fn is_final(&self) -> bool {
-        self.incident_id.is_some() || !self.url_found
+        self.incident_id.is_some() || !self.url_found || !self.fits
     }
 
     fn changed_before(&mut self, before: &Self) {
@@ -40,8 +42,15 @@ pub(in crate::monitoring) async fn attach(
     let rows = until_final(|| {
         context.write(company_id, |layouts| {
             let batch = INPUT.batch(&layouts, &items.valid);
-            sqlx::query_file_as!(Attached, "src/monitoring/incidents/attach.sql", company_id, case_id, batch as _)
-                .fetch_all(&context.pool)
+            let attached = sqlx::query_file_as!(
+                Attached,
+                "src/monitoring/incidents/attach.sql",
+                company_id,
+                case_id,
+                batch as _,
+                MAX_INCIDENTS
+            );
+            attached.fetch_all(&context.pool)
         })
     });
     let mut rows = rows.await?.into_iter();
@@ -50,7 +59,12 @@ pub(in crate::monitoring) async fn attach(
     let mut reported = HashSet::new();
     items.outcomes(rows, |incident, row| {
         Ok(match row.incident_id {
-            None => Outcome::not_found(Violations::one(incident.content.url_field(), URL_NOT_FOUND)),
+            None if !row.url_found => Outcome::not_found(Violations::one(incident.content.url_field(), URL_NOT_FOUND)),
+            None if !row.fits => {
+                let message = format!("A case can have {MAX_INCIDENTS} incidents; these would be more.");
+                Outcome::invalid(Violations::one(incident.content.field(), message))
+            }
+            None => return Err(Error::internal()),
             Some(id) if !row.changed => Outcome::saved(id, false, "The incident was attached before."),
             // Of two items with the same content the first reports the change.
             Some(id) if reported.insert(id) => Outcome::saved(id, true, "Incident attached."),

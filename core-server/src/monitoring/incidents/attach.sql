@@ -1,10 +1,19 @@
--- Locks the case $2, then the URLs in the order of their hashes, and attaches the incidents that are not attached yet.
--- One that is attached takes the infraction that is given. The case is changed only if an incident was.
+-- Locks the case $2, then the URLs in the order of their hashes, and attaches the incidents that are not attached yet, as
+-- long as the case has no more than $4. One that is attached takes the infraction that is given. The case is changed only
+-- if an incident was.
 --
--- Returns a row for the case, if it exists, and then a row for each item: its incident, whether that changed, and whether
--- the URL was found. The incident is missing if another writer has just attached it: the next run finds it.
+-- Returns a row for the case, if it exists, and then a row for each item: its incident, whether that changed, whether the
+-- URL was found, and whether the case has room for it. The incident is missing if another writer has just attached it: the
+-- next run finds it.
+--
+-- The case is read once, as a whole. Items and incidents are brought together by sorting them: the planner takes a batch
+-- and a case to be short, so as a join it could be a loop over all pairs, or a scan of the case for each item.
 with held as materialized (
     select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
+), present as materialized (
+    select n.id, n.incident_type, n.url_id, n.reference
+    from incidents n
+    where n.company_id = $1 and n.case_id = $2 and (select count(*) from held) > 0
 ), input as materialized (
     select i.ordinality, i.incident_type, u.id as url_id, u.url_hash, i.reference, i.infraction_type_id,
         i.infraction_name_id
@@ -15,13 +24,24 @@ with held as materialized (
         union all
         (select u.id, u.url_hash from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
     ) u on true
-), content as materialized (
+), matched as materialized (
     -- Of two items of the same content the last one gives the infraction, the first one the order.
-    select distinct on (i.incident_type, i.url_id, i.reference) i.*,
-        min(i.ordinality) over (partition by i.incident_type, i.url_id, i.reference) as first
-    from input i
-    where i.incident_type <> 1 or i.url_id is not null
-    order by i.incident_type, i.url_id, i.reference, i.ordinality desc
+    select x.*, x.incident_type <> 1 or x.url_id is not null as url_found, max(x.incident_id) over content as present_id,
+        min(x.ordinality) over content as first, max(x.ordinality) over content as last
+    from (
+        select i.*, null::bigint as incident_id from input i
+        union all
+        select null, n.incident_type, n.url_id, null, n.reference, null, null, n.id from present n
+    ) x
+    window content as (partition by x.incident_type, x.url_id, x.reference)
+), item as materialized (
+    select m.*, m.present_id is not null
+        or dense_rank() over (partition by m.present_id is null and m.url_found order by m.first)
+            + (select count(*) from present) <= $4::bigint as fits
+    from matched m
+    where m.ordinality is not null
+), content as materialized (
+    select i.* from item i where i.ordinality = i.last and i.url_found and i.fits
 ), locked as materialized (
     select u.id
     from (select c.url_id from content c where c.url_id is not null order by c.url_hash) c
@@ -48,24 +68,22 @@ with held as materialized (
     from (select distinct date_trunc('second', now()) as now from attached) a
     where c.company_id = $1 and c.id = $2
 )
-select r.incident_id, r.changed as "changed!", r.url_found as "url_found!"
+select r.incident_id, r.changed as "changed!", r.url_found as "url_found!", r.fits as "fits!"
 from (
-    select 0::bigint as position, null::bigint as incident_id, false as changed, false as url_found from held
+    select 0::bigint as position, null::bigint as incident_id, false as changed, false as url_found, false as fits
+    from held
     union all
-    select i.ordinality, coalesce(a.id, e.id), a.id is not null, i.incident_type <> 1 or i.url_id is not null
-    from input i
-    left join attached a on a.incident_type = i.incident_type and coalesce(a.url_id, 0) = coalesce(i.url_id, 0)
-        and coalesce(a.reference, '') = coalesce(i.reference, '')
-    left join lateral (
-        (select n.id from incidents n
-            where i.incident_type = 1 and n.company_id = $1 and n.case_id = $2 and n.incident_type = 1
-                and n.url_id = i.url_id and n.reference is null
-            limit 1)
-        union all
-        (select n.id from incidents n
-            where i.incident_type <> 1 and n.company_id = $1 and n.case_id = $2 and n.incident_type = i.incident_type
-                and n.url_id is null and n.reference = i.reference
-            limit 1)
-    ) e on true
+    select x.ordinality, coalesce(x.attached_id, x.present_id), x.attached_id is not null, x.url_found, x.fits
+    from (
+        select x.*, max(x.id) over (partition by x.incident_type, x.url_id, x.reference) as attached_id
+        from (
+            select i.ordinality, i.incident_type, i.url_id, i.reference, i.url_found, i.fits, i.present_id,
+                null::bigint as id
+            from item i
+            union all
+            select null, a.incident_type, a.url_id, a.reference, null, null, null, a.id from attached a
+        ) x
+    ) x
+    where x.ordinality is not null
 ) r
 order by r.position

@@ -3,10 +3,16 @@
 --
 -- Returns a row for the case, if it exists, and then a row for each item: its incident, if it was found, and whether that
 -- was removed.
+--
+-- The case is read once, as a whole, and brought together with the items by sorting, as attach.sql does.
 with held as materialized (
     select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
-), found as materialized (
-    select i.ordinality, n.id, n.url_id, h.url_hash
+), present as materialized (
+    select n.id, n.incident_type, n.url_id, n.reference
+    from incidents n
+    where n.company_id = $1 and n.case_id = $2 and (select count(*) from held) > 0
+), input as materialized (
+    select i.ordinality, i.incident_id, i.incident_type, u.id as url_id, i.reference
     from held
     cross join unnest($3::incident_key_input[]) with ordinality i
     left join lateral (
@@ -14,24 +20,27 @@ with held as materialized (
         union all
         (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
     ) u on true
+), item as materialized (
+    select x.ordinality, x.found_id
+    from (
+        select x.ordinality, coalesce(
+            max(x.present_id) over (partition by x.incident_id),
+            max(x.present_id) over (partition by x.incident_type, x.url_id, x.reference)
+        ) as found_id
+        from (
+            select i.*, null::bigint as present_id from input i
+            union all
+            select null, n.id, n.incident_type, n.url_id, n.reference, n.id from present n
+        ) x
+    ) x
+    where x.ordinality is not null
+), found as materialized (
+    select n.id, h.url_id, h.url_hash
+    from present n
     left join lateral (
-        (select n.id, n.url_id from incidents n
-            where n.company_id = $1 and n.case_id = $2 and n.id = i.incident_id
-            limit 1)
-        union all
-        (select n.id, n.url_id from incidents n
-            where i.incident_id is null and i.incident_type = 1 and n.company_id = $1 and n.case_id = $2
-                and n.incident_type = 1 and n.url_id = u.id
-            limit 1)
-        union all
-        (select n.id, n.url_id from incidents n
-            where i.incident_id is null and i.incident_type <> 1 and n.company_id = $1 and n.case_id = $2
-                and n.incident_type = i.incident_type and n.url_id is null and n.reference = i.reference
-            limit 1)
-    ) n on true
-    left join lateral (
-        select u.url_hash from compliance_urls u where u.company_id = $1 and u.id = n.url_id limit 1
+        select u.id as url_id, u.url_hash from compliance_urls u where u.company_id = $1 and u.id = n.url_id limit 1
     ) h on true
+    where (n.id in (select i.found_id from item i)) is true
 ), locked as materialized (
     select u.id
     from (select distinct f.url_hash, f.url_id from found f where f.url_id is not null order by f.url_hash) f
@@ -40,8 +49,8 @@ with held as materialized (
     ) u
 ), detached as (
     delete from incidents n
-    using (select distinct f.id from found f where (select count(*) from locked) >= 0) f
-    where n.company_id = $1 and n.case_id = $2 and n.id = f.id
+    where n.company_id = $1 and n.case_id = $2 and (n.id in (select f.id from found f)) is true
+        and (select count(*) from locked) >= 0
     returning n.id
 ), touched as (
     update compliance_cases c set
@@ -54,6 +63,6 @@ select r.incident_id, r.detached as "detached!"
 from (
     select 0::bigint as position, null::bigint as incident_id, false as detached from held
     union all
-    select f.ordinality, f.id, (f.id in (select d.id from detached d)) is true from found f
+    select i.ordinality, i.found_id, (i.found_id in (select d.id from detached d)) is true from item i
 ) r
 order by r.position

@@ -4,56 +4,88 @@
 --
 -- An item without an ID has an unknown type, or the company would have too many names, or another writer has just added
 -- the name, which the next run sees.
-with input as materialized (
-    select i.*,
-        (select count(*) from vocabulary_entries v where v.company_id = $1)
-            + cardinality($2::vocabulary_entry_input[]) <= $5::bigint as fits
+--
+-- The company's names are read once, as a whole. They are brought together with the items by sorting: the planner takes
+-- both to be few, so as a join it could be a loop over all pairs, or a scan of all names for each item.
+with present as materialized (
+    select v.id, v.vocabulary, v.parent_id, v.name from vocabulary_entries v where v.company_id = $1
+), input as materialized (
+    select i.*, (select count(*) from present) + cardinality($2::vocabulary_entry_input[]) <= $5::bigint as fits
     from unnest($2::vocabulary_entry_input[]) with ordinality i
+), without_parent as materialized (
+    select x.*
+    from (
+        select x.*, max(x.id) over (partition by x.vocabulary, x.name) as known_id
+        from (
+            select i.ordinality, i.vocabulary, i.name, i.fits, null::integer as id
+            from input i
+            where i.vocabulary <> $3
+            union all
+            select null, p.vocabulary, p.name, null, p.id from present p where p.parent_id is null
+        ) x
+    ) x
+    where x.ordinality is not null
 ), added as (
     insert into vocabulary_entries (company_id, vocabulary, name)
     select $1, i.vocabulary, i.name
-    from (select distinct vocabulary, name from input where vocabulary <> $3 and fits) i
-    left join vocabulary_entries v
-        on v.company_id = $1 and v.vocabulary = i.vocabulary and v.parent_id is null and v.name = i.name
-    where v.id is null
+    from (select distinct i.vocabulary, i.name from without_parent i where i.known_id is null and i.fits) i
     order by i.vocabulary, i.name collate "C"
     on conflict (company_id, vocabulary, parent_id, name) where name is not null do nothing
     returning id, vocabulary, name
+), typed as materialized (
+    select x.*, coalesce(x.parent_id, x.found_type_id) as type_id
+    from (
+        select x.*, max(x.id) over (partition by x.parent_name) as found_type_id
+        from (
+            select i.ordinality, i.name, i.parent_id, i.parent_name, i.fits, null::integer as id
+            from input i
+            where i.vocabulary = $3
+            union all
+            select null, null, null, a.name, null, a.id from added a where a.vocabulary = $4
+            union all
+            select null, null, null, p.name, null, p.id from present p where p.vocabulary = $4
+        ) x
+    ) x
+    where x.ordinality is not null
 ), infraction_name as materialized (
-    select i.ordinality, i.name, i.fits, coalesce(i.parent_id, t.id) as type_id
-    from input i
-    left join lateral (
-        select a.id from added a where a.vocabulary = $4 and a.name = i.parent_name
-        union all
-        select v.id from vocabulary_entries v
-        where v.company_id = $1 and v.vocabulary = $4 and v.parent_id is null and v.name = i.parent_name
-        limit 1
-    ) t on true
-    where i.vocabulary = $3
+    select x.*
+    from (
+        select x.*, max(x.id) over (partition by x.type_id, x.name) as known_id
+        from (
+            select t.ordinality, t.type_id, t.name, t.fits, null::integer as id from typed t
+            union all
+            select null, p.parent_id, p.name, null, p.id from present p where p.vocabulary = $3
+        ) x
+    ) x
+    where x.ordinality is not null
 ), added_infraction_name as (
     insert into vocabulary_entries (company_id, vocabulary, name, parent_id)
     select $1, $3::smallint, i.name, i.type_id
-    from (select distinct name, type_id from infraction_name where type_id is not null and fits) i
-    left join vocabulary_entries v
-        on v.company_id = $1 and v.vocabulary = $3 and v.parent_id = i.type_id and v.name = i.name
-    where v.id is null
+    from (
+        select distinct i.name, i.type_id
+        from infraction_name i
+        where i.type_id is not null and i.known_id is null and i.fits
+    ) i
     order by i.type_id, i.name collate "C"
     on conflict (company_id, vocabulary, parent_id, name) where name is not null do nothing
     returning id, name, parent_id
 )
-select r.id, r.created as "created!", r.fits as "fits!", r.type_found as "type_found!"
+select coalesce(r.added_id, r.known_id) as id, r.added_id is not null as "created!", r.fits as "fits!",
+    r.type_found as "type_found!"
 from (
-    select i.ordinality as position, coalesce(a.id, v.id) as id, a.id is not null as created, i.fits, true as type_found
-    from input i
-    left join added a on a.vocabulary = i.vocabulary and a.name = i.name
-    left join vocabulary_entries v
-        on v.company_id = $1 and v.vocabulary = i.vocabulary and v.parent_id is null and v.name = i.name
-    where i.vocabulary <> $3
-    union all
-    select i.ordinality, coalesce(a.id, v.id), a.id is not null, i.fits, i.type_id is not null
-    from infraction_name i
-    left join added_infraction_name a on a.parent_id = i.type_id and a.name = i.name
-    left join vocabulary_entries v
-        on v.company_id = $1 and v.vocabulary = $3 and v.parent_id = i.type_id and v.name = i.name
+    select x.*, max(x.id) over (partition by x.vocabulary, x.type_id, x.name) as added_id
+    from (
+        select i.ordinality, i.vocabulary, null::integer as type_id, i.name, i.known_id, i.fits, true as type_found,
+            null::integer as id
+        from without_parent i
+        union all
+        select i.ordinality, $3, i.type_id, i.name, i.known_id, i.fits, i.type_id is not null, null
+        from infraction_name i
+        union all
+        select null, a.vocabulary, null, a.name, null, null, null, a.id from added a
+        union all
+        select null, $3, a.parent_id, a.name, null, null, null, a.id from added_infraction_name a
+    ) x
 ) r
-order by r.position
+where r.ordinality is not null
+order by r.ordinality
