@@ -17,3 +17,8 @@ pub(crate) use service::Affiliates;
 pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     [create::statement(), create_one::statement(), update_one::statement()].into_iter().chain(update::statements())
 }
+
+/// The statements that read affiliates, with the types of their parameters.
+pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    read::statements().into_iter()
+}

@@ -34,6 +34,12 @@ pub fn list_statements() -> impl Iterator<Item = (&'static str, String)> {
     urls::statements().chain(cases::statements())
 }
 
+/// Every statement that reads records by ID, or all of them, with the types of its parameters. For tools that look at plans.
+pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let exports = monitoring::export_statements();
+    affiliates::read_statements().chain(urls::read_statements()).chain(cases::read_statements()).chain(exports)
+}
+
 /// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.
 pub fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     affiliates::write_statements().chain(urls::WRITE_STATEMENTS).chain(monitoring::WRITE_STATEMENTS)

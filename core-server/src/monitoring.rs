@@ -18,9 +18,9 @@ mod vocabularies;
 
 pub(crate) use service::Monitoring;
 
-use compliance_api::v1::{CaseInput, UrlObservation};
+use compliance_api::v1::{CaseInput, ExportCasesResponse, ExportUrlsResponse, UrlObservation};
 
-use crate::table::Expected;
+use crate::{record_pages::RecordPage as _, table::Expected};
 
 /// The statements that write batches, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
@@ -32,6 +32,13 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     (include_str!("monitoring/incidents/detach.sql"), "bigint, bigint, incident_key_input[]"),
     (include_str!("monitoring/vocabularies/add.sql"), "bigint, vocabulary_entry_input[], smallint, smallint, bigint"),
 ];
+
+/// The statements that read pages of an export, with the types of their parameters.
+pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [ExportUrlsResponse::statement(), ExportCasesResponse::statement()]
+        .map(|page| (page, "bigint, bigint, bigint"))
+        .into_iter()
+}
 
 /// Adds what the statements expect of the database.
 pub(crate) fn expect(expected: Expected) -> Expected {

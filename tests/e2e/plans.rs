@@ -14,7 +14,9 @@ tests![
     lists_use_the_same_indexes_everywhere,
     late_pages_pass_over_few_records,
     lookups_use_their_own_indexes,
+    reads_find_their_rows_by_key,
     writes_find_their_rows_by_key,
+    batches_read_what_they_belong_to_once,
     bulk_loads_read_no_history
 ];
 
@@ -71,6 +73,8 @@ async fn lists_use_the_same_indexes_everywhere() {
                 for Scan { table, kind, condition, .. } in &scans {
                     assert!(kind.starts_with("Index"), "{what}: {kind} of {table}");
                     assert!(condition.contains("company_id"), "{what}: the index on {table} is read across companies");
+                    let by_key = table != "affiliates" || condition.matches(" = ").count() >= 2;
+                    assert!(by_key, "{what}: all affiliates are read in {plan}");
                 }
                 let indexes: BTreeSet<_> = scans
                     .into_iter()
@@ -108,7 +112,7 @@ async fn late_pages_pass_over_few_records() {
         let arguments =
             [&["1", "100", "8000", "19700", "19800", "1"], &*filters.collect::<Vec<_>>()].concat().join(", ");
         let plan = explained(&mut connection, "explain (analyze, format json)", &types, statement, &arguments).await;
-        let read = entries_read(&plan);
+        let read = entries_read(&plan, "compliance_urls");
         assert!(read < 12_000.0, "walk {number} reads {read} records: {plan}");
         statements += 1;
     }
@@ -157,14 +161,37 @@ async fn lookups_use_their_own_indexes() {
     }
 }
 
-/// Every row that a write reads or changes is found by its key, whatever is known of the tables: also where a table was
-/// analyzed while its first records were not committed, so that it seems to have many pages and no rows.
+/// Every record that is read by its ID is found by its key, and all of them are read in the order of the key, whatever is
+/// known of the tables.
+async fn reads_find_their_rows_by_key() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    for state in STATES {
+        bring_to(&mut connection, state).await;
+        expect_keys(&mut connection, state, core_server::read_statements(), 11).await;
+    }
+    expect_keys(&mut analyzed_while_loaded().await, "analyzed while it was loaded", core_server::read_statements(), 11)
+        .await;
+}
+
+/// Every row that a write reads or changes is found by its key, whatever is known of the tables.
 async fn writes_find_their_rows_by_key() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
         bring_to(&mut connection, state).await;
-        expect_keys(&mut connection, state).await;
+        expect_keys(&mut connection, state, core_server::write_statements(), 16).await;
     }
+    expect_keys(
+        &mut analyzed_while_loaded().await,
+        "analyzed while it was loaded",
+        core_server::write_statements(),
+        16,
+    )
+    .await;
+}
+
+/// A database of which every table was analyzed while its first records were not committed, so that it seems to have many
+/// pages and no rows.
+async fn analyzed_while_loaded() -> PgConnection {
     let options = fresh_database().await.options;
     let mut loading = PgConnection::connect_with(&options).await.unwrap();
     let mut connection = PgConnection::connect_with(&options).await.unwrap();
@@ -178,26 +205,91 @@ async fn writes_find_their_rows_by_key() {
     let known = "select relpages, reltuples from pg_class where relname = 'compliance_urls'";
     let (pages, rows): (i32, f32) = sqlx::query_as(known).fetch_one(&mut connection).await.unwrap();
     assert!(pages > 100 && rows < 1.0, "{pages} pages and {rows} rows are known");
-    expect_keys(&mut connection, "analyzed while it was loaded").await;
+    connection
 }
 
-async fn expect_keys(connection: &mut PgConnection, state: &str) {
+/// Every scan of a large table compares at least two columns of an index, or continues after a key.
+async fn expect_keys(
+    connection: &mut PgConnection,
+    state: &str,
+    statements: impl Iterator<Item = (&'static str, &'static str)>,
+    expected: usize,
+) {
     set_mode(connection, "force_generic_plan").await;
-    let mut statements = 0;
-    for (number, (statement, types)) in core_server::write_statements().enumerate() {
+    let mut count = 0;
+    for (number, (statement, types)) in statements.enumerate() {
         let arguments: Vec<&str> = types.split(", ").map(|_| "null").collect();
         let plan = plan(connection, types, statement, &arguments.join(", ")).await;
         let mut scans = Vec::new();
         collect_scans(&plan, &mut scans);
         for Scan { table, kind, condition, .. } in scans.iter().filter(|scan| !scan.kind.starts_with("Modify")) {
             let what = format!("statement {number} on a database that is {state}: {kind} of {table} by {condition}");
-            let by_key = kind.starts_with("Index") && condition.matches(" = ").count() >= 2;
+            let by_key = condition.matches(" = ").count() >= 2 || condition.contains("(id > $2)");
             // A row that the statement has locked is also found by where it is.
-            assert!(by_key || kind == "Tid Scan", "{what} in {plan}");
+            assert!(kind.starts_with("Index") && by_key || kind == "Tid Scan", "{what} in {plan}");
         }
-        statements += 1;
+        count += 1;
     }
-    assert_eq!(statements, 16);
+    assert_eq!(count, expected);
+}
+
+/// Items of a batch for one case, or of names, are not each looked for among all of its incidents, or all names of the
+/// company: the planner knows nothing of them, and takes the batch to have ten items.
+async fn batches_read_what_they_belong_to_once() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    bring_to(&mut connection, "empty").await;
+    sqlx::raw_sql("alter table vocabulary_entries set (autovacuum_enabled = false)")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    let records = "
+        insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, '1', '1');
+        insert into compliance_cases (company_id, id, affiliate_id) values (1, 1, 1);
+        insert into compliance_urls (company_id, id, url, url_hash)
+            select 1, n, n::text, decode(lpad(to_hex(n), 16, '0'), 'hex') from generate_series(1, 5000) n;
+        insert into incidents (company_id, case_id, incident_type, url_id, reference)
+            select 1, 1, 1 + n % 2, case when n % 2 = 0 then n end, case when n % 2 = 1 then n::text end
+            from generate_series(1, 5000) n;
+        insert into vocabulary_entries (company_id, vocabulary, id, name, parent_id)
+            select 1, 7 + n % 2, 100000 + n, n::text, case when n % 2 = 1 then 99999 + n end from generate_series(0, 4999) n";
+    sqlx::raw_sql(records).execute(&mut connection).await.unwrap();
+    set_mode(&mut connection, "force_generic_plan").await;
+    // Every second item exists.
+    let batches = [
+        (
+            "incident_input[]",
+            "row(1 + n % 2, case when n % 2 = 0 then n / 2 end, null, case when n % 2 = 1 then n::text end, 1, null)",
+        ),
+        (
+            "incident_key_input[]",
+            "row(null, 1 + n % 2, case when n % 2 = 0 then n / 2 end, null, case when n % 2 = 1 then n::text end)",
+        ),
+        ("vocabulary_entry_input[]", "row(7 + n % 2, n::text, null, case when n % 2 = 1 then (n - 1)::text end)"),
+    ];
+    for (batch, item) in batches {
+        let (statement, types) = core_server::write_statements().find(|(_, types)| types.contains(batch)).unwrap();
+        let kind = batch.trim_end_matches("[]");
+        let items = format!("select array(select {item}::{kind} from generate_series(9001, 10000) n)::text");
+        let items: String = sqlx::query_scalar(AssertSqlSafe(items)).fetch_one(&mut connection).await.unwrap();
+        let arguments: Vec<String> = types
+            .split(", ")
+            .enumerate()
+            .map(|(position, kind)| match (position, kind) {
+                (_, kind) if kind == batch => format!("'{}'", items.replace('\'', "''")),
+                (_, "smallint") if position == 2 => "8".to_owned(),
+                (_, "smallint") => "7".to_owned(),
+                (0 | 1, _) => "1".to_owned(),
+                _ => "10000".to_owned(),
+            })
+            .collect();
+        let arguments = arguments.join(", ");
+        let plan = explained(&mut connection, "explain (analyze, format json)", types, statement, &arguments).await;
+        for table in ["incidents", "vocabulary_entries"] {
+            let read = entries_read(&plan, table);
+            // All of them twice, and what is inserted or found.
+            assert!(read < 16_000.0, "{batch}: {read} entries of {table} are read in {plan}");
+        }
+    }
 }
 
 /// The queries by which PostgreSQL checks foreign keys, in both directions, each with the indexes that it may use: those
@@ -306,15 +398,15 @@ async fn explained(
     serde_json::from_str::<Value>(&text).unwrap()[0]["Plan"].take()
 }
 
-/// Entries that the scans of URLs read, the ones that they passed over included.
-fn entries_read(plan: &Value) -> f64 {
+/// Entries that the scans of a table read, the ones that they passed over included.
+fn entries_read(plan: &Value, table: &str) -> f64 {
     let figure = |name: &str| plan[name].as_f64().unwrap_or_default();
-    let own = if plan["Relation Name"] == "compliance_urls" {
+    let own = if plan["Relation Name"] == table {
         (figure("Actual Rows") + figure("Rows Removed by Filter")) * figure("Actual Loops")
     } else {
         0.0
     };
-    own + plan["Plans"].as_array().into_iter().flatten().map(entries_read).sum::<f64>()
+    own + plan["Plans"].as_array().into_iter().flatten().map(|inner| entries_read(inner, table)).sum::<f64>()
 }
 
 /// A scan of a large table.

@@ -17,19 +17,28 @@ use crate::{
     table::{Reader, read_all, selection},
 };
 
+/// Each key is looked up by itself: a join could read all affiliates instead, if the planner takes them to be few.
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
-        "select k.company_id as key_company_id, k.id as key_id, {}
+        "select k.company_id as key_company_id, k.id as key_id, a.*
         from unnest($1::bigint[], $2::bigint[]) as k (company_id, id)
-        join affiliates a on a.company_id = k.company_id and a.id = k.id",
+        cross join lateral (
+            select {} from affiliates a where a.company_id = k.company_id and a.id = k.id limit 1
+        ) a",
         columns()
     )
     .leak()
 });
 
 static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| {
-    let columns = columns();
-    format!("select {columns} from affiliates a where a.company_id = $1 and a.id = any($2) order by a.id").leak()
+    format!(
+        "select a.*
+        from (select distinct id from unnest($2::bigint[]) as k (id)) k
+        cross join lateral (select {} from affiliates a where a.company_id = $1 and a.id = k.id limit 1) a
+        order by k.id",
+        columns()
+    )
+    .leak()
 });
 
 static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
@@ -39,6 +48,11 @@ static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
     )
     .leak()
 });
+
+/// The statements that read affiliates, with the types of their parameters.
+pub(super) fn statements() -> [(&'static str, &'static str); 3] {
+    [(*BY_KEYS, "bigint[], bigint[]"), (*BY_IDS, "bigint, bigint[]"), (*AFTER, "bigint, bigint, bigint")]
+}
 
 /// What is selected of an affiliate, whose alias is `a`.
 fn columns() -> String {

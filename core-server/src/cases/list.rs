@@ -39,6 +39,11 @@ pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
     STATEMENTS.pages()
 }
 
+/// Every statement that reads cases by ID, with the types of its parameters.
+pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    STATEMENTS.reads()
+}
+
 /// The reader of single cases.
 pub(crate) fn single(pool: &Connections) -> Reads<ComplianceCase> {
     let sql = STATEMENTS.by_keys;

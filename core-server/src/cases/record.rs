@@ -18,7 +18,8 @@ pub(crate) fn query(company: &str) -> String {
 
 /// The same query for another form of the record.
 ///
-/// A case always has its affiliate, but an inner join would let the planner look the case up in the index on affiliates.
+/// A case always has its affiliate, but an inner join would let the planner look the case up in the index on affiliates. The
+/// affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
 pub(crate) fn query_as<R: Record>(company: &str) -> String {
     let upline_name = format!(
         "(select up.affiliate_name from affiliates up
@@ -32,7 +33,9 @@ pub(crate) fn query_as<R: Record>(company: &str) -> String {
     format!(
         "select {columns}, i.*
         from compliance_cases u
-        left join affiliates a on a.company_id = {company} and a.id = u.affiliate_id
+        left join lateral (
+            select a.* from affiliates a where a.company_id = {company} and a.id = u.affiliate_id limit 1
+        ) a on true
         left join lateral ({incidents}) i on true
         where u.company_id = {company} and u.id = p.id limit 1"
     )

@@ -96,6 +96,12 @@ impl<Q> Statements<Q> {
         self.pages.iter().map(move |(_, [sql, _])| (*sql, types.clone()))
     }
 
+    /// Every statement that reads records by ID, with the types of its parameters.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let (many, of_company) = ("bigint[], bigint[]", "bigint, bigint[]");
+        [(self.by_keys, many), (self.by_ids, of_company), (self.by_ids_in_order, of_company)].into_iter()
+    }
+
     /// Reads one page of the company's records.
     pub(crate) async fn page<T: Record>(
         &self,

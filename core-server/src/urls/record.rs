@@ -18,6 +18,8 @@ pub(crate) fn query(company: &str) -> String {
 }
 
 /// The same query for another form of the record.
+///
+/// The affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
 pub(crate) fn query_as<R: Record>(company: &str) -> String {
     let columns = selection::<R>(company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
     let dates = "array_agg(created_date) as infraction_dates";
@@ -26,7 +28,9 @@ pub(crate) fn query_as<R: Record>(company: &str) -> String {
     format!(
         "select {columns}, i.*
         from compliance_urls u
-        left join affiliates a on a.company_id = {company} and a.id = u.affiliate_id
+        left join lateral (
+            select a.* from affiliates a where a.company_id = {company} and a.id = u.affiliate_id limit 1
+        ) a on true
         left join lateral ({infractions}) i on true
         where u.company_id = {company} and u.id = p.id limit 1"
     )
