@@ -3,17 +3,20 @@
 //! - [`Memory`] counts the bytes that messages take.
 //! - [`Counts`] counts what a company has open: calls, streams.
 //! - [`FairQueue`] lets a bounded amount of work run; what waits is taken from each company in proportion.
+//! - [`HoldingBody`] holds memory until a response was sent.
 //! - [`off_thread`] and [`OffThread`] keep long computations away from the threads that serve everybody.
 //!
 //! Nothing here knows what the work is. A refusal says whether the company or the process has no more to give.
 
+mod body;
 mod counts;
 mod memory;
 mod off_thread;
 mod queue;
 
+pub use body::HoldingBody;
 pub use counts::{Count, Counts};
-pub use memory::{Memory, Reservation};
+pub use memory::{Memory, Reservation, ResponseMemory};
 pub use off_thread::{OffThread, off_thread};
 pub use queue::{FairQueue, QueueLimits, Slot};
 

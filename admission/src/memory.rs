@@ -1,4 +1,7 @@
 //! Memory that messages take, by company.
+//!
+//! A company may have a part of what the others leave: with half, a company alone may hold half of all, and each of two a
+//! third. So a company that comes finds something free, however much the others want.
 
 use std::{
     collections::HashMap,
@@ -18,6 +21,7 @@ pub struct Memory(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     total: usize,
+    /// What one company may hold while the others hold nothing.
     share: usize,
     held: Mutex<Held>,
     /// Is notified when something is given back.
@@ -29,10 +33,12 @@ struct Held {
     all: usize,
     /// Companies that hold something.
     companies: HashMap<i64, usize>,
+    /// What companies wait for.
+    waiting: HashMap<i64, usize>,
 }
 
 impl Memory {
-    /// `total` bytes, of which one company may hold `share`.
+    /// `total` bytes, of which one company alone may hold `share`, and the same part of what others leave of them.
     pub fn new(total: usize, share: usize) -> Self {
         Self(Arc::new(Inner { total, share: share.min(total), held: Mutex::default(), freed: Notify::new() }))
     }
@@ -47,7 +53,7 @@ impl Memory {
         self.0.held().all
     }
 
-    /// The bytes that one company may hold.
+    /// The bytes that one company may hold while the others hold nothing.
     pub fn share(&self) -> usize {
         self.0.share
     }
@@ -56,6 +62,27 @@ impl Memory {
 impl Inner {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why a company may not hold `bytes` more.
+    fn refusal(&self, held: &Held, company: i64, bytes: usize) -> Option<Full> {
+        let own = held.companies.get(&company).copied().unwrap_or_default();
+        let wanted = own.saturating_add(bytes);
+        if wanted > self.share {
+            return Some(Full::Company);
+        }
+        // An equal part, with one for a company that is yet to come.
+        let equal = self.total / (held.companies.len() + usize::from(own == 0) + 1);
+        let left = self.total.saturating_sub(held.all - own).saturating_sub(held.wanted_by_others(company, equal));
+        // Widened: the product of two sizes can be too large.
+        let most = (left as u128 * self.share as u128 / self.total.max(1) as u128) as usize;
+        if wanted <= most && bytes <= self.total - held.all {
+            None
+        } else if own > 0 && wanted > equal {
+            Some(Full::Company)
+        } else {
+            Some(Full::Process)
+        }
     }
 }
 
@@ -70,20 +97,19 @@ pub struct Reservation {
 impl Reservation {
     /// Holds `bytes` more, or nothing more if they are not to be had.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Full> {
-        let Inner { total, share, .. } = *self.memory.0;
-        let held = &mut *self.memory.0.held();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let inner = &self.memory.0;
+        let held = &mut *inner.held();
+        let refusal = match self.company {
+            Some(company) => inner.refusal(held, company, bytes),
+            None => (bytes > inner.total - held.all).then_some(Full::Process),
+        };
+        if let Some(full) = refusal {
+            return Err(full);
+        }
         if let Some(company) = self.company {
-            let of_company = held.companies.get(&company).copied().unwrap_or_default();
-            if bytes > share.saturating_sub(of_company) {
-                return Err(Full::Company);
-            }
-        }
-        if bytes > total.saturating_sub(held.all) {
-            return Err(Full::Process);
-        }
-        if let Some(company) = self.company
-            && bytes > 0
-        {
             *held.companies.entry(company).or_default() += bytes;
         }
         held.all += bytes;
@@ -106,6 +132,9 @@ impl Reservation {
         if bytes > memory.0.share {
             return self.grow_to(bytes);
         }
+        let Err(full) = self.grow_to(bytes) else { return Ok(()) };
+        // While it waits, other companies leave it an equal part.
+        let _waits = self.company.map(|company| memory.wait(company, bytes - self.bytes));
         let waiting = timeout(longest, async {
             loop {
                 let mut freed = pin!(memory.0.freed.notified());
@@ -117,8 +146,7 @@ impl Reservation {
                 freed.await;
             }
         });
-        let has_grown = waiting.await.is_ok();
-        if has_grown { Ok(()) } else { self.grow_to(bytes) }
+        waiting.await.map_err(|_| full)
     }
 
     /// Holds `bytes` in all, if that is less than before.
@@ -141,17 +169,70 @@ impl Reservation {
     }
 }
 
+impl Memory {
+    /// Counts a company among those that wait until what is returned is dropped.
+    fn wait(&self, company: i64, bytes: usize) -> Waits {
+        *self.0.held().waiting.entry(company).or_default() += bytes;
+        Waits { memory: self.clone(), company, bytes }
+    }
+}
+
+/// A company waits for bytes until it is dropped.
+struct Waits {
+    memory: Memory,
+    company: i64,
+    bytes: usize,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        subtract(&mut self.memory.0.held().waiting, self.company, self.bytes);
+        // What was left to it is for the others again.
+        self.memory.0.freed.notify_waiters();
+    }
+}
+
 impl Held {
+    /// What other companies wait for, of each as much as makes what it holds an equal part.
+    fn wanted_by_others(&self, company: i64, equal: usize) -> usize {
+        let others = self.waiting.iter().filter(|(waiting, _)| **waiting != company);
+        let missing = |(company, bytes): (&i64, &usize)| {
+            (*bytes).min(equal.saturating_sub(self.companies.get(company).copied().unwrap_or_default()))
+        };
+        others.map(missing).sum()
+    }
+
     fn give_back(&mut self, company: Option<i64>, bytes: usize) {
         self.all -= bytes;
-        if let Some(company) = company
-            && let Some(of_company) = self.companies.get_mut(&company)
-        {
-            *of_company -= bytes;
-            if *of_company == 0 {
-                self.companies.remove(&company);
-            }
+        if let Some(company) = company {
+            subtract(&mut self.companies, company, bytes);
         }
+    }
+}
+
+/// Subtracts from what is counted for a company, which is forgotten when nothing is left.
+fn subtract(companies: &mut HashMap<i64, usize>, company: i64, bytes: usize) {
+    if let Some(of_company) = companies.get_mut(&company) {
+        *of_company -= bytes;
+        if *of_company == 0 {
+            companies.remove(&company);
+        }
+    }
+}
+
+/// Memory that a response takes until it was sent, in the extensions of the response.
+#[derive(Clone, Debug)]
+pub struct ResponseMemory(Arc<Reservation>);
+
+impl ResponseMemory {
+    /// What a response holds.
+    pub fn new(reservation: Reservation) -> Self {
+        Self(Arc::new(reservation))
+    }
+
+    /// The bytes that it holds.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
     }
 }
 
@@ -165,7 +246,10 @@ impl Drop for Reservation {
 mod tests {
     use std::time::Duration;
 
-    use super::{Full, Memory};
+    use futures::future::join_all;
+    use tokio::time::sleep;
+
+    use super::{Full, Memory, Reservation};
 
     #[test]
     fn a_company_has_a_share_and_all_have_the_total() {
@@ -175,13 +259,16 @@ mod tests {
         assert_eq!(one.grow(50), Ok(()));
         assert_eq!(again.grow(11), Err(Full::Company));
         assert_eq!(again.grow(10), Ok(()));
-        assert_eq!(two.grow(41), Err(Full::Process));
-        assert_eq!(two.grow(40), Ok(()));
+        // 40 are left, of which it may have 60 %.
+        assert_eq!(two.grow(25), Err(Full::Process));
+        assert_eq!(two.grow(24), Ok(()));
         drop(one);
-        assert_eq!((memory.held(), two.grow_to(60), two.grow_to(61)), (50, Ok(()), Err(Full::Company)));
+        assert_eq!((memory.held(), two.grow_to(54), two.grow_to(55)), (34, Ok(()), Err(Full::Company)));
+        drop(again);
+        assert_eq!((two.grow_to(60), two.grow_to(61)), (Ok(()), Err(Full::Company)));
         two.shrink_to(5);
-        assert_eq!(memory.held(), 15);
-        drop((again, two));
+        assert_eq!(memory.held(), 5);
+        drop(two);
         assert_eq!(memory.held(), 0);
         assert!(memory.0.held().companies.is_empty());
     }
@@ -201,6 +288,63 @@ mod tests {
         tokio::task::yield_now().await;
         drop(one);
         assert_eq!(waiting.await.unwrap().bytes(), 20);
+    }
+
+    /// Takes as much as it may, byte by byte.
+    fn take_all(memory: &Memory, company: i64) -> Reservation {
+        let mut reservation = memory.reservation(Some(company));
+        while reservation.grow(1).is_ok() {}
+        reservation
+    }
+
+    #[test]
+    fn each_company_that_comes_finds_half_of_what_is_left() {
+        let memory = Memory::new(384, 192);
+        let held = [1, 2, 3, 4].map(|company| take_all(&memory, company));
+        assert_eq!(held.each_ref().map(Reservation::bytes), [192, 96, 48, 24]);
+        // A fifth company is served, too.
+        assert_eq!(memory.reservation(Some(5)).grow(12), Ok(()));
+    }
+
+    #[test]
+    fn companies_that_want_all_come_to_equal_parts() {
+        let memory = Memory::new(4000, 2000);
+        let mut held: Vec<_> = [1, 2, 3].map(|company| take_all(&memory, company)).into();
+        for _ in 0..100 {
+            // Requests end in turn, and others of the same company follow.
+            for reservation in &mut held {
+                reservation.shrink_to(reservation.bytes() - 50);
+                while reservation.grow(1).is_ok() {}
+            }
+        }
+        let parts: Vec<_> = held.iter().map(Reservation::bytes).collect();
+        assert!(parts.iter().all(|part| (900..=1100).contains(part)), "{parts:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_leaves_an_equal_part_to_a_company_that_waits() {
+        let memory = Memory::new(300, 150);
+        let second = Duration::from_secs(1);
+        // A company whose requests of 30 follow each other without end.
+        let flood = tokio::spawn({
+            let memory = memory.clone();
+            async move {
+                loop {
+                    let requests = (0..8).map(|_| async {
+                        let mut request = memory.reservation(Some(1));
+                        if request.wait_to_grow(30, second).await.is_ok() {
+                            sleep(Duration::from_millis(10)).await;
+                        }
+                    });
+                    join_all(requests).await;
+                }
+            }
+        });
+        sleep(Duration::from_millis(100)).await;
+        // Half of what the flood leaves at its most would be 75.
+        let mut other = memory.reservation(Some(2));
+        assert_eq!(other.wait_to_grow(100, second).await, Ok(()));
+        flood.abort();
     }
 
     #[test]

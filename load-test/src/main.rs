@@ -1,6 +1,9 @@
 //! Puts load on either layer of the service.
 
 mod drive;
+mod floods;
+mod overload;
+mod unread;
 
 use std::process::ExitCode;
 
@@ -22,6 +25,12 @@ enum Command {
     Rest(drive::DriveArgs),
     /// Put load on gRPC.
     Grpc(drive::GrpcArgs),
+    /// Measure a company's calls while another company floods a service that is started for it.
+    Floods(floods::FloodArgs),
+    /// Measure how much of the peak is left at ten times the connections.
+    Overload(overload::OverloadArgs),
+    /// Open lists that nobody reads, and measure what they take.
+    Unread(unread::UnreadArgs),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +62,9 @@ async fn run(command: Command) -> anyhow::Result<()> {
         match command {
             Command::Rest(args) => drive::rest(&args).await,
             Command::Grpc(args) => drive::grpc(&args).await,
+            Command::Floods(args) => floods::run(&args).await,
+            Command::Overload(args) => overload::run(&args).await,
+            Command::Unread(args) => unread::run(&args).await,
         }
     };
     tokio::select! {

@@ -10,4 +10,4 @@ pub use build::Build;
 pub use child::{Child, free_address};
 pub use database::{Database, NAME as DATABASE_NAME, Share};
 pub use demo::{Demo, Folder};
-pub use processes::{OneProcess, TwoProcesses, token};
+pub use processes::{OneProcess, TwoProcesses, monitoring_token, token};

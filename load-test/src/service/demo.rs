@@ -27,6 +27,11 @@ pub struct Demo {
 impl Demo {
     /// Starts a service with data for at least two companies, of which the first `companies` are put under load.
     pub async fn start(companies: u32) -> anyhow::Result<Self> {
+        Self::start_with(companies, &["--rate-limit", "off"]).await
+    }
+
+    /// The same, with arguments for the service.
+    pub async fn start_with(companies: u32, arguments: &[&str]) -> anyhow::Result<Self> {
         let build = Build::own().await?;
         let folder = Folder::temporary()?;
         let filled = companies.max(2);
@@ -34,12 +39,17 @@ impl Demo {
         let share = |company| Share { company, affiliates: part(AFFILIATES), urls: part(URLS), cases: part(CASES) };
         let shares: Vec<Share> = (1..=i64::from(filled)).map(share).collect();
         let database = Database::open(&folder.0, &build, &shares, 1).await?;
-        let service = OneProcess::start(&build, &database.url(), &folder.0).await?;
+        let service = OneProcess::start_with(&build, &database.url(), &folder.0, arguments).await?;
         let mut loaded = Vec::new();
         for company in 1..=i64::from(companies) {
             loaded.push((token(company)?, database.universe(company).await?));
         }
         Ok(Self { service, companies: loaded, database, folder })
+    }
+
+    /// The process ID of the database server.
+    pub fn database_pid(&self) -> anyhow::Result<i32> {
+        self.database.pid()
     }
 
     /// Stops the service and removes its data.

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, process::Command};
 
-use compliance_api::token::{Claims, Secret, issue};
+use compliance_api::token::{Claims, SCOPE_MONITOR, Secret, issue};
 
 use super::{Build, Child, free_address};
 
@@ -13,8 +13,18 @@ const TOKEN_TIME: i64 = 86_400;
 
 /// Issues a token for a company.
 pub fn token(company: i64) -> anyhow::Result<String> {
+    issued(company, None)
+}
+
+/// Issues a token for a company that lets its bearer use the internal write side.
+pub fn monitoring_token(company: i64) -> anyhow::Result<String> {
+    issued(company, Some(SCOPE_MONITOR.to_owned()))
+}
+
+fn issued(company: i64, scope: Option<String>) -> anyhow::Result<String> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs() as i64;
-    Ok(issue(&Secret::new(SECRET)?, &Claims::new(company, now, TOKEN_TIME))?)
+    let claims = Claims { scope, ..Claims::new(company, now, TOKEN_TIME) };
+    Ok(issue(&Secret::new(SECRET)?, &claims)?)
 }
 
 /// REST and gRPC in one process.
@@ -29,12 +39,22 @@ pub struct OneProcess {
 }
 
 impl OneProcess {
-    /// Starts the service over a database. Logs go to `folder`.
+    /// Starts the service without a rate limit over a database. Logs go to `folder`.
     pub async fn start(build: &Build, database_url: &str, folder: &Path) -> anyhow::Result<Self> {
+        Self::start_with(build, database_url, folder, &["--rate-limit", "off"]).await
+    }
+
+    /// Starts the service with further arguments.
+    pub async fn start_with(
+        build: &Build,
+        database_url: &str,
+        folder: &Path,
+        arguments: &[&str],
+    ) -> anyhow::Result<Self> {
         let (rest, grpc) = (free_address()?, free_address()?);
         let mut command = build.command("serve");
         command.args(["--rest-addr", &rest.to_string(), "--grpc-addr", &grpc.to_string()]);
-        command.args(["--rate-limit", "off", "--database-url", database_url]);
+        command.args(["--database-url", database_url]).args(arguments);
         settings(&mut command);
         let mut process = Child::start("compliance-serve", folder, command)?;
         process.accepts(rest).await?;
