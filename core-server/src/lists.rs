@@ -12,4 +12,4 @@ mod statements;
 
 pub(crate) use description::{Filter, Key, List, Sort, Value};
 pub(crate) use page::{Asked, PageQuery, days};
-pub(crate) use statements::{Most, PART, Page, Statements};
+pub(crate) use statements::{Most, PART, Page, Records, Source, Statements, read_by_ids};

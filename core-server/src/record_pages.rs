@@ -60,10 +60,7 @@ pub(crate) fn all<T: RecordPage>(
         is_wanted: false,
         messages,
     };
-    tokio::spawn(async move {
-        producer.run().await;
-        drop(open);
-    });
+    tokio::spawn(producer.run(open));
     let messages: RecordPages<T> = Box::pin(Messages { want, is_asked: false, received });
     let mut response = Response::new(messages);
     // A client that does not read never polls the stream, so its deadline must be kept without a poll.

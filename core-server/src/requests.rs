@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use admission::{Reservation, ResponseMemory};
 use compliance_api::{
     deadline::grpc_timeout,
     error::Error,
     rules::{Check, check},
 };
-use tonic::{Request, Status};
+use tonic::{Request, Response, Status};
 
 use crate::access::Caller;
 
@@ -17,6 +18,15 @@ pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> 
     let message = request.into_inner();
     valid(&message)?;
     Ok((company_id, message))
+}
+
+/// A response that holds what it takes until it was sent.
+pub(crate) fn holding<T>(message: T, memory: Reservation) -> Response<T> {
+    let mut response = Response::new(message);
+    if memory.bytes() > 0 {
+        response.extensions_mut().insert(ResponseMemory::new(memory));
+    }
+    response
 }
 
 /// Refuses a request that does not hold what it must.

@@ -98,17 +98,17 @@ impl Core {
         let reads = BatchReads {
             guard: guard.clone(),
             call_timeout: settings.call_timeout,
-            affiliates: affiliates::single(connections),
-            urls: urls::single(connections),
-            cases: cases::single(connections),
+            affiliates: affiliates::single(connections, &shares.memory),
+            urls: urls::single(connections, &shares.memory),
+            cases: cases::single(connections, &shares.memory),
         };
         let queues = Queues::new(connections.most());
-        let affiliates =
-            Affiliates::new(connections, reads.affiliates.clone(), &shares, &queues, settings.list_timeout);
+        let affiliates = Affiliates::new(connections, reads.affiliates.clone(), &shares, &queues, settings);
         let affiliates = Arc::new(affiliates);
-        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &queues, settings.message_limit));
-        let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone(), settings.message_limit));
-        let monitoring = Arc::new(Monitoring::new(connections, &shares, &queues, settings.list_timeout));
+        let (memory, limit) = (&shares.memory, settings.message_limit);
+        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &queues, memory, limit));
+        let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone(), memory, limit));
+        let monitoring = Arc::new(Monitoring::new(connections, &shares, &queues, settings));
         let clients = Clients {
             access: guarded(&guard, Arc::new(Access)),
             affiliates: guarded(&guard, Arc::clone(&affiliates)),

@@ -17,6 +17,8 @@ pub struct CoreSettings {
     pub call_timeout: Duration,
     /// How long a whole streamed list may take, its reader's pauses included.
     pub list_timeout: Duration,
+    /// How long a stream of observations may take.
+    pub stream_timeout: Duration,
     /// Size of one message, at most, in bytes.
     pub message_limit: usize,
     /// Limits of clients' connections.
@@ -36,6 +38,7 @@ impl Default for CoreSettings {
             max_in_flight: 4096,
             call_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_mins(10),
+            stream_timeout: Duration::from_hours(1),
             message_limit: 64 << 20,
             // A client with several streams of observations makes other calls beside them on the same connection.
             connections: Limits { max_streams: 1024, idle_timeout: Duration::from_mins(5), ..Limits::default() },

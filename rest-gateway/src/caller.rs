@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use admission::{Reservation, ResponseMemory};
 use axum::extract::FromRequestParts;
 use compliance_api::{
     client::Clients,
@@ -68,9 +69,27 @@ impl Caller {
     where
         F: Future<Output = Result<Response<R>, Status>>,
     {
+        let (message, rate_limit, _) = self.read(message, operation).await?;
+        Ok((message, rate_limit))
+    }
+
+    /// The same for records. A core in this process has reserved what large ones take until they were sent.
+    pub(crate) async fn read<'a, M, R, F>(
+        &'a self,
+        message: M,
+        operation: impl FnOnce(&'a Clients, Request<M>) -> F,
+    ) -> Result<(R, RateLimit, Option<ResponseMemory>), Refusal>
+    where
+        F: Future<Output = Result<Response<R>, Status>>,
+    {
         let response = operation(&self.gateway.clients, self.request(message));
-        let (metadata, message, _) = self.wait(response).await?.into_parts();
-        Ok((message, metadata.into()))
+        let (metadata, message, mut extensions) = self.wait(response).await?.into_parts();
+        Ok((message, metadata.into(), extensions.remove()))
+    }
+
+    /// Memory for the company, of which nothing is held yet.
+    pub(crate) fn memory(&self) -> Reservation {
+        self.gateway.memory.reservation(Some(self.company_id()))
     }
 
     /// Waits for a message of the core, at most as long as most calls may take as a whole.

@@ -11,6 +11,7 @@ mod caller;
 mod envelope;
 mod error;
 mod extract;
+mod found;
 mod gateway;
 mod observe;
 mod rate_limit;

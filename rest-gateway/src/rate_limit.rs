@@ -20,6 +20,12 @@ impl From<MetadataMap> for RateLimit {
     }
 }
 
+impl From<&HeaderMap> for RateLimit {
+    fn from(headers: &HeaderMap) -> Self {
+        Self(HEADERS.map(|name| headers.get(name).cloned()))
+    }
+}
+
 impl RateLimit {
     /// Adds the headers that are present to a response.
     pub(crate) fn write(self, headers: &mut HeaderMap) {

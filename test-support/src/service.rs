@@ -30,14 +30,24 @@ pub struct Options {
     pub settings: Settings,
     /// Lists, exports and streams that a company may have open.
     pub company_streams: usize,
+    /// How long a call of the core may take.
+    pub call_timeout: Duration,
+    /// How long a stream of the core's records may take.
+    pub list_timeout: Duration,
+    /// What requests may take in the memory of the core.
+    pub request_memory: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
+        let core = CoreSettings::default();
         Self {
             rate_limit: RateLimit::Off,
             settings: Settings::default(),
-            company_streams: CoreSettings::default().max_streams,
+            company_streams: core.max_streams,
+            call_timeout: Duration::from_mins(1),
+            list_timeout: core.list_timeout,
+            request_memory: core.request_memory,
         }
     }
 }
@@ -71,7 +81,9 @@ impl TestService {
     pub async fn over(database: PgConnectOptions, options: Options) -> Self {
         let settings = CoreSettings {
             rate_limit: options.rate_limit,
-            call_timeout: Duration::from_mins(1),
+            call_timeout: options.call_timeout,
+            list_timeout: options.list_timeout,
+            request_memory: options.request_memory,
             max_streams: options.company_streams,
             ..CoreSettings::default()
         };

@@ -1,13 +1,16 @@
 //! What one caller, one company and all together can take of the service.
 
+mod deadlines;
 mod encoded;
 mod flood;
 mod lists;
 mod memory;
 mod pages;
+mod records;
 
 use test_support::Test;
 
 pub(crate) fn all_tests() -> Vec<Test> {
-    [encoded::tests(), flood::tests(), lists::tests(), memory::tests(), pages::tests()].concat()
+    let tests = [deadlines::tests(), encoded::tests(), flood::tests(), lists::tests(), memory::tests(), pages::tests()];
+    [&tests[..], &[records::tests()]].concat().concat()
 }

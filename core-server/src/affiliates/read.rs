@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::database::Connections;
+use admission::Memory;
 use compliance_api::{
     error::Error,
     v1::{Affiliate, ListAffiliatesResponse},
@@ -10,8 +11,7 @@ use compliance_api::{
 use sqlx::postgres::PgRow;
 
 use crate::{
-    database,
-    error::from_database,
+    lists::{Records, Source, read_by_ids},
     reads::{Reads, Statement},
     record_pages::RecordPage,
     table::{Reader, read_all, selection},
@@ -60,16 +60,20 @@ fn columns() -> String {
 }
 
 /// Starts the reader of single affiliates.
-pub(crate) fn single(pool: &Connections) -> Reads<Affiliate> {
-    let not_found = Error::affiliate_not_found;
-    Reads::new(Statement { pool: pool.clone(), sql: *BY_KEYS, decode: Reader::read, not_found })
+pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
+    Reads::new(Statement {
+        pool: pool.clone(),
+        memory: memory.clone(),
+        sql: *BY_KEYS,
+        decode: Reader::read,
+        not_found: Error::affiliate_not_found,
+        long: &[],
+    })
 }
 
 /// The affiliates of the company among `ids`, by ID.
-pub(super) async fn by_ids(pool: &Connections, company_id: i64, ids: &[i64]) -> Result<Vec<Affiliate>, Error> {
-    let rows = database::read(|| sqlx::query(*BY_IDS).bind(company_id).bind(ids).fetch_all(pool)).await;
-    let affiliates = rows.and_then(|rows| read_all(&rows, Reader::<Affiliate>::read));
-    affiliates.map_err(|error| from_database(&error))
+pub(super) async fn by_ids(source: Source<'_>, ids: &[i64], most: usize) -> Result<Records<Affiliate>, Error> {
+    read_by_ids(source, *BY_IDS, ids, most, Reader::<Affiliate>::read).await
 }
 
 impl RecordPage for ListAffiliatesResponse {

@@ -27,10 +27,12 @@ use super::{
     update_one::{Change, UpdateOne},
 };
 use crate::{
+    CoreSettings,
     access::Caller,
+    lists::Source,
     reads::Reads,
     record_pages::{self, RecordPages},
-    requests::{accept, timeout_of},
+    requests::{accept, holding, timeout_of},
     shares::Shares,
     writes::{CompanyQueue, Queues, Writes},
 };
@@ -41,6 +43,8 @@ pub(crate) struct Affiliates {
     single: Reads<Affiliate>,
     shares: Shares,
     list_timeout: Duration,
+    /// Bytes of records in one response, unless it is a stream.
+    most: usize,
     creates: CompanyQueue,
     updates: CompanyQueue,
     create_one: Writes<CreateOne>,
@@ -54,13 +58,14 @@ impl Affiliates {
         single: Reads<Affiliate>,
         shares: &Shares,
         queues: &Queues,
-        list_timeout: Duration,
+        settings: &CoreSettings,
     ) -> Self {
         let Queues { created_affiliates: creates, updated_affiliates: updates, locked, .. } = queues.clone();
         let create_one = Writes::new(CreateOne, pool, &creates, &locked);
         let update_one = Writes::new(UpdateOne, pool, &updates, &locked);
         let (pool, shares) = (pool.clone(), shares.clone());
-        Self { pool, single, shares, list_timeout, creates, updates, create_one, update_one }
+        let (list_timeout, most) = (settings.list_timeout, settings.message_limit / 2);
+        Self { pool, single, shares, list_timeout, most, creates, updates, create_one, update_one }
     }
 }
 
@@ -79,7 +84,7 @@ impl AffiliateService for Affiliates {
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Result<Response<Affiliate>, Status> {
         let (company_id, request) = accept(request)?;
-        Ok(Response::new(self.single.get(company_id, request.id).await?))
+        Ok(self.single.get(company_id, request.id).await?)
     }
 
     async fn batch_get_affiliates(
@@ -87,8 +92,10 @@ impl AffiliateService for Affiliates {
         request: Request<BatchGetAffiliatesRequest>,
     ) -> Result<Response<BatchGetAffiliatesResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let affiliates = read::by_ids(&self.pool, company_id, &request.ids).await?;
-        Ok(Response::new(BatchGetAffiliatesResponse { affiliates }))
+        let memory = &self.shares.memory.reservation(Some(company_id));
+        let source = Source { pool: &self.pool, company_id, memory };
+        let affiliates = read::by_ids(source, &request.ids, self.most).await?;
+        Ok(holding(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
     }
 
     async fn create_affiliate(

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::database::Connections;
+use admission::Memory;
 use compliance_api::{
     error::Error,
     v1::{CaseSort, ComplianceCase, ListComplianceCasesRequest},
@@ -10,7 +10,8 @@ use compliance_api::{
 
 use super::record;
 use crate::{
-    lists::{Asked, Filter, Key, List, Most, Page, PageQuery, Sort, Statements, Value, days},
+    database::Connections,
+    lists::{Asked, Filter, Key, List, Most, Page, PageQuery, Records, Sort, Source, Statements, Value, days},
     reads::{Reads, Statement},
 };
 
@@ -45,25 +46,25 @@ pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static 
 }
 
 /// The reader of single cases.
-pub(crate) fn single(pool: &Connections) -> Reads<ComplianceCase> {
-    let sql = STATEMENTS.by_keys;
-    Reads::new(Statement { pool: pool.clone(), sql, decode: record::read, not_found: Error::case_not_found })
+pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceCase> {
+    Reads::new(Statement {
+        pool: pool.clone(),
+        memory: memory.clone(),
+        sql: STATEMENTS.by_keys,
+        decode: record::read,
+        not_found: Error::case_not_found,
+        long: &["incident_ids"],
+    })
 }
 
 /// The cases of the company among `ids`, by ID.
-pub(super) async fn by_ids(
-    pool: &Connections,
-    company_id: i64,
-    ids: &[i64],
-    most: usize,
-) -> Result<Vec<ComplianceCase>, Error> {
-    STATEMENTS.read_by_ids(pool, company_id, ids, most, record::read).await
+pub(super) async fn by_ids(source: Source<'_>, ids: &[i64], most: usize) -> Result<Records<ComplianceCase>, Error> {
+    STATEMENTS.read_by_ids(source, ids, most, record::read).await
 }
 
 /// One page of the company's cases.
 pub(super) async fn page(
-    pool: &Connections,
-    company_id: i64,
+    source: Source<'_>,
     request: &ListComplianceCasesRequest,
     page: PageQuery,
     most: Most,
@@ -74,5 +75,5 @@ pub(super) async fn page(
         days: days(request.created_after.as_deref(), request.created_before.as_deref()),
         affiliate: request.distributor_id,
     };
-    STATEMENTS.page(pool, company_id, request, asked, most, record::read).await
+    STATEMENTS.page(source, request, asked, most, record::read).await
 }

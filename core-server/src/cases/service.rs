@@ -1,6 +1,6 @@
 //! `ComplianceCaseService`: who asks, and whether the request holds what it must.
 
-use crate::database::Connections;
+use admission::Memory;
 use compliance_api::v1::{
     BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
     ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
@@ -9,23 +9,30 @@ use tonic::{Request, Response, Status};
 
 use super::list;
 use crate::{
-    lists::{Most, PageQuery},
+    database::Connections,
+    lists::{Most, PageQuery, Source},
     reads::Reads,
-    requests::accept,
+    requests::{accept, holding},
 };
 
 /// The service.
 pub(crate) struct ComplianceCases {
     pool: Connections,
     single: Reads<ComplianceCase>,
+    memory: Memory,
     /// Bytes of records in one response.
     most: usize,
 }
 
 impl ComplianceCases {
     /// The service over a database. A message has at most `message_limit` bytes.
-    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceCase>, message_limit: usize) -> Self {
-        Self { pool: pool.clone(), single, most: message_limit / 2 }
+    pub(crate) fn new(
+        pool: &Connections,
+        single: Reads<ComplianceCase>,
+        memory: &Memory,
+        message_limit: usize,
+    ) -> Self {
+        Self { pool: pool.clone(), single, memory: memory.clone(), most: message_limit / 2 }
     }
 }
 
@@ -37,9 +44,11 @@ impl ComplianceCaseService for ComplianceCases {
     ) -> Result<Response<ListComplianceCasesResponse>, Status> {
         let (company_id, request) = accept(request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
-        let page = list::page(&self.pool, company_id, &request, query, Most::Whole(self.most)).await?;
+        let memory = &self.memory.reservation(Some(company_id));
+        let source = Source { pool: &self.pool, company_id, memory };
+        let page = list::page(source, &request, query, Most::Whole(self.most)).await?;
         let (records, meta) = (page.records, Some(query.meta(page.total)));
-        Ok(Response::new(ListComplianceCasesResponse { cases: records, meta }))
+        Ok(holding(ListComplianceCasesResponse { cases: records, meta }, page.memory))
     }
 
     async fn get_compliance_case(
@@ -47,7 +56,7 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<GetComplianceCaseRequest>,
     ) -> Result<Response<ComplianceCase>, Status> {
         let (company_id, request) = accept(request)?;
-        Ok(Response::new(self.single.get(company_id, request.case_id).await?))
+        Ok(self.single.get(company_id, request.case_id).await?)
     }
 
     async fn batch_get_compliance_cases(
@@ -55,7 +64,9 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<BatchGetComplianceCasesRequest>,
     ) -> Result<Response<BatchGetComplianceCasesResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let cases = list::by_ids(&self.pool, company_id, &request.ids, self.most).await?;
-        Ok(Response::new(BatchGetComplianceCasesResponse { cases }))
+        let memory = &self.memory.reservation(Some(company_id));
+        let source = Source { pool: &self.pool, company_id, memory };
+        let cases = list::by_ids(source, &request.ids, self.most).await?;
+        Ok(holding(BatchGetComplianceCasesResponse { cases: cases.records }, cases.memory))
     }
 }

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use admission::{Full, Reservation};
 use compliance_api::error::Error;
 use futures::{
     StreamExt as _, TryStreamExt as _,
@@ -43,14 +44,30 @@ pub(crate) const MAX_TRIES: u32 = 5;
 const NOT_LENT: usize = 2;
 /// How long a statement waits for a lock. It holds a connection meanwhile, so it then gives that up and tries again.
 const LOCK_TIMEOUT: &str = "1s";
+/// Rows that take no more than this are not reserved: the calls in flight bound their number.
+pub(crate) const SMALL: usize = 16 << 10;
+/// A row is held as it was received, as a record, and as a part of the response.
+pub(crate) const COPIES: usize = 3;
 /// How often a statement waits for a lock.
 pub(super) const MAX_LOCK_WAITS: u32 = 60;
 
 /// Rows that a statement returned.
 pub(crate) struct Rows {
     pub(crate) rows: Vec<PgRow>,
-    /// Whether these are all.
-    pub(crate) is_complete: bool,
+    pub(crate) end: End,
+    /// What they take, and what is made of them.
+    pub(crate) memory: Reservation,
+}
+
+/// Why there are no more rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// These are all.
+    Complete,
+    /// More would take too many bytes.
+    TooLarge,
+    /// There is no memory for more.
+    Full(Full),
 }
 
 /// The connections of a service. Clones share them.
@@ -128,38 +145,61 @@ impl Connections {
         }
     }
 
-    /// The rows of a statement, as long as they take no more than `most` bytes; the first one in any case. A statement that
-    /// has more rows is abandoned.
+    /// The rows of a statement, as long as they take no more than `most` bytes; the first one in any case. What they take is
+    /// reserved for the company of `memory`. A statement that has more rows is abandoned.
     pub(crate) async fn fetch_at_most<'q, E: 'q + Execute<'q, Postgres>>(
         &self,
         query: E,
         most: usize,
+        memory: &Reservation,
     ) -> Result<Rows, sqlx::Error> {
+        let (mut rows, mut bytes, mut memory) = (Vec::new(), 0, memory.empty());
+        let mut end = End::Complete;
+        self.fetch_while(query, |row| {
+            bytes += size(&row);
+            if bytes > most && !rows.is_empty() {
+                end = End::TooLarge;
+            } else if bytes > SMALL
+                && let Err(full) = memory.grow_to(bytes * COPIES)
+            {
+                end = End::Full(full);
+            } else {
+                rows.push(row);
+            }
+            end == End::Complete
+        })
+        .await?;
+        Ok(Rows { rows, end, memory })
+    }
+
+    /// Passes the rows of a statement to `take` until it returns false. The rest of the statement is then abandoned.
+    pub(crate) async fn fetch_while<'q, E: 'q + Execute<'q, Postgres>>(
+        &self,
+        query: E,
+        mut take: impl FnMut(PgRow) -> bool + Send,
+    ) -> Result<(), sqlx::Error> {
         let mut lease = self.lease().await?;
         let given_up = lease.given_up();
         let connection = lease.connection()?;
         let reading = async {
             let mut returned = connection.fetch(query);
-            let (mut rows, mut bytes) = (Vec::new(), 0);
             while let Some(row) = returned.try_next().await? {
-                bytes += size(&row);
-                if bytes > most && !rows.is_empty() {
-                    return Ok(Rows { rows, is_complete: false });
+                if !take(row) {
+                    return Ok(false);
                 }
-                rows.push(row);
             }
-            Ok(Rows { rows, is_complete: true })
+            Ok(true)
         };
         let result = tokio::select! {
             biased;
             result = reading => result,
             () = given_up => return Err(Unavailable::Hung.into()),
         };
-        if result.as_ref().is_ok_and(|rows| !rows.is_complete) {
-            return result;
+        if let Ok(false) = result {
+            return Ok(());
         }
         lease.done(&result);
-        result
+        result.map(|_| ())
     }
 
     /// Connections that there may be.

@@ -1,5 +1,6 @@
 //! The statements of one list, built once, and how they are run.
 
+use admission::Reservation;
 use compliance_api::{
     error::{Error, Reason},
     record::Record,
@@ -12,9 +13,9 @@ use super::{
     statement::{Among, Shape, Statement, TYPES},
 };
 use crate::{
-    database::{self, Connections},
+    database::{self, COPIES, Connections, End},
     error::from_database,
-    table::{Read, read_all},
+    table::{Read, Reader, read_all},
 };
 
 /// Records before a page that is near the beginning, at most: so many are read faster than their counts.
@@ -41,6 +42,24 @@ pub(crate) struct Page<T> {
     pub(crate) ids: Vec<i64>,
     /// How many there are on all pages.
     pub(crate) total: i64,
+    /// What the records take until they were sent.
+    pub(crate) memory: Reservation,
+}
+
+/// Records that were read.
+pub(crate) struct Records<T> {
+    pub(crate) records: Vec<T>,
+    /// What they take until they were sent.
+    pub(crate) memory: Reservation,
+}
+
+/// What records are read from, and for whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'s> {
+    pub(crate) pool: &'s Connections,
+    pub(crate) company_id: i64,
+    /// Of the company. What is read has a reservation of its own.
+    pub(crate) memory: &'s Reservation,
 }
 
 /// Bytes of records that are read at once for a caller that takes them in parts.
@@ -105,8 +124,7 @@ impl<Q> Statements<Q> {
     /// Reads one page of the company's records.
     pub(crate) async fn page<T: Record>(
         &self,
-        pool: &Connections,
-        company_id: i64,
+        Source { pool, company_id, memory }: Source<'_>,
         request: &Q,
         asked: Asked,
         most: Most,
@@ -138,15 +156,16 @@ impl<Q> Statements<Q> {
             })
         };
         let (Most::Whole(bytes) | Most::OrIds(bytes)) = most;
-        let fetched = database::read(|| pool.fetch_at_most(query(statement), bytes)).await;
+        let fetched = database::read(|| pool.fetch_at_most(query(statement), bytes, memory)).await;
         let fetched = fetched.map_err(|error| from_database(&error))?;
-        let page = match most {
-            _ if fetched.is_complete => Page::read(&fetched.rows, read),
-            Most::Whole(bytes) => return Err(too_large(bytes)),
-            Most::OrIds(_) => {
+        let page = match (fetched.end, most) {
+            (End::Complete, _) => Page::read(fetched.rows, fetched.memory, read),
+            (End::Full(full), _) => return Err(full.into()),
+            (End::TooLarge, Most::Whole(bytes)) => return Err(too_large(bytes)),
+            (End::TooLarge, Most::OrIds(_)) => {
                 drop(fetched);
                 let rows = database::read(|| query(ids_statement).fetch_all(pool)).await;
-                rows.and_then(|rows| Page::read_ids(&rows))
+                rows.and_then(|rows| Page::read_ids(&rows, memory.empty()))
             }
         };
         page.map_err(|error| from_database(&error))
@@ -155,22 +174,23 @@ impl<Q> Statements<Q> {
     /// Records of the company among `ids`, in their order, as many as take `most` bytes, and the IDs that are left.
     pub(crate) async fn read_part<T: Record>(
         &self,
-        pool: &Connections,
-        company_id: i64,
+        Source { pool, company_id, memory }: Source<'_>,
         ids: &[i64],
         most: usize,
         read: Read<T>,
-    ) -> Result<(Vec<T>, Vec<i64>), Error> {
+    ) -> Result<(Records<T>, Vec<i64>), Error> {
         let query = || sqlx::query(self.by_ids_in_order).bind(company_id).bind(ids);
-        let part = database::read(|| pool.fetch_at_most(query(), most)).await.and_then(|fetched| {
-            let rest = match fetched.rows.last() {
-                Some(last) if !fetched.is_complete => {
-                    let last: i64 = last.try_get("found")?;
-                    ids.iter().skip_while(|id| **id != last).skip(1).copied().collect()
-                }
-                _ => Vec::new(),
-            };
-            Ok((read_all(&fetched.rows, read)?, rest))
+        let fetched = database::read(|| pool.fetch_at_most(query(), most, memory)).await;
+        let fetched = fetched.map_err(|error| from_database(&error))?;
+        let last = match (fetched.end, fetched.rows.last()) {
+            // What there is memory for is a part, too.
+            (End::TooLarge | End::Full(_), Some(last)) => Some(last.try_get("found")),
+            (End::Full(full), None) => return Err(full.into()),
+            _ => None,
+        };
+        let part = last.transpose().and_then(|last: Option<i64>| {
+            let rest = last.map(|last| ids.iter().skip_while(|id| **id != last).skip(1).copied().collect());
+            Ok((Records::read(fetched.rows, fetched.memory, read)?, rest.unwrap_or_default()))
         });
         part.map_err(|error| from_database(&error))
     }
@@ -178,35 +198,61 @@ impl<Q> Statements<Q> {
     /// The records of the company among `ids`, by ID.
     pub(crate) async fn read_by_ids<T: Record>(
         &self,
-        pool: &Connections,
-        company_id: i64,
+        source: Source<'_>,
         ids: &[i64],
         most: usize,
         read: Read<T>,
-    ) -> Result<Vec<T>, Error> {
-        let query = || sqlx::query(self.by_ids).bind(company_id).bind(ids);
-        let fetched = database::read(|| pool.fetch_at_most(query(), most)).await;
-        let fetched = fetched.map_err(|error| from_database(&error))?;
-        if !fetched.is_complete {
-            return Err(too_large(most));
-        }
-        read_all(&fetched.rows, read).map_err(|error| from_database(&error))
+    ) -> Result<Records<T>, Error> {
+        read_by_ids(source, self.by_ids, ids, most, read).await
+    }
+}
+
+/// The records that a statement returns for a company and IDs.
+pub(crate) async fn read_by_ids<R: Record, T>(
+    Source { pool, company_id, memory }: Source<'_>,
+    statement: &'static str,
+    ids: &[i64],
+    most: usize,
+    read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
+) -> Result<Records<T>, Error> {
+    let query = || sqlx::query(statement).bind(company_id).bind(ids);
+    let fetched = database::read(|| pool.fetch_at_most(query(), most, memory)).await;
+    let fetched = fetched.map_err(|error| from_database(&error))?;
+    match fetched.end {
+        End::Complete => Records::read(fetched.rows, fetched.memory, read).map_err(|error| from_database(&error)),
+        End::TooLarge => Err(too_large(most)),
+        End::Full(full) => Err(full.into()),
+    }
+}
+
+impl<T> Records<T> {
+    /// Decodes rows, which are then no longer held.
+    fn read<R: Record>(
+        rows: Vec<PgRow>,
+        mut memory: Reservation,
+        read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
+    ) -> Result<Self, sqlx::Error> {
+        let records = read_all(&rows, read)?;
+        drop(rows);
+        memory.shrink_to(memory.bytes() / COPIES * (COPIES - 1));
+        Ok(Self { records, memory })
     }
 }
 
 impl<T: Record> Page<T> {
     /// Reads the rows of a page's statement. A page without records is one row that has the total alone.
-    fn read(rows: &[PgRow], read: Read<T>) -> Result<Self, sqlx::Error> {
+    fn read(mut rows: Vec<PgRow>, memory: Reservation, read: Read<T>) -> Result<Self, sqlx::Error> {
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
-        let records = rows.iter().filter(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
-        Ok(Self { records: read_all(records, read)?, ids: Vec::new(), total })
+        rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
+        let Records { records, memory } = Records::read(rows, memory, read)?;
+        Ok(Self { records, ids: Vec::new(), total, memory })
     }
 
     /// Reads the rows of the statement for the IDs of a page.
-    fn read_ids(rows: &[PgRow]) -> Result<Self, sqlx::Error> {
+    fn read_ids(rows: &[PgRow], memory: Reservation) -> Result<Self, sqlx::Error> {
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
         let ids: Result<Vec<Option<i64>>, _> = rows.iter().map(|row| row.try_get("found")).collect();
-        Ok(Self { records: Vec::new(), ids: ids?.into_iter().flatten().collect(), total })
+        Ok(Self { records: Vec::new(), ids: ids?.into_iter().flatten().collect(), total, memory })
     }
 }
 

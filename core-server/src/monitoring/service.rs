@@ -23,6 +23,7 @@ use super::{
     vocabularies,
 };
 use crate::{
+    CoreSettings,
     access::Caller,
     database::Connections,
     record_pages::{self, RecordPages},
@@ -37,14 +38,16 @@ pub(crate) struct Monitoring {
     streams: Streams,
     shares: Shares,
     list_timeout: Duration,
+    stream_timeout: Duration,
 }
 
 impl Monitoring {
-    /// The service over a database. `list_timeout` is the longest time that an export may take.
-    pub(crate) fn new(pool: &Connections, shares: &Shares, queues: &Queues, list_timeout: Duration) -> Self {
+    /// The service over a database.
+    pub(crate) fn new(pool: &Connections, shares: &Shares, queues: &Queues, settings: &CoreSettings) -> Self {
         let context = Arc::new(Context::new(pool, queues));
-        let streams = Streams::new(Arc::clone(&context), shares);
-        Self { context, streams, shares: shares.clone(), list_timeout }
+        let streams = Streams::new(Arc::clone(&context), shares, settings.call_timeout);
+        let CoreSettings { list_timeout, stream_timeout, .. } = *settings;
+        Self { context, streams, shares: shares.clone(), list_timeout, stream_timeout }
     }
 
     fn export_timeout<T>(&self, request: &Request<T>) -> Duration {
@@ -72,7 +75,8 @@ impl MonitoringService for Monitoring {
         request: Request<Streaming<ObserveUrlsRequest>>,
     ) -> Result<Response<Self::StreamUrlObservationsStream>, Status> {
         let caller = Caller::of(&request)?.clone();
-        Ok(Response::new(self.streams.serve(caller, request.into_inner())?))
+        let timeout = timeout_of(&request).map_or(self.stream_timeout, |asked| asked.min(self.stream_timeout));
+        Ok(self.streams.serve(caller, request.into_inner(), timeout)?)
     }
 
     async fn export_urls(

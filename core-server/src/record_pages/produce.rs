@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use admission::Count;
 use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 use tokio::{
@@ -54,9 +55,12 @@ enum Sent {
 }
 
 impl<T: RecordPage> Producer<T> {
-    /// Makes messages until there are no more records, the reader leaves, or the deadline.
-    pub(super) async fn run(mut self) {
-        if let Err(error) = self.send_all().await {
+    /// Makes messages until there are no more records, the reader leaves, or the deadline. `open` counts the stream.
+    pub(super) async fn run(mut self, open: Count) {
+        let ended = self.send_all().await;
+        // A reader that does not take the error, either, keeps its company from other streams no longer.
+        drop(open);
+        if let Err(error) = ended {
             // The stream's next message: a list that is cut short must not look complete. There is room for it, or the
             // message before it has not been taken yet.
             let _ = self.messages.send(Err(error.into())).await;

@@ -4,7 +4,7 @@ use std::{iter::repeat_n, pin::Pin, time::Duration};
 
 use compliance_api::{
     batch_read::MAX_READS,
-    client::BoxStream,
+    client,
     error::Error,
     record::Record,
     rules::Violations,
@@ -16,16 +16,20 @@ use compliance_api::{
 };
 use futures::{
     FutureExt as _, StreamExt as _,
-    stream::{self, FuturesUnordered},
+    stream::{self, BoxStream, FuturesUnordered},
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Response, Status};
 
 use super::{
     guard::{AdmittedRead, Guard},
     operations::{GET_AFFILIATE, GET_CASE, GET_URL},
 };
-use crate::{access::Denied, reads::Reads, requests::timeout_of};
+use crate::{
+    access::Denied,
+    reads::{Found, Reads},
+    requests::timeout_of,
+};
 
 /// The service.
 pub(super) struct BatchReads {
@@ -47,7 +51,7 @@ struct Accepted {
 
 #[tonic::async_trait]
 impl ReadService for BatchReads {
-    type BatchReadStream = BoxStream<BatchReadResponse>;
+    type BatchReadStream = client::BoxStream<BatchReadResponse>;
 
     async fn batch_read(&self, request: Request<BatchReadRequest>) -> Result<Response<Self::BatchReadStream>, Status> {
         let limit = timeout_of(&request).map_or(self.call_timeout, |asked| asked.min(self.call_timeout));
@@ -82,7 +86,7 @@ impl ReadService for BatchReads {
             responses(self.urls.clone(), urls, Outcome::Url, limit).boxed(),
             responses(self.cases.clone(), cases, Outcome::Case, limit).boxed(),
         ];
-        let read = kinds.into_iter().collect::<FuturesUnordered<_>>().flat_map(stream::iter);
+        let read = kinds.into_iter().collect::<FuturesUnordered<_>>().flatten();
         let mut responses = stream::iter(refused).chain(read).map(Ok).boxed().peekable();
         // Headers that are sent before a message cost both sides a wake-up.
         Pin::new(&mut responses).peek().await;
@@ -90,21 +94,21 @@ impl ReadService for BatchReads {
     }
 }
 
-/// The responses to all reads of one kind.
+/// The responses to all reads of one kind: at first those that are there, then large records, as there is memory for them.
 async fn responses<T: Record>(
     reads: Reads<T>,
     accepted: Vec<Accepted>,
     outcome: fn(Box<T>) -> Outcome,
     limit: Duration,
-) -> Vec<BatchReadResponse> {
+) -> BoxStream<'static, BatchReadResponse> {
     if accepted.is_empty() {
-        return Vec::new();
+        return stream::empty().boxed();
     }
+    let deadline = Instant::now() + limit;
     let keys: Vec<_> = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
-    let found = timeout(limit, reads.get_all(&keys)).await;
+    let found = timeout_at(deadline, reads.get_all(&keys)).await;
     let found = found.unwrap_or_else(|_| repeat_n(Error::deadline_exceeded(), accepted.len()).map(Err).collect());
-    let responses = accepted.into_iter().zip(found).map(|(read, result)| {
-        let record = result.and_then(|found| found.record());
+    let respond = move |read: Accepted, record: Result<T, Error>| {
         let result = record.map(|record| outcome(Box::new(record))).map_err(Status::from);
         if let Err(status) = &result
             && status.code() != Code::NotFound
@@ -112,8 +116,28 @@ async fn responses<T: Record>(
             tracing::warn!(request_id = read.request_id, "a read failed: {}", status.message());
         }
         response(read.index, read.admitted.rate_limit, result)
+    };
+    let (mut ready, mut large) = (Vec::with_capacity(accepted.len()), Vec::new());
+    for (read, found) in accepted.into_iter().zip(found) {
+        match found {
+            Ok(Found::Row(rows, index, memory)) => ready.push((respond(read, rows.record(index)), memory)),
+            Ok(Found::TooLarge(bytes)) => large.push((read, bytes)),
+            Err(error) => ready.push((respond(read, Err(error)), None)),
+        }
+    }
+    let large = stream::iter(large).then(move |(read, bytes)| {
+        let reads = reads.clone();
+        async move {
+            let read_alone = timeout_at(deadline, reads.large((read.admitted.company_id, read.id), bytes)).await;
+            let (record, memory) = match read_alone.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
+                Ok((record, memory)) => (Ok(record), memory),
+                Err(error) => (Err(error), None),
+            };
+            (respond(read, record), memory)
+        }
     });
-    responses.collect()
+    // Its memory is given back when a response is taken to be sent.
+    stream::iter(ready).chain(large).map(|(response, _)| response).boxed()
 }
 
 fn response(read: u32, rate_limit: Option<RateLimitHeaders>, result: Result<Outcome, Status>) -> BatchReadResponse {

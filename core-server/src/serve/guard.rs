@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use admission::{Count, OffThread, Reservation};
+use admission::{Count, HoldingBody, OffThread, Reservation, ResponseMemory};
 use bytes::Bytes;
 use compliance_api::{
     client::Middleware,
@@ -24,7 +24,6 @@ use futures::{
     future::{BoxFuture, ready},
 };
 use http::{Extensions, HeaderMap};
-use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Request, Response, Status, body::Body, codegen::StdError};
 use tower::Service;
@@ -40,8 +39,10 @@ use crate::{
     shares::{Shares, Work},
 };
 
-/// The decoding of a request that takes more than this is left to other threads, and all that follows with it.
+/// A request that takes more than this, encoded and decoded, is left to other threads, and so is a response.
 const LONG: usize = 1 << 20;
+/// What an item of a long batch takes, for the weight of one item that takes as much as many.
+const BYTES_OF_AN_ITEM: usize = 4 << 10;
 
 /// Lets calls through, or refuses them. Clones share the limits.
 #[derive(Clone)]
@@ -146,7 +147,11 @@ impl Guard {
             Ok(received) => received,
             Err(status) => return Ok(status.into_http()),
         };
-        let work = work(operation.path, measure.items);
+        let work = match work(operation.path, measure.items) {
+            // One item can be long, too. A batch of reads has no company, and its own limits.
+            Work::Coalesced if memory.bytes() > LONG => Work::Heavy(memory.bytes() / BYTES_OF_AN_ITEM),
+            work => work,
+        };
         let slot = match company_id {
             Some(company_id) => shares.enter(company_id, work).await,
             None => Ok(None),
@@ -156,10 +161,10 @@ impl Guard {
             Err(error) => return Answer::error(error),
         };
         let call = service.call(http::Request::from_parts(head, body));
-        let long = work.is_heavy() || measure.bytes > LONG;
+        let long = work.is_heavy() || memory.bytes() > LONG;
         let response = if long { OffThread::new(call, true).await } else { call.await }?;
         drop(slot);
-        Ok(holding(response, memory))
+        Ok(sending(response, memory, long))
     }
 
     /// Counts a call in flight. No queue: a caller that has to wait is better off with another instance.
@@ -240,17 +245,15 @@ impl<R> Answer for Result<Response<R>, Status> {
     }
 }
 
-/// A response that holds the memory of its request until it was sent.
-fn holding(response: http::Response<Body>, memory: Reservation) -> http::Response<Body> {
-    if memory.bytes() == 0 {
+/// A response that holds the memory of its request and its own until it was sent. Its messages are encoded when they are
+/// sent: away from the threads that serve everybody if they are large.
+fn sending(mut response: http::Response<Body>, memory: Reservation, is_long: bool) -> http::Response<Body> {
+    let own = response.extensions_mut().remove::<ResponseMemory>();
+    let is_long = is_long || own.as_ref().is_some_and(|own| own.bytes() > LONG);
+    if memory.bytes() == 0 && own.is_none() && !is_long {
         return response;
     }
-    let hold = move |frame| {
-        let _ = &memory;
-        frame
-    };
-    // The body owns the reservation with the function.
-    response.map(|body| Body::new(body.map_frame(hold)))
+    response.map(|body| Body::new(HoldingBody::new(body, is_long, (memory, own))))
 }
 
 fn with_rate_limit<A: Answer>(mut answer: A, rate_limit: Option<RateLimitHeaders>) -> A {

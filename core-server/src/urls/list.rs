@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::database::Connections;
+use admission::Memory;
 use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, ListComplianceUrlsRequest, UrlSort},
@@ -10,7 +10,8 @@ use compliance_api::{
 
 use super::record;
 use crate::{
-    lists::{Asked, Filter, Key, List, Most, PART, Page, PageQuery, Sort, Statements, Value, days},
+    database::Connections,
+    lists::{Asked, Filter, Key, List, Most, PART, Page, PageQuery, Records, Sort, Source, Statements, Value, days},
     reads::{Reads, Statement},
 };
 
@@ -50,34 +51,30 @@ pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static 
 }
 
 /// The reader of single URLs.
-pub(crate) fn single(pool: &Connections) -> Reads<ComplianceUrl> {
-    let sql = STATEMENTS.by_keys;
-    Reads::new(Statement { pool: pool.clone(), sql, decode: record::read, not_found: Error::url_not_found })
+pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceUrl> {
+    Reads::new(Statement {
+        pool: pool.clone(),
+        memory: memory.clone(),
+        sql: STATEMENTS.by_keys,
+        decode: record::read,
+        not_found: Error::url_not_found,
+        long: &["transcription_text", "infraction_types"],
+    })
 }
 
 /// The URLs of the company among `ids`, by ID.
-pub(super) async fn by_ids(
-    pool: &Connections,
-    company_id: i64,
-    ids: &[i64],
-    most: usize,
-) -> Result<Vec<ComplianceUrl>, Error> {
-    STATEMENTS.read_by_ids(pool, company_id, ids, most, record::read).await
+pub(super) async fn by_ids(source: Source<'_>, ids: &[i64], most: usize) -> Result<Records<ComplianceUrl>, Error> {
+    STATEMENTS.read_by_ids(source, ids, most, record::read).await
 }
 
 /// The first URLs of the company among `ids`, in their order, and the IDs that are left.
-pub(super) async fn part(
-    pool: &Connections,
-    company_id: i64,
-    ids: &[i64],
-) -> Result<(Vec<ComplianceUrl>, Vec<i64>), Error> {
-    STATEMENTS.read_part(pool, company_id, ids, PART, record::read).await
+pub(super) async fn part(source: Source<'_>, ids: &[i64]) -> Result<(Records<ComplianceUrl>, Vec<i64>), Error> {
+    STATEMENTS.read_part(source, ids, PART, record::read).await
 }
 
 /// One page of the company's URLs.
 pub(super) async fn page(
-    pool: &Connections,
-    company_id: i64,
+    source: Source<'_>,
     request: &ListComplianceUrlsRequest,
     page: PageQuery,
     most: Most,
@@ -88,5 +85,5 @@ pub(super) async fn page(
         days: days(request.discovery_after.as_deref(), request.discovery_before.as_deref()),
         affiliate: request.distributor_id,
     };
-    STATEMENTS.page(pool, company_id, request, asked, most, record::read).await
+    STATEMENTS.page(source, request, asked, most, record::read).await
 }

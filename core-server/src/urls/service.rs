@@ -1,6 +1,6 @@
 //! `ComplianceUrlService`: who asks, and whether the request holds what it must.
 
-use crate::database::Connections;
+use admission::Memory;
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
     ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
@@ -10,9 +10,10 @@ use tonic::{Request, Response, Status};
 
 use super::{add::Adder, list};
 use crate::{
-    lists::{Most, PART, PageQuery},
+    database::Connections,
+    lists::{Most, PART, PageQuery, Source},
     reads::Reads,
-    requests::accept,
+    requests::{accept, holding},
     writes::Queues,
 };
 
@@ -21,14 +22,22 @@ pub(crate) struct ComplianceUrls {
     pool: Connections,
     single: Reads<ComplianceUrl>,
     adder: Adder,
+    memory: Memory,
     /// Bytes of records in one response.
     most: usize,
 }
 
 impl ComplianceUrls {
     /// The service over a database. A message has at most `message_limit` bytes.
-    pub(crate) fn new(pool: &Connections, single: Reads<ComplianceUrl>, queues: &Queues, message_limit: usize) -> Self {
-        Self { pool: pool.clone(), single, adder: Adder::new(pool, queues), most: message_limit / 2 }
+    pub(crate) fn new(
+        pool: &Connections,
+        single: Reads<ComplianceUrl>,
+        queues: &Queues,
+        memory: &Memory,
+        message_limit: usize,
+    ) -> Self {
+        let (adder, memory) = (Adder::new(pool, queues), memory.clone());
+        Self { pool: pool.clone(), single, adder, memory, most: message_limit / 2 }
     }
 }
 
@@ -41,9 +50,10 @@ impl ComplianceUrlService for ComplianceUrls {
         let (company_id, request) = accept(request)?;
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let most = if request.large_as_ids { Most::OrIds(PART) } else { Most::Whole(self.most) };
-        let page = list::page(&self.pool, company_id, &request, query, most).await?;
+        let memory = &self.memory.reservation(Some(company_id));
+        let page = list::page(Source { pool: &self.pool, company_id, memory }, &request, query, most).await?;
         let (urls, ids, meta) = (page.records, page.ids, Some(query.meta(page.total)));
-        Ok(Response::new(ListComplianceUrlsResponse { urls, meta, ids }))
+        Ok(holding(ListComplianceUrlsResponse { urls, meta, ids }, page.memory))
     }
 
     async fn get_compliance_url(
@@ -51,7 +61,7 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<GetComplianceUrlRequest>,
     ) -> Result<Response<ComplianceUrl>, Status> {
         let (company_id, request) = accept(request)?;
-        Ok(Response::new(self.single.get(company_id, request.id).await?))
+        Ok(self.single.get(company_id, request.id).await?)
     }
 
     async fn batch_get_compliance_urls(
@@ -59,12 +69,14 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
+        let memory = &self.memory.reservation(Some(company_id));
+        let source = Source { pool: &self.pool, company_id, memory };
         let (urls, rest) = if request.in_parts {
-            list::part(&self.pool, company_id, &request.ids).await?
+            list::part(source, &request.ids).await?
         } else {
-            (list::by_ids(&self.pool, company_id, &request.ids, self.most).await?, Vec::new())
+            (list::by_ids(source, &request.ids, self.most).await?, Vec::new())
         };
-        Ok(Response::new(BatchGetComplianceUrlsResponse { urls, rest }))
+        Ok(holding(BatchGetComplianceUrlsResponse { urls: urls.records, rest }, urls.memory))
     }
 
     async fn add_compliance_urls(

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use admission::{Reservation, Slot, off_thread};
+use admission::{HoldingBody, Reservation, Slot, off_thread};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
@@ -137,12 +137,7 @@ impl RequestBody {
             return response;
         }
         memory.shrink_to(size);
-        let hold = move |frame| {
-            let _ = &memory;
-            frame
-        };
-        // The body owns the reservation with the function.
-        response.map(|body| Body::new(body.map_frame(hold)))
+        response.map(|body| Body::new(HoldingBody::new(body, false, memory)))
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
         body::RequestBody,
         path::PathId,
     },
+    found::respond_found,
     gateway::Gateway,
     rate_limit::RateLimit,
     stream::list_body,
@@ -49,8 +50,9 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) ->
 
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let request = GetAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await? };
-    let (affiliate, rate_limit) = caller.call(request, |core, request| core.affiliates.get_affiliate(request)).await?;
-    Ok(respond(StatusCode::OK, rate_limit, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None)))
+    let read = caller.read(request, |core, request| core.affiliates.get_affiliate(request));
+    let (affiliate, rate_limit, memory) = read.await?;
+    respond_found(&caller, rate_limit, memory, 0, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None))
 }
 
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {

@@ -8,7 +8,7 @@ use axum::{
 };
 use compliance_api::{
     error::Error,
-    v1::{GetComplianceUrlRequest, ListComplianceUrlsRequest, UrlResult},
+    v1::{ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest, UrlResult},
 };
 use http::StatusCode;
 use http_server::FinishBy;
@@ -20,6 +20,7 @@ use crate::{
     envelope::{Detail, Envelope, respond, respond_with},
     error::Refusal,
     extract::{body::RequestBody, path::PathId, query, urls},
+    found::respond_found,
     gateway::Gateway,
     stream::url_page_body,
 };
@@ -34,9 +35,10 @@ pub(crate) async fn list(
 ) -> Result<Response, Refusal> {
     let request = caller.accept(query::urls(query.as_deref())).await?;
     let request = ListComplianceUrlsRequest { large_as_ids: true, ..request };
-    let (page, rate_limit) = caller.call(request, |core, request| core.urls.list_compliance_urls(request)).await?;
+    let read = caller.read(request, |core, request| core.urls.list_compliance_urls(request));
+    let (page, rate_limit, memory) = read.await?;
     if !page.ids.is_empty() {
-        let mut memory = gateway.memory.reservation(Some(caller.company_id()));
+        let mut memory = caller.memory();
         if let Err(full) = memory.grow(PAGE_MEMORY) {
             return Err(Refusal { error: full.into(), rate_limit });
         }
@@ -46,14 +48,21 @@ pub(crate) async fn list(
         response.extensions_mut().insert(FinishBy(deadline));
         return Ok(response);
     }
-    Ok(respond(StatusCode::OK, rate_limit, &Envelope::found(text::URLS_FOUND, &page.urls, page.meta)))
+    let found = Envelope::found(text::URLS_FOUND, &page.urls, page.meta);
+    respond_found(&caller, rate_limit, memory, page.urls.iter().map(transcript).sum(), &found)
 }
 
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::url_not_found)).await?;
     let request = GetComplianceUrlRequest { id };
-    let (url, rate_limit) = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
-    Ok(respond(StatusCode::OK, rate_limit, &Envelope::found(text::URL_FOUND, &url, None)))
+    let read = caller.read(request, |core, request| core.urls.get_compliance_url(request));
+    let (url, rate_limit, memory) = read.await?;
+    respond_found(&caller, rate_limit, memory, transcript(&url), &Envelope::found(text::URL_FOUND, &url, None))
+}
+
+/// The bytes of a transcript, which makes a record long.
+fn transcript(url: &ComplianceUrl) -> usize {
+    url.transcription_text.as_ref().map_or(0, String::len)
 }
 
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {

@@ -42,6 +42,10 @@ pub struct CoreArgs {
     #[arg(long, env = "COMPLIANCE_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
           value_parser = duration(SECOND..=86_400 * SECOND))]
     list_timeout: Duration,
+    /// Time that a stream of observations may take.
+    #[arg(long, env = "COMPLIANCE_STREAM_TIMEOUT", default_value = "1h", value_name = "TIME",
+          value_parser = duration(SECOND..=86_400 * SECOND))]
+    stream_timeout: Duration,
     /// Size of one gRPC message, at most.
     #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
           value_parser = size(0..=u64::MAX))]
@@ -100,6 +104,7 @@ impl From<&CoreArgs> for CoreSettings {
             max_in_flight: args.max_in_flight,
             call_timeout: args.call_timeout,
             list_timeout: args.list_timeout,
+            stream_timeout: args.stream_timeout,
             message_limit: args.message_limit,
             message_memory: args.message_memory,
             request_memory: args.request_memory,

@@ -2,15 +2,17 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use compliance_api::v1::ListAffiliatesRequest;
 use rest_gateway::Settings;
-use test_support::{Options, RestClient, TestService, new_company, tests, token};
+use test_support::{GrpcClients, Options, RestClient, TestService, new_company, tests, token};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpSocket,
     time::timeout,
 };
+use tonic::{Code, Response, Status, transport::Endpoint};
 
-tests![lists_that_nobody_reads];
+tests![lists_that_nobody_reads, grpc_lists_that_nobody_reads];
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(4);
 /// Lists that a company may have open.
@@ -29,7 +31,8 @@ async fn lists_that_nobody_reads() {
     );
 }
 
-async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestClient) {
+/// Two companies with tokens, of which the first has a long list.
+async fn companies(service: &TestService) -> [(i64, String); 2] {
     let tokens = [new_company(), new_company()].map(|company| (company, token(company)));
     for ((company, _), records) in tokens.iter().zip([MANY, FEW]) {
         sqlx::query(
@@ -42,6 +45,60 @@ async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestCl
         .await
         .unwrap();
     }
+    tokens
+}
+
+/// The same over gRPC. The client reads its connection, but not its lists.
+async fn grpc_lists_that_nobody_reads() {
+    let options = Options { list_timeout: LIST_TIMEOUT, company_streams: MOST, ..Options::default() };
+    let service = &TestService::with(options).await;
+    let [(_, company), (_, other)] = companies(service).await;
+    let endpoint = Endpoint::from_shared(format!("http://{}", service.grpc)).unwrap();
+    let channel = endpoint.initial_stream_window_size(4096).connect().await.unwrap();
+    let list = async |token: &str| {
+        let mut grpc = GrpcClients::over(channel.clone(), token);
+        grpc.affiliates.list_affiliates(ListAffiliatesRequest {}).await.map(Response::into_inner)
+    };
+    let mut open = Vec::new();
+    for _ in 0..MOST {
+        open.push(list(&company).await.unwrap());
+    }
+    assert_eq!(list(&company).await.unwrap_err().code(), Code::ResourceExhausted);
+    // Other companies have lists, on the same connection.
+    let mut others = list(&other).await.unwrap();
+    assert_eq!(others.message().await.unwrap().unwrap().affiliates.len() as i64, FEW);
+
+    // They no longer count when their time is over, although nobody has read of it.
+    tokio::time::sleep(LIST_TIMEOUT).await;
+    let again = async {
+        // On a connection of its own: the service closes that of lists which are not read.
+        while new_list(service, &company).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    assert!(timeout(Duration::from_secs(10), again).await.is_ok(), "the lists that ended still count");
+    for mut messages in open {
+        let ended = async {
+            loop {
+                match messages.message().await {
+                    Ok(Some(_)) => {}
+                    ended => break ended,
+                }
+            }
+        };
+        let ended = timeout(Duration::from_secs(20), ended).await.expect("a list is open after its time");
+        assert!(ended.is_err(), "a list ended as if it were whole");
+    }
+}
+
+/// A list on a new connection, as far as its first message.
+async fn new_list(service: &TestService, token: &str) -> Result<(), Status> {
+    let mut grpc = GrpcClients::connect(service.grpc, token).await;
+    grpc.affiliates.list_affiliates(ListAffiliatesRequest {}).await?.into_inner().message().await.map(drop)
+}
+
+async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestClient) {
+    let tokens = companies(service).await;
     let [company, other] = tokens.map(|(_, token)| (rest.with_token(Some(token.clone())), token));
     let mut open = Vec::new();
     for _ in 0..MOST {

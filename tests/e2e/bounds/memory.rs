@@ -2,11 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use sqlx::PgPool;
 use test_support::{RestClient, ServerProcess, fresh_database, long_tests, new_company, tests, token};
 
-use super::encoded::{ADD_URLS, CREATE, empty_items, send};
+use super::{
+    encoded::{ADD_URLS, CREATE, empty_items, send},
+    records::add_transcripts,
+};
 
-tests![small_bodies_that_take_much_memory];
+tests![small_bodies_that_take_much_memory, large_records];
 
 /// How much the process may grow.
 const MOST_KIB: u64 = 512 << 10;
@@ -32,7 +36,7 @@ async fn small_bodies_that_take_much_memory() {
             if attack.ends_with("notes") && !long_tests() {
                 continue;
             }
-            measure(&server, &rest, &format!("{name}: {attack}"), async |number| {
+            measure(&server, &rest, &format!("{name}: {attack}"), 8, async |number| {
                 // Of three companies, so that their shares are more than there is.
                 let token = token([company, others[0], others[1]][number % 3]);
                 let answer = client.with_token(Some(token)).post("/affiliates", body.clone()).await;
@@ -49,7 +53,7 @@ async fn small_bodies_that_take_much_memory() {
         if attack.ends_with("MB") && !long_tests() {
             continue;
         }
-        measure(&server, &rest, &format!("gRPC: {attack}"), async |number| {
+        measure(&server, &rest, &format!("gRPC: {attack}"), 8, async |number| {
             let token = token([company, others[0], others[1]][number % 3]);
             let status = send(server.grpc(), path, &token, message.clone()).await;
             assert!(status.is_err());
@@ -58,11 +62,32 @@ async fn small_bodies_that_take_much_memory() {
     }
 }
 
-/// Makes eight calls at once, asks for health meanwhile, and checks how much the process grew.
-async fn measure(server: &ServerProcess, health: &RestClient, name: &str, call: impl AsyncFn(usize)) {
+/// Reads of records of 4 MiB, each asked for by its own caller.
+async fn large_records() {
+    let database = fresh_database().await;
+    let server = ServerProcess::start(&database.url);
+    let company = new_company();
+    let [rest, remote] = server.clients(company);
+    assert_eq!(rest.get("/urls").await.status, 200);
+    let pool = PgPool::connect_with(database.options.clone()).await.unwrap();
+    add_transcripts(&pool, company, 20).await;
+    let callers = if long_tests() { 200 } else { 60 };
+    for (client, name) in [(&rest, "core in process"), (&remote, "core across the network")] {
+        let name = format!("{name}: {callers} reads of 4 MiB");
+        measure(&server, &rest, &name, callers, async |number| {
+            let status = client.get(&format!("/urls/{}", number % 20 + 1)).await.status;
+            // On a busy machine some have waited for too long.
+            assert!([200, 429, 503, 504].contains(&status), "{status}");
+        })
+        .await;
+    }
+}
+
+/// Makes calls at once, asks for health meanwhile, and checks how much the process grew.
+async fn measure(server: &ServerProcess, health: &RestClient, name: &str, calls: usize, call: impl AsyncFn(usize)) {
     server.reset_peak();
     let before = server.peak_memory();
-    let calls = futures::future::join_all((0..8).map(|number| call(number)));
+    let calls = futures::future::join_all((0..calls).map(|number| call(number)));
     let mut longest = Duration::ZERO;
     let health = async {
         loop {

@@ -11,9 +11,13 @@ use compliance_api::{
     token::TokenError,
     v1::{ObserveUrlsRequest, ObserveUrlsResponse},
 };
-use tokio::{sync::mpsc, time::timeout};
+use http_server::FinishBy;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until, timeout_at},
+};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Status, Streaming};
+use tonic::{Response, Status, Streaming};
 
 use super::Chunk;
 use crate::{
@@ -26,6 +30,9 @@ use crate::{
 /// How long a stream may be idle: no message from the client, or no acknowledgement read by it.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// How long a client has to read that the time of its stream is up.
+const SLACK: Duration = Duration::from_secs(2);
+
 /// The acknowledgements of a stream: one for each chunk, in order.
 pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<ObserveUrlsResponse, Status>>;
 
@@ -33,31 +40,54 @@ pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<ObserveU
 pub(in crate::monitoring) struct Streams {
     context: Arc<Context>,
     shares: Shares,
+    chunk_timeout: Duration,
 }
 
 impl Streams {
-    pub(in crate::monitoring) fn new(context: Arc<Context>, shares: &Shares) -> Self {
-        Self { context, shares: shares.clone() }
+    /// `chunk_timeout` is the longest time that a chunk may take to be prepared, and to be saved.
+    pub(in crate::monitoring) fn new(context: Arc<Context>, shares: &Shares, chunk_timeout: Duration) -> Self {
+        Self { context, shares: shares.clone(), chunk_timeout }
     }
 
     /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read. If the
-    /// client does not read its acknowledgements, nothing is read.
+    /// client does not read its acknowledgements, nothing is read. The stream ends at its timeout.
     pub(in crate::monitoring) fn serve(
         &self,
         caller: Caller,
         requests: Streaming<ObserveUrlsRequest>,
-    ) -> Result<Acknowledgements, Error> {
+        timeout: Duration,
+    ) -> Result<Response<Acknowledgements>, Error> {
+        let times = Times { stream: Instant::now() + timeout, chunk: self.chunk_timeout };
         let saving = Saving {
             context: Arc::clone(&self.context),
             company_id: caller.company_id,
             _open: self.shares.open_stream(caller.company_id)?,
             shares: self.shares.clone(),
+            times,
         };
         let (acknowledgements, receiver) = mpsc::channel(1);
         let (prepared, chunks) = mpsc::channel(1);
-        tokio::spawn(read(Arc::clone(&self.context), caller, requests, prepared));
+        tokio::spawn(read(Arc::clone(&self.context), caller, requests, prepared, times));
         tokio::spawn(save(saving, chunks, acknowledgements));
-        Ok(ReceiverStream::new(receiver))
+        let mut response = Response::new(ReceiverStream::new(receiver));
+        // A client that does not read never polls the stream.
+        response.extensions_mut().insert(FinishBy(times.stream + SLACK));
+        Ok(response)
+    }
+}
+
+/// When a stream and its steps must have ended.
+#[derive(Clone, Copy)]
+struct Times {
+    stream: Instant,
+    chunk: Duration,
+}
+
+impl Times {
+    /// Bounds a step of the stream.
+    async fn bound<T>(self, time: Duration, step: impl Future<Output = T>) -> Result<T, Error> {
+        let deadline = self.stream.min(Instant::now() + time);
+        timeout_at(deadline, step).await.map_err(|_| Error::deadline_exceeded())
     }
 }
 
@@ -66,14 +96,19 @@ struct Saving {
     context: Arc<Context>,
     company_id: i64,
     shares: Shares,
+    times: Times,
     /// Counts the stream as open.
     _open: Count,
 }
 
 impl Saving {
+    /// A chunk that is not saved in time is not saved at all: its statement is cancelled.
     async fn save(&self, chunk: Chunk) -> Result<ObserveUrlsResponse, Error> {
-        let _slot = self.shares.enter(self.company_id, Work::of_items(chunk.items())).await?;
-        Ok(ObserveUrlsResponse { results: messages(chunk.save(&self.context, self.company_id).await?) })
+        let saving = async {
+            let _slot = self.shares.enter(self.company_id, Work::of_items(chunk.items())).await?;
+            Ok(ObserveUrlsResponse { results: messages(chunk.save(&self.context, self.company_id).await?) })
+        };
+        self.times.bound(self.times.chunk, saving).await?
     }
 }
 
@@ -84,17 +119,21 @@ async fn read(
     caller: Caller,
     mut requests: Streaming<ObserveUrlsRequest>,
     prepared: mpsc::Sender<Result<Chunk, Status>>,
+    times: Times,
 ) {
     loop {
         let message = tokio::select! {
             () = prepared.closed() => return,
-            message = timeout(IDLE_TIMEOUT, requests.message()) => message,
+            message = times.bound(IDLE_TIMEOUT, requests.message()) => message,
         };
         let chunk = match message {
-            Ok(Ok(Some(request))) => prepare(&context, &caller, request).await.map_err(Status::from),
+            Ok(Ok(Some(request))) => {
+                let chunk = times.bound(times.chunk, prepare(&context, &caller, request)).await;
+                chunk.and_then(|chunk| chunk).map_err(Status::from)
+            }
             Ok(Ok(None)) => return,
             Ok(Err(status)) => Err(status),
-            Err(_) => Err(Error::deadline_exceeded().into()),
+            Err(error) => Err(error.into()),
         };
         let last = chunk.is_err();
         if prepared.send(chunk).await.is_err() || last {
@@ -122,6 +161,7 @@ async fn save(
         let chunk = tokio::select! {
             () = acknowledgements.closed() => return,
             chunk = chunks.recv() => chunk,
+            () = sleep_until(saving.times.stream) => Some(Err(Error::deadline_exceeded().into())),
         };
         let message = match chunk {
             Some(Ok(chunk)) => saving.save(chunk).await.map_err(Status::from),
@@ -129,7 +169,7 @@ async fn save(
             None => return,
         };
         let last = message.is_err();
-        match timeout(IDLE_TIMEOUT, acknowledgements.send(message)).await {
+        match saving.times.bound(IDLE_TIMEOUT, acknowledgements.send(message)).await {
             Ok(Ok(())) if !last => {}
             Ok(_) => return,
             Err(_) => break,

@@ -1,0 +1,105 @@
+//! Deadlines of streams: the caller's own, and those of the service.
+
+use std::time::{Duration, Instant};
+
+use compliance_api::{
+    token::SCOPE_MONITOR,
+    v1::{ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest, ObserveUrlsRequest, UrlObservation},
+};
+use futures::{StreamExt as _, stream};
+use sqlx::AssertSqlSafe;
+use test_support::{GrpcClients, Options, TestService, new_company, tests, token_with_scope};
+use tonic::{Code, Request, Status, Streaming};
+
+tests![a_slow_reader_is_told_of_its_deadline, a_stream_of_observations_has_deadlines];
+
+/// More than the windows of a client that does not read.
+const RECORDS: i64 = 4000;
+/// The caller's deadline.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// By when a stream has ended in any case, on a busy machine. Without the deadline it would take minutes.
+const LONGEST: Duration = Duration::from_secs(30);
+
+fn with_timeout<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(TIMEOUT);
+    request
+}
+
+/// Reads slowly until the deadline has passed, then what is left. Returns the records that arrived, and how it ended.
+async fn read_slowly<M>(mut messages: Streaming<M>, count: fn(&M) -> usize) -> (usize, Option<Status>) {
+    let (started, mut records) = (Instant::now(), 0);
+    loop {
+        if started.elapsed() < TIMEOUT * 2 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        match tokio::time::timeout(LONGEST, messages.message()).await.expect("the stream has no end") {
+            Ok(Some(message)) => records += count(&message),
+            Ok(None) => return (records, None),
+            Err(status) => return (records, Some(status)),
+        }
+    }
+}
+
+async fn a_slow_reader_is_told_of_its_deadline() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let statements = format!(
+        "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, notes)
+            select {company}, n, n::text, n::text, repeat('x', 2000) from generate_series(1, {RECORDS}) n;
+        insert into compliance_urls (company_id, id, url, url_hash, note)
+            select {company}, n, u, sha256(u::bytea), repeat('x', 2000)
+            from generate_series(1, {RECORDS}) n, lateral (select 'https://h.example/' || n) t (u);
+        insert into compliance_cases (company_id, id, affiliate_id, request_id, case_worker)
+            select {company}, n, n, n::text, repeat('x', 2000) from generate_series(1, {RECORDS}) n;"
+    );
+    sqlx::raw_sql(AssertSqlSafe(statements)).execute(&service.pool).await.unwrap();
+    let grpc = &mut GrpcClients::connect(service.grpc, &token_with_scope(company, Some(SCOPE_MONITOR), 3600)).await;
+    let affiliates = grpc.affiliates.list_affiliates(with_timeout(ListAffiliatesRequest {})).await.unwrap();
+    let urls = grpc.monitoring.export_urls(with_timeout(ExportUrlsRequest::default())).await.unwrap();
+    let cases = grpc.monitoring.export_cases(with_timeout(ExportCasesRequest::default())).await.unwrap();
+    let ended = tokio::join!(
+        read_slowly(affiliates.into_inner(), |message| message.affiliates.len()),
+        read_slowly(urls.into_inner(), |message| message.observations.len()),
+        read_slowly(cases.into_inner(), |message| message.cases.len()),
+    );
+    for (records, status) in [ended.0, ended.1, ended.2] {
+        assert_eq!(status.expect("the stream looks complete").code(), Code::DeadlineExceeded);
+        assert!((1..RECORDS as usize).contains(&records), "{records}");
+    }
+}
+
+/// The whole stream has that of the caller, and each chunk that of a call.
+async fn a_stream_of_observations_has_deadlines() {
+    let service = TestService::with(Options { call_timeout: TIMEOUT * 2, ..Options::default() }).await;
+    let company = new_company();
+    let grpc = &mut GrpcClients::connect(service.grpc, &token_with_scope(company, Some(SCOPE_MONITOR), 3600)).await;
+    let chunk = |number: u32| ObserveUrlsRequest {
+        observations: vec![UrlObservation {
+            url: Some(format!("https://h.example/{number}")),
+            ..UrlObservation::default()
+        }],
+    };
+    let started = Instant::now();
+    let silent = with_timeout(stream::iter([chunk(1)]).chain(stream::pending()));
+    let mut results = grpc.monitoring.stream_url_observations(silent).await.unwrap().into_inner();
+    assert_eq!(results.message().await.unwrap().unwrap().results.len(), 1);
+    assert_eq!(results.message().await.unwrap_err().code(), Code::DeadlineExceeded);
+    assert!(started.elapsed() < LONGEST, "{:?}", started.elapsed());
+
+    // A chunk that waits for a lock.
+    let mut locked = service.pool.begin().await.unwrap();
+    sqlx::query("lock table compliance_urls in share row exclusive mode").execute(&mut *locked).await.unwrap();
+    let started = Instant::now();
+    let chunks = stream::iter([chunk(2), chunk(3)]).chain(stream::pending());
+    let mut results = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
+    assert_eq!(results.message().await.unwrap_err().code(), Code::DeadlineExceeded);
+    assert!(started.elapsed() < LONGEST, "{:?}", started.elapsed());
+    locked.rollback().await.unwrap();
+    // Nothing of it is written later.
+    let mut results = grpc.monitoring.stream_url_observations(stream::iter([chunk(4)])).await.unwrap().into_inner();
+    assert_eq!(results.message().await.unwrap().unwrap().results.len(), 1);
+    let urls = "select substr(url, 19) from compliance_urls where company_id = $1 order by id";
+    let urls: Vec<String> = sqlx::query_scalar(urls).bind(company).fetch_all(&service.pool).await.unwrap();
+    assert_eq!(urls, ["1", "4"]);
+}

@@ -1,0 +1,75 @@
+//! Records that take much memory, read by many callers at once.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::Value;
+use sqlx::PgPool;
+use test_support::{Options, RestClient, TestService, new_company, tests};
+
+tests![large_records_wait_for_memory];
+
+/// Characters of the longest transcript. Each takes four bytes.
+pub(super) const TRANSCRIPT: i32 = 1_048_576;
+const CHARACTER: char = '\u{1F600}';
+/// Callers at the same time.
+const CALLERS: i64 = 12;
+/// By when each has been served, on a busy machine.
+const LONGEST: Duration = Duration::from_mins(3);
+
+/// Adds URLs with the longest transcripts; their IDs are the numbers from 1.
+pub(super) async fn add_transcripts(pool: &PgPool, company: i64, urls: i64) {
+    sqlx::query(
+        "insert into compliance_urls (company_id, id, url, url_hash, transcription_text)
+        select $1, n, 'https://h.example/' || n, sha256(n::text::bytea), repeat($3, $4) from generate_series(1, $2) n",
+    )
+    .bind(company)
+    .bind(urls)
+    .bind(CHARACTER.to_string())
+    .bind(TRANSCRIPT)
+    .execute(pool)
+    .await
+    .unwrap();
+}
+
+/// Reads a URL, again if the memory for it was not free in time.
+async fn read(rest: &RestClient, id: i64) -> Value {
+    let reading = async {
+        loop {
+            let answer = rest.get(&format!("/urls/{id}")).await;
+            if ![429, 503].contains(&answer.status) {
+                return answer.with_status(200);
+            }
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(LONGEST, reading).await.expect("a large record cannot be read")
+}
+
+/// Of the memory that is left there is room for one or two of them at a time. All callers are served one after the other,
+/// those of one record, too, and other companies meanwhile.
+async fn large_records_wait_for_memory() {
+    let service = TestService::with(Options { request_memory: 64 << 20, ..Options::default() }).await;
+    let (company, other) = (new_company(), new_company());
+    add_transcripts(&service.pool, company, CALLERS / 2).await;
+    add_transcripts(&service.pool, other, 1).await;
+    let length = CHARACTER.len_utf8() * TRANSCRIPT as usize;
+    for [rest, others] in
+        [[company, other].map(|of| service.rest(of)), [company, other].map(|of| service.rest_remote(of))]
+    {
+        let calls = (0..CALLERS).map(|caller| {
+            let rest = &rest;
+            async move {
+                let url = read(rest, caller / 2 + 1).await;
+                assert_eq!(url["data"]["id"], caller / 2 + 1);
+                assert_eq!(url["data"]["transcription_text"].as_str().unwrap().len(), length);
+            }
+        });
+        let others = async {
+            let url = read(&others, 1).await;
+            assert_eq!(url["data"]["transcription_text"].as_str().unwrap().len(), length);
+        };
+        tokio::join!(join_all(calls), others);
+    }
+}
