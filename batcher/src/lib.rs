@@ -104,9 +104,13 @@ pub struct Limits {
 impl Limits {
     /// One batch in flight for every two cores, which keeps this machine busy.
     pub fn for_this_machine(max_in_flight_when_slow: usize, max_queue: usize) -> Self {
-        let half = std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2);
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::for_cores(cores, max_in_flight_when_slow, max_queue)
+    }
+
+    fn for_cores(cores: usize, max_in_flight_when_slow: usize, max_queue: usize) -> Self {
         Self {
-            max_in_flight: half.clamp(1, max_in_flight_when_slow.max(1)),
+            max_in_flight: (cores / 2).clamp(1, max_in_flight_when_slow.max(1)),
             max_in_flight_when_slow,
             slow_after: Duration::from_millis(50),
             max_batch: 256,

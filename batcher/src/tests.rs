@@ -9,9 +9,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Semaphore, task::JoinHandle};
+use futures::poll;
+use tokio::{
+    sync::{Semaphore, oneshot},
+    task::{Id, JoinHandle},
+};
 
-use super::{BatchError, Batcher, Limits, Pending, RunBatch};
+use super::{BatchError, Batcher, Limits, Pending, Reply, RunBatch};
 
 /// Doubles numbers. A batch waits for a permit. 13 panics.
 #[derive(Clone)]
@@ -21,12 +25,19 @@ struct State {
     permits: Semaphore,
     started: AtomicUsize,
     batches: Mutex<Vec<Vec<u64>>>,
+    /// The tasks that the batches ran in.
+    tasks: Mutex<Vec<Id>>,
 }
 
 impl Double {
     fn new(permits: usize) -> Self {
-        let (permits, batches) = (Semaphore::new(permits), Mutex::new(Vec::new()));
-        Self(Arc::new(State { permits, started: AtomicUsize::new(0), batches }))
+        let permits = Semaphore::new(permits);
+        Self(Arc::new(State {
+            permits,
+            started: AtomicUsize::new(0),
+            batches: Mutex::default(),
+            tasks: Mutex::default(),
+        }))
     }
 
     async fn until_started(&self, batches: usize) {
@@ -48,6 +59,7 @@ impl RunBatch for Double {
 
     async fn run(&self, batch: Vec<Pending<u64, u64>>) {
         self.0.batches.lock().unwrap().push(batch.iter().map(|pending| pending.request).collect());
+        self.0.tasks.lock().unwrap().push(tokio::task::id());
         self.0.started.fetch_add(1, Ordering::SeqCst);
         self.0.permits.acquire().await.unwrap().forget();
         for pending in batch {
@@ -116,6 +128,62 @@ async fn requests_that_are_made_together_form_one_batch() {
     double.allow(1);
     assert_doubled(calls).await;
     assert_eq!(double.batches().len(), 1);
+}
+
+/// The second request is sent by a task that is ready when the dispatcher has received the first.
+#[tokio::test]
+async fn a_batch_takes_what_is_sent_while_the_dispatcher_yields() {
+    for (max_batch, expected) in
+        [(64, vec![vec![1, 2, 3]]), (2, vec![vec![1, 2], vec![3]]), (1, vec![vec![1], vec![2], vec![3]])]
+    {
+        let (double, batcher) = batcher(Limits { max_batch, ..LIMITS });
+        double.allow(3);
+        // The dispatcher waits for a request.
+        tokio::task::yield_now().await;
+        let mut first = Box::pin(batcher.call(1));
+        assert!(poll!(first.as_mut()).is_pending());
+        let others = calls(&batcher, 2..4);
+        assert_eq!(first.await, Ok(2));
+        assert_doubled(others).await;
+        assert_eq!(double.batches(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_batch_runs_in_the_task_of_the_dispatcher_unless_another_one_runs() {
+    let (double, batcher) = batcher(Limits { max_in_flight: 2, max_batch: 1, ..LIMITS });
+    for request in [1, 2] {
+        double.allow(1);
+        assert_eq!(batcher.call(request).await, Ok(request * 2));
+    }
+    let beside = calls(&batcher, 3..5);
+    double.until_started(4).await;
+    double.allow(2);
+    assert_doubled(beside).await;
+    let tasks = double.0.tasks.lock().unwrap().clone();
+    assert_eq!([tasks[1], tasks[2]], [tasks[0]; 2]);
+    assert_ne!(tasks[3], tasks[0]);
+}
+
+#[tokio::test]
+async fn a_request_knows_whether_its_caller_has_gone_away() {
+    let (sender, caller) = oneshot::channel::<u64>();
+    let pending = Pending { request: 1, reply: Reply(sender) };
+    assert!(!pending.is_abandoned());
+    let (request, mut reply) = pending.into_parts();
+    assert!(poll!(Box::pin(reply.abandoned())).is_pending() && !reply.is_abandoned());
+    drop(caller);
+    reply.abandoned().await;
+    assert!(reply.is_abandoned() && Pending::from((request, reply)).is_abandoned());
+}
+
+#[test]
+fn one_batch_is_in_flight_for_every_two_cores() {
+    let limits = |cores, slow| Limits::for_cores(cores, slow, 7);
+    assert_eq!([1, 2, 3, 8, 64].map(|cores| limits(cores, 16).max_in_flight), [1, 1, 1, 4, 16]);
+    assert_eq!((limits(8, 0).max_in_flight, limits(8, 0).max_queue), (1, 7));
+    let here = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(Limits::for_this_machine(16, 7), limits(here, 16));
 }
 
 #[tokio::test]

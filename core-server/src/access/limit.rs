@@ -107,7 +107,58 @@ impl Limiter {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use compliance_api::{error::Error, v1::RateLimitHeaders};
+
     use super::{Limiter, RateLimit};
+
+    fn limiter(limit: &str) -> Limiter {
+        Limiter::new(limit.parse().unwrap()).unwrap()
+    }
+
+    fn wait(error: &Error) -> u64 {
+        error.retry_after.unwrap().as_secs()
+    }
+
+    #[test]
+    fn the_headers_say_what_is_left_and_when_all_of_it_is() {
+        let headers = |limit, remaining| limiter(limit).headers(remaining);
+        assert_eq!(headers("10/m", 10), RateLimitHeaders { limit: 10, remaining: 10, reset: 0 });
+        assert_eq!(headers("10/m", 4), RateLimitHeaders { limit: 10, remaining: 4, reset: 36 });
+        assert_eq!(headers("7/m", 0), RateLimitHeaders { limit: 7, remaining: 0, reset: 60 });
+        assert_eq!(headers("7/m", 6).reset, 9);
+        assert_eq!(headers("10/s", 9).reset, 1);
+        let counted = limiter("3/m");
+        assert_eq!([1, 1, 1, 2].map(|company| counted.count(company).unwrap().remaining), [2, 1, 0, 2]);
+        let (refused, _) = counted.count(1).unwrap_err();
+        assert_eq!(refused, RateLimitHeaders { limit: 3, remaining: 0, reset: 60 });
+    }
+
+    #[test]
+    fn a_caller_that_waits_as_long_as_it_is_told_is_let_through() {
+        let limiter = limiter("1/m");
+        let told = |millis| wait(&limiter.exceeded(1, Duration::from_millis(millis)));
+        assert_eq!([0, 1, 999, 1000, 1001, 2000, 59_500].map(told), [1, 1, 1, 1, 2, 2, 60]);
+        assert!(limiter.count(1).is_ok());
+        let (_, error) = limiter.count(1).unwrap_err();
+        assert!((30..=60).contains(&wait(&error)), "the window is a minute: {error:?}");
+        assert_eq!(wait(&self::limiter("1/s").exceeded(1, Duration::from_millis(999))), 1);
+    }
+
+    #[test]
+    fn companies_that_have_their_whole_limit_are_forgotten_and_no_others() {
+        let (fast, slow) = (limiter("1000/s"), limiter("1/m"));
+        assert!(fast.count(1).is_ok() && slow.count(1).is_ok());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !fast.companies.is_empty() {
+            assert!(Instant::now() < deadline, "the company is remembered");
+            fast.sweep();
+            std::thread::yield_now();
+        }
+        slow.sweep();
+        assert!(slow.count(1).is_err());
+    }
 
     #[test]
     fn limits_are_written_as_documented() {

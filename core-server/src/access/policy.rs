@@ -123,18 +123,92 @@ mod tests {
 
     use super::*;
 
+    const READ: &str = "/compliance.v1.AffiliateService/GetAffiliate";
+    const MONITOR: &str = "/compliance.v1.MonitoringService/CreateCase";
+
+    fn secret() -> Secret {
+        Secret::new(vec![1; 32]).unwrap()
+    }
+
+    async fn policy(limit: &str) -> AccessPolicy {
+        let source = KeySource { secret: Some(secret()), ..KeySource::default() };
+        let verifier = Arc::new(Verifier::new(source, None).await.unwrap());
+        AccessPolicy::new(verifier, Limiter::new(limit.parse().unwrap()).map(Arc::new))
+    }
+
+    /// The time, not by the function under test.
+    fn clock() -> i64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
+    }
+
+    fn token(company_id: i64, issued: i64, scope: Option<&str>) -> String {
+        issue(&secret(), &Claims { scope: scope.map(str::to_owned), ..Claims::new(company_id, issued, 60) }).unwrap()
+    }
+
+    fn headers(tokens: &[&str]) -> HeaderMap {
+        let value = |token: &&str| (AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}")).unwrap());
+        tokens.iter().map(value).collect()
+    }
+
+    /// The company that is let through, or why the call is refused.
+    fn result(checked: Result<Granted, Denied>) -> Result<Option<i64>, Reason> {
+        checked.map(|granted| granted.caller.map(|caller| caller.company_id)).map_err(|denied| denied.error.reason)
+    }
+
     #[tokio::test]
     async fn a_token_that_was_verified_before_may_have_expired_since() {
-        let secret = Secret::new(vec![1; 32]).unwrap();
-        let source = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
-        let verifier = Arc::new(Verifier::new(source, None).await.unwrap());
-        let policy = AccessPolicy::new(Arc::clone(&verifier), None);
+        let policy = policy("off").await;
         let check = |issued: i64| {
-            let token = issue(&secret, &Claims::new(7, issued, 60)).unwrap();
-            let before = verifier.verify(&token, issued).unwrap();
-            policy.check("/compliance.v1.AffiliateService/GetAffiliate", &HeaderMap::new(), Some(before))
+            let before = policy.verifier.verify(&token(7, issued, None), issued).unwrap();
+            result(policy.check(READ, &HeaderMap::new(), Some(before)))
         };
-        assert_eq!(check(now()).ok().and_then(|granted| granted.caller).map(|caller| caller.company_id), Some(7));
-        assert_eq!(check(now() - 60).err().map(|denied| denied.error.reason), Some(Reason::TokenExpired));
+        assert_eq!(check(clock()), Ok(Some(7)));
+        assert_eq!(check(clock() - 60), Err(Reason::TokenExpired));
+    }
+
+    #[tokio::test]
+    async fn a_call_needs_one_valid_token_unless_its_service_is_open() {
+        let policy = policy("off").await;
+        let check = |path, tokens: &[&str]| result(policy.check(path, &headers(tokens), None));
+        let (valid, expired) = (token(7, clock(), None), token(7, clock() - 60, None));
+        assert_eq!(check(READ, &[&valid]), Ok(Some(7)));
+        assert_eq!(check(READ, &[&expired]), Err(Reason::TokenExpired));
+        assert_eq!(check(READ, &[&valid[1..]]), Err(Reason::TokenInvalid));
+        assert_eq!(check(READ, &[&valid, &valid]), Err(Reason::TokenInvalid));
+        assert_eq!(check(READ, &[]), Err(Reason::TokenMissing));
+        assert_eq!(check("/compliance.v1.ReadService/Read", &[]), Ok(None));
+        assert_eq!(check("/grpc.health.v1.Health/Check", &[&expired]), Ok(None));
+        assert_eq!(check("/compliance.v1.Unknown/Call", &[]), Err(Reason::TokenMissing));
+    }
+
+    #[tokio::test]
+    async fn a_scope_opens_its_service_and_is_needed_for_no_other() {
+        let policy = policy("off").await;
+        let check = |path, scope| result(policy.check(path, &headers(&[&token(7, clock(), scope)]), None));
+        assert_eq!(check(MONITOR, None), Err(Reason::ScopeMissing));
+        assert_eq!(check(MONITOR, Some("other")), Err(Reason::ScopeMissing));
+        assert_eq!(check(MONITOR, Some(SCOPE_MONITOR)), Ok(Some(7)));
+        assert_eq!(check(READ, Some(SCOPE_MONITOR)), Ok(Some(7)));
+        assert_eq!(check(READ, Some("other")), Ok(Some(7)));
+    }
+
+    #[tokio::test]
+    async fn a_call_is_counted_before_its_scope_and_after_its_token() {
+        let policy = policy("2/m").await;
+        let check = |path, company| policy.check(path, &headers(&[&token(company, clock(), None)]), None);
+        assert_eq!(result(policy.check(READ, &HeaderMap::new(), None)), Err(Reason::TokenMissing));
+        assert_eq!(check(READ, 7).ok().and_then(|granted| granted.rate_limit).map(|left| left.remaining), Some(1));
+        let denied = check(MONITOR, 7).err().unwrap();
+        assert_eq!(
+            (denied.error.reason, denied.rate_limit.map(|left| left.remaining)),
+            (Reason::ScopeMissing, Some(0))
+        );
+        assert_eq!(result(check(MONITOR, 7)), Err(Reason::RateLimited));
+        assert_eq!(result(check(READ, 8)), Ok(Some(8)));
+    }
+
+    #[test]
+    fn a_request_that_passed_no_check_has_no_caller() {
+        assert_eq!(Caller::of(&tonic::Request::new(())).unwrap_err().code(), tonic::Code::Internal);
     }
 }
