@@ -81,7 +81,7 @@ async fn run<W: Write>(task: Task<W>) {
         // First the company's batches in this process, which would be waited for with a connection.
         let write_permit = apart.inner.queue.all(*company).await;
         let Ok(permit) = apart.permits.acquire().await else { return };
-        let (now, later) = without_conflicts::<W>(waiting, MAX_BATCH);
+        let (now, later) = without_conflicts(waiting, MAX_BATCH, |pending| W::keys(&pending.request));
         left = later;
         match apart.inner.write(now, LOCK_TIMEOUT).await {
             Some((items, Failure::Locked)) => left.splice(0..0, items).for_each(drop),
