@@ -88,8 +88,10 @@ mod tests {
         assert_eq!(counts.add(1).unwrap_err(), Full::Company);
         let other = counts.add(17).unwrap();
         assert_eq!(counts.add(2).unwrap_err(), Full::Process);
+        assert_eq!(counts.open(), 3);
         drop((first, second, other));
         assert_eq!(counts.open(), 0);
         assert!(counts.0.shards.iter().all(|shard| shard.lock().unwrap().is_empty()));
+        assert!([i64::MIN, i64::MAX].iter().all(|company| counts.add(*company).is_ok()));
     }
 }

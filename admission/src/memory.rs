@@ -262,7 +262,9 @@ mod tests {
         // 40 are left, of which it may have 60 %.
         assert_eq!(two.grow(25), Err(Full::Process));
         assert_eq!(two.grow(24), Ok(()));
+        assert_eq!(memory.0.held().companies[&1], 60);
         drop(one);
+        assert_eq!(memory.0.held().companies[&1], 10);
         assert_eq!((memory.held(), two.grow_to(54), two.grow_to(55)), (34, Ok(()), Err(Full::Company)));
         drop(again);
         assert_eq!((two.grow_to(60), two.grow_to(61)), (Ok(()), Err(Full::Company)));
@@ -271,6 +273,11 @@ mod tests {
         drop(two);
         assert_eq!(memory.held(), 0);
         assert!(memory.0.held().companies.is_empty());
+        // A company that holds nothing is not remembered.
+        let mut nothing = memory.reservation(Some(1));
+        assert_eq!((nothing.grow(0), nothing.bytes()), (Ok(()), 0));
+        assert!(memory.0.held().companies.is_empty());
+        assert_eq!([Memory::new(100, 60), Memory::new(50, 60)].map(|memory| memory.share()), [60, 50]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -280,14 +287,17 @@ mod tests {
         let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(1)));
         one.grow(50).unwrap();
         assert_eq!(two.wait_to_grow(20, second).await, Err(Full::Company));
+        // More than the share is not waited for.
+        let start = tokio::time::Instant::now();
         assert_eq!(two.wait_to_grow(61, second * 1000).await, Err(Full::Company));
+        assert_eq!(start.elapsed(), Duration::ZERO);
         let waiting = tokio::spawn(async move {
-            two.wait_to_grow(20, second).await.unwrap();
+            two.wait_to_grow(60, second).await.unwrap();
             two
         });
         tokio::task::yield_now().await;
         drop(one);
-        assert_eq!(waiting.await.unwrap().bytes(), 20);
+        assert_eq!(waiting.await.unwrap().bytes(), 60);
     }
 
     /// Takes as much as it may, byte by byte.

@@ -119,9 +119,12 @@ fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::token::{Claims, KeySource, Secret, issue};
+    use compliance_api::{
+        token::{Claims, KeySource, Secret, issue},
+        v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService as _},
+    };
 
-    use super::*;
+    use super::{super::Access, *};
 
     const READ: &str = "/compliance.v1.AffiliateService/GetAffiliate";
     const MONITOR: &str = "/compliance.v1.MonitoringService/CreateCase";
@@ -205,6 +208,14 @@ mod tests {
         );
         assert_eq!(result(check(MONITOR, 7)), Err(Reason::RateLimited));
         assert_eq!(result(check(READ, 8)), Ok(Some(8)));
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_asks_what_its_token_may_do_learns_its_company() {
+        let granted = policy("off").await.check(READ, &headers(&[&token(7, clock(), None)]), None).ok().unwrap();
+        let mut request = tonic::Request::new(CheckAccessRequest {});
+        request.extensions_mut().insert(granted.caller.unwrap());
+        assert_eq!(Access.check_access(request).await.unwrap().into_inner(), CheckAccessResponse { company_id: 7 });
     }
 
     #[test]

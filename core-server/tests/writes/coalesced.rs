@@ -19,6 +19,7 @@ tests![
     only_the_item_that_fails_fails,
     nothing_is_written_for_callers_that_left,
     writers_of_one_affiliate_all_succeed,
+    a_write_whose_connection_is_lost_is_not_repeated,
     batches_of_one_company_wait_without_connections
 ];
 
@@ -280,6 +281,34 @@ async fn writers_of_one_affiliate_all_succeed() {
             assert_eq!([read.city(), read.zip(), read.notes(), read.league()], [&*text; 4]);
         }
     }
+}
+
+/// It may have been committed, so its caller is told that the database is unavailable, and decides.
+async fn a_write_whose_connection_is_lost_is_not_repeated() {
+    let database = fresh_database().await;
+    let core = TestCore::over(database.options.clone(), 4).await;
+    let clients = core.company(new_company());
+    let id = create(clients.clone(), "N".to_owned()).await.unwrap();
+    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
+    let mut transaction = other.begin().await.unwrap();
+    sqlx::query("update affiliates set zip = 'held' where id = $1").bind(id).execute(&mut *transaction).await.unwrap();
+    let lost = async {
+        let terminate = "select count(*) from (
+                select distinct pid from pg_locks join pg_stat_activity using (pid)
+                where datname = current_database() and not granted
+            ) w where pg_terminate_backend(pid)";
+        until(|| async { sqlx::query_scalar::<_, i64>(terminate).fetch_one(&core.pool).await.unwrap() > 0 }).await;
+    };
+    let (written, ()) = futures::join!(timeout(SOON, update(clients.clone(), id, city("new"))), lost);
+    assert_eq!(written.expect("the write waits still").unwrap_err().code(), Code::Unavailable);
+    transaction.rollback().await.unwrap();
+    let written =
+        || async { update(clients.clone(), id, AffiliateInput { zip: Some("1".to_owned()), ..city("") }).await };
+    // The connections that are left are lent again.
+    until(|| async { written().await.is_ok() }).await;
+    let mut clients = clients.clone();
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    assert_eq!((read.city(), read.zip()), ("", "1"));
 }
 
 /// A lock of one company is held, and twenty of its batches come: they leave the connections to others.
