@@ -1,16 +1,71 @@
 //! Exports of one company, imported by another.
 
+use std::time::Duration;
+
 use compliance_api::v1::{
     BatchOpenCasesRequest, CaseInput, ComplianceCase, ComplianceUrl, ExportCasesRequest, ExportUrlsRequest,
     IncidentInput, Infraction, ListComplianceCasesRequest, ListComplianceUrlsRequest, OpenCaseRequest, SortDirection,
     UrlObservation,
 };
 
-use test_support::{GrpcClients, TestCore, tests};
+use test_support::{GrpcClients, TestCore, new_company, tests};
+use tokio::time::sleep;
 
 use super::builders::{form_incident, infraction, observation, opening, some, url_incident};
 
-tests![an_export_imported_by_another_company_reads_the_same];
+tests![
+    an_export_imported_by_another_company_reads_the_same,
+    a_slow_reader_receives_every_record_once,
+    an_export_of_long_texts_is_complete
+];
+
+/// Adds URLs, each with a text of so many bytes.
+async fn add_urls(core: &TestCore, company: i64, count: i32, bytes: i32) -> Vec<i64> {
+    let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text)
+        select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3)
+        from generate_series(1, $2) n returning id";
+    let query = sqlx::query_scalar(statement).bind(company).bind(count).bind(bytes);
+    let mut ids: Vec<i64> = query.fetch_all(&core.pool).await.unwrap();
+    ids.sort_unstable();
+    ids
+}
+
+/// The pages of an export: the last ID of each, and how many records it has.
+async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> {
+    let mut messages = clients.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
+    let mut pages = Vec::new();
+    while let Some(page) = messages.message().await.unwrap() {
+        pages.push((page.last_url_id, page.observations.len()));
+        // The reader is busy for a while, after the first message and others.
+        if pages.len() % 3 == 1 {
+            sleep(pause).await;
+        }
+    }
+    pages
+}
+
+/// A page that nobody asks for is dropped after half a second, and read again from where the reader is.
+async fn a_slow_reader_receives_every_record_once() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let ids = add_urls(&core, company, 150, 10).await;
+    let mut read = 0;
+    for (last, records) in pages(&mut core.company(company), Duration::from_millis(1500)).await {
+        read += records;
+        assert_eq!(last, ids[read - 1], "after {read} records");
+    }
+    assert_eq!(read, ids.len());
+}
+
+/// A page of long texts has few records, and is not the last one.
+async fn an_export_of_long_texts_is_complete() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let ids = add_urls(&core, company, 30, 300_000).await;
+    let pages = pages(&mut core.company(company), Duration::ZERO).await;
+    assert_eq!(pages.iter().map(|(_, records)| records).sum::<usize>(), ids.len());
+    assert_eq!(pages.last().map(|(last, _)| *last), ids.last().copied());
+}
 
 async fn urls(company: &mut GrpcClients) -> Vec<UrlObservation> {
     let mut pages = company.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
