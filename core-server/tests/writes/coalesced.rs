@@ -10,7 +10,7 @@ use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
 use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
 use tokio::time::{sleep, timeout};
-use tonic::{Code, Status};
+use tonic::{Code, Request, Status};
 
 tests![
     concurrent_writes_are_few_statements,
@@ -20,6 +20,7 @@ tests![
     nothing_is_written_for_callers_that_left,
     writers_of_one_affiliate_all_succeed,
     a_write_whose_connection_is_lost_is_not_repeated,
+    a_write_ends_at_the_deadline_of_its_caller,
     batches_of_one_company_wait_without_connections
 ];
 
@@ -309,6 +310,26 @@ async fn a_write_whose_connection_is_lost_is_not_repeated() {
     let mut clients = clients.clone();
     let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
     assert_eq!((read.city(), read.zip()), ("", "1"));
+}
+
+/// The caller's deadline comes before the service's own.
+async fn a_write_ends_at_the_deadline_of_its_caller() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    let mut transaction = core.pool.begin().await.unwrap();
+    sqlx::query("lock table affiliates in share row exclusive mode").execute(&mut *transaction).await.unwrap();
+    let affiliate = AffiliateInput {
+        client_affiliate_id: Some("C".to_owned()),
+        affiliate_name: Some("N".to_owned()),
+        ..AffiliateInput::default()
+    };
+    let mut request = Request::new(CreateAffiliateRequest { affiliate: Some(affiliate) });
+    request.set_timeout(Duration::from_millis(300));
+    let created = timeout(SOON, clients.affiliates.create_affiliate(request)).await.expect("the call waits still");
+    assert_eq!(created.unwrap_err().code(), Code::DeadlineExceeded);
+    transaction.rollback().await.unwrap();
+    // Nothing of it is written later.
+    create(clients.clone(), "N".to_owned()).await.unwrap();
 }
 
 /// A lock of one company is held, and twenty of its batches come: they leave the connections to others.
