@@ -4,31 +4,44 @@ use compliance_api::{
     error::{Error, Reason},
     v1::{BatchGetComplianceUrlsRequest, ListComplianceUrlsRequest},
 };
-use test_support::{TestService, new_company, tests};
+use test_support::{Options, TestService, new_company, tests};
 use tonic::Code;
 
-tests![pages_of_long_transcripts];
+tests![pages_of_long_transcripts, a_page_in_parts_waits_for_the_rate_limit];
 
 const URLS: usize = 100;
 /// The longest transcript and note.
 const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
 
+/// Adds URLs with the longest texts.
+async fn add_urls(service: &TestService, company: i64, count: usize) {
+    let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text, note)
+        select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3), repeat('y', $4)
+        from generate_series(1, $2) n";
+    let query = sqlx::query(statement).bind(company).bind(count as i32).bind(TRANSCRIPT as i32).bind(NOTE as i32);
+    query.execute(&service.pool).await.unwrap();
+}
+
+/// Each part of a page counts as a request. The page is complete however few of them the company may make.
+async fn a_page_in_parts_waits_for_the_rate_limit() {
+    let options = Options { rate_limit: "1/s".parse().unwrap(), ..Options::default() };
+    let service = TestService::with(options).await;
+    for remote in [false, true] {
+        let company = new_company();
+        add_urls(&service, company, 12).await;
+        let rest = if remote { service.rest_remote(company) } else { service.rest(company) };
+        let answer = rest.get("/urls").await;
+        assert_eq!(answer.status, 200);
+        assert!(answer.text.ends_with(r#"],"meta":{"total":12,"per_page":100,"current_page":1,"last_page":1}}"#));
+        assert_eq!(answer.text.matches(r#"{"id":"#).count(), 12);
+    }
+}
+
 async fn pages_of_long_transcripts() {
     let service = TestService::start().await;
     let company = new_company();
-    sqlx::query(
-        "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text, note)
-        select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3), repeat('y', $4)
-        from generate_series(1, $2) n",
-    )
-    .bind(company)
-    .bind(URLS as i32)
-    .bind(TRANSCRIPT as i32)
-    .bind(NOTE as i32)
-    .execute(&service.pool)
-    .await
-    .unwrap();
+    add_urls(&service, company, URLS).await;
     let mut ids: Vec<i64> = sqlx::query_scalar("select id from compliance_urls where company_id = $1 order by id")
         .bind(company)
         .fetch_all(&service.pool)
