@@ -330,3 +330,81 @@ pub(super) fn unindexed(conditions: &str) -> String {
 pub(super) fn and(needed: bool, condition: impl FnOnce() -> String) -> String {
     if needed { format!(" and {}", condition()) } else { String::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::description::Value, *};
+
+    static LIST: List<()> = List {
+        table: "records",
+        counts: "record_counts",
+        filters: &[
+            Filter { column: "status", value: Value::Integer(|()| None), leads: true },
+            Filter { column: "hidden", value: Value::Boolean(|()| None), leads: false },
+        ],
+        affiliate: "affiliate_id",
+        date: "made",
+        sorts: &[],
+        record: |_| String::new(),
+    };
+    const MADE: Key = Key::Timestamp("made");
+    const SEEN: Key = Key::NullableTimestamp("seen");
+
+    fn statement(key: Key, ranged: bool, filters: u32, among: Among) -> Statement<'static, ()> {
+        Statement { list: &LIST, shape: Shape { key, descending: false, ranged, filters, among }, ids_only: false }
+    }
+
+    /// How a page is found: by a walk, by a choice between a scan and a sort, each group of the filters' values by itself,
+    /// and by a choice between that and a scan of all.
+    #[test]
+    fn what_is_asked_for_decides_how_a_page_is_found() {
+        let (walks, chooses, grouped, weighs) = ("walks", "chooses", "grouped", "weighs");
+        let table: &[(Key, bool, u32, Among, &[&str])] = &[
+            (Key::Id, false, 0, Among::Near, &[]),
+            (MADE, true, 0, Among::Near, &[]),
+            (MADE, false, 1, Among::Near, &[grouped]),
+            (SEEN, true, 0, Among::Near, &[chooses]),
+            (SEEN, true, 1, Among::Near, &[chooses, grouped]),
+            (Key::Id, true, 2, Among::Near, &[chooses, grouped]),
+            (Key::Id, false, 0, Among::Deep, &[walks]),
+            (Key::Id, true, 0, Among::Deep, &[walks]),
+            (MADE, true, 0, Among::Deep, &[walks]),
+            (SEEN, false, 0, Among::Deep, &[walks]),
+            (SEEN, true, 0, Among::Deep, &[chooses]),
+            (SEEN, true, 3, Among::Deep, &[chooses]),
+            // Records of one value of the leading filter are one group.
+            (MADE, true, 1, Among::Deep, &[walks, grouped]),
+            (MADE, true, 2, Among::Deep, &[walks, grouped, weighs]),
+            (SEEN, false, 2, Among::Deep, &[walks, grouped, weighs]),
+            (Key::Id, true, 3, Among::Deep, &[walks, grouped]),
+        ];
+        for (number, (key, ranged, filters, among, expected)) in table.iter().enumerate() {
+            let statement = statement(*key, *ranged, *filters, *among);
+            let found = [
+                (walks, statement.walks()),
+                (chooses, statement.chooses()),
+                (grouped, statement.grouped()),
+                (weighs, statement.weighs()),
+            ];
+            let found: Vec<&str> = found.into_iter().filter_map(|(name, is_so)| is_so.then_some(name)).collect();
+            assert_eq!(found, *expected, "row {number}");
+        }
+    }
+
+    #[test]
+    fn a_sort_costs_more_far_from_the_beginning() {
+        let sort = |among| statement(SEEN, true, 0, among).choice();
+        assert!(sort(Among::Near).contains(&format!("total * {SORT_NEAR}::")));
+        assert!(sort(Among::Deep).contains(&format!("total * {SORT_DEEP}::")));
+    }
+
+    #[test]
+    fn filters_that_do_not_lead_an_index_are_compared_in_each_group() {
+        let statement = |filters| statement(MADE, false, filters, Among::Near);
+        assert_eq!(statement(3).equal("u"), " and u.status = $7 and u.hidden = $8");
+        assert_eq!(statement(2).equal("c"), " and c.hidden = $8");
+        assert_eq!(statement(1).of_group().trim(), "and u.status = g.status");
+        let both: String = statement(3).of_group().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(both, "and u.status = g.status and u.hidden = $8");
+    }
+}
