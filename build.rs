@@ -7,6 +7,8 @@ use anyhow::Context as _;
 mod checks;
 #[path = "proto/build/clients.rs"]
 mod clients;
+#[path = "proto/build/descriptions.rs"]
+mod descriptions;
 #[path = "proto/build/json.rs"]
 mod json;
 #[path = "proto/build/options.rs"]
@@ -32,6 +34,7 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
+    fs::write(out.join("descriptions.rs"), descriptions::generate(&pool)?)?;
     fs::write(out.join("records.rs"), records::generate(&pool)?)?;
     fs::write(out.join("shapes.rs"), shapes::generate(&pool)?)?;
 

@@ -102,7 +102,7 @@ fn write_field(
 }
 
 /// The rules of a field as a constant of the generated code.
-fn table(field: &FieldDescriptor, rules: &DynamicMessage) -> anyhow::Result<String> {
+pub(crate) fn table(field: &FieldDescriptor, rules: &DynamicMessage) -> anyhow::Result<String> {
     let mut table = format!("&crate::rules::FieldRules {{ name: {:?}, number: {}", field.name(), field.number());
     for rule in rules.descriptor().fields() {
         if ["flatten", "items_alone"].contains(&rule.name()) {

@@ -44,7 +44,7 @@ fn message(
 }
 
 /// The function that writes a field whose documented form is not serde's own.
-fn form(field: &FieldDescriptor) -> Option<&'static str> {
+pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
     match (field.kind(), field.cardinality()) {
         (_, Cardinality::Repeated) => None,
         (Kind::Message(message), _) if message.full_name() == "google.protobuf.Timestamp" => Some("datetime"),

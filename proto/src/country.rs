@@ -16,6 +16,13 @@ pub fn name(numeric: i16) -> Option<&'static str> {
     rust_iso3166::from_numeric(u16::try_from(numeric).ok()?).map(|code| code.name)
 }
 
+/// Every alpha-2 code, in upper case and in alphabetical order.
+pub fn codes() -> Vec<&'static str> {
+    let mut codes = rust_iso3166::ALL_ALPHA2.to_vec();
+    codes.sort_unstable();
+    codes
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

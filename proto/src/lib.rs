@@ -6,6 +6,7 @@ pub mod catalogue;
 pub mod client;
 pub mod country;
 pub mod deadline;
+pub mod description;
 pub mod error;
 pub mod json;
 #[cfg(test)]
