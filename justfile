@@ -21,6 +21,10 @@ lint:
 sqlx:
     scripts/sqlx-prepare
 
+# Rewrite docs/openapi.json and the tables of docs/partners.md.
+reference:
+    scripts/write-reference
+
 # Everything that CI checks.
 ci:
     .ci/run

@@ -5,7 +5,8 @@
 //! are the core's, which may run in the same process or on another machine.
 //!
 //! Modules depend on each other in one direction: [`router`] → `routes` → `caller`, `extract`, `envelope`, `error` → the
-//! contract.
+//! contract. `openapi` documents the routes from
+//! what they use.
 
 mod caller;
 mod envelope;
@@ -13,7 +14,9 @@ mod error;
 mod extract;
 mod found;
 mod gateway;
+mod json;
 mod observe;
+mod openapi;
 mod rate_limit;
 mod remote;
 mod router;

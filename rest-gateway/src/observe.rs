@@ -81,15 +81,23 @@ fn check_head(request: &Request) -> Result<(), Error> {
     let hosts = request.headers().get_all(HOST).iter().count();
     // HTTP/2 has the host in its target, and HTTP/1.0 need not name one.
     if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
-        let message = "The request must have exactly one Host header.";
-        return Err(Error::new(Reason::HostInvalid, message));
+        return Err(host_invalid());
     }
     let mut expected = request.headers().get_all(EXPECT).iter();
     if expected.any(|value| !value.as_bytes().eq_ignore_ascii_case(b"100-continue")) {
-        let message = "The request expects something other than 100-continue.";
-        return Err(Error::new(Reason::ExpectationFailed, message));
+        return Err(expectation_failed());
     }
     Ok(())
+}
+
+/// The request does not name exactly one host.
+pub(crate) fn host_invalid() -> Error {
+    Error::new(Reason::HostInvalid, "The request must have exactly one Host header.")
+}
+
+/// The request expects what this service does not do.
+pub(crate) fn expectation_failed() -> Error {
+    Error::new(Reason::ExpectationFailed, "The request expects something other than 100-continue.")
 }
 
 /// The panic's own text is on the standard error already; it is not for callers.

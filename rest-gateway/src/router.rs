@@ -1,30 +1,48 @@
-//! Every route on one screen.
+//! Every route on one screen, each with its handler and its documentation.
 
 use std::sync::Arc;
 
-use axum::{Router, routing::get};
+use axum::Router;
 use compliance_api::{client::Clients, token::Verifier};
 
 use crate::{
     Settings,
     gateway::Gateway,
+    json::Json,
     observe::observe,
-    routes::{affiliates, cases, health, unknown_path, urls, wrong_method},
+    openapi::{self, Routes, partners as documents, service},
+    routes::{about, affiliates, cases, docs, health, unknown_path, urls, wrong_method},
 };
 
 /// The documented JSON interface in front of a core.
 pub fn router(clients: Clients, verifier: Arc<Verifier>, settings: &Settings) -> Router {
+    docs::set_document(document);
     let gateway = Arc::new(Gateway::new(clients, verifier, settings.clone()));
-    let routes = Router::new()
-        .route("/api/affiliates", get(affiliates::list).post(affiliates::create))
-        .route("/api/affiliates/{id}", get(affiliates::get).put(affiliates::update))
-        .route("/api/urls", get(urls::list).post(urls::add))
-        .route("/api/urls/{id}", get(urls::get))
-        .route("/api/cases", get(cases::list))
-        .route("/api/cases/{id}", get(cases::get))
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::ready))
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method);
+    let routes = routes().into_router().fallback(unknown_path).method_not_allowed_fallback(wrong_method);
     observe(routes).with_state(gateway)
+}
+
+/// The OpenAPI document of the routes.
+pub(crate) fn document() -> Json {
+    openapi::document(&routes().into_documented())
+}
+
+/// The routes, in the order in which the document has them.
+pub(crate) fn routes() -> Routes<Arc<Gateway>> {
+    Routes::new()
+        .get("/api/affiliates", affiliates::list, documents::list_affiliates)
+        .post("/api/affiliates", affiliates::create, documents::create_affiliates)
+        .get("/api/affiliates/{id}", affiliates::get, documents::get_affiliate)
+        .put("/api/affiliates/{id}", affiliates::update, documents::update_affiliates)
+        .get("/api/urls", urls::list, documents::list_urls)
+        .post("/api/urls", urls::add, documents::add_urls)
+        .get("/api/urls/{id}", urls::get, documents::get_url)
+        .get("/api/cases", cases::list, documents::list_cases)
+        .get("/api/cases/{id}", cases::get, documents::get_case)
+        .get("/livez", health::live, service::live)
+        .get("/readyz", health::ready, service::ready)
+        .get("/", about::get, service::describe)
+        .get("/openapi.json", docs::document, service::document)
+        .get("/docs", docs::page, service::page)
+        .get("/docs/{file}", docs::file, service::page_file)
 }

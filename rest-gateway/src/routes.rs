@@ -1,7 +1,9 @@
 //! The handlers, one file for each resource.
 
+pub(crate) mod about;
 pub(crate) mod affiliates;
 pub(crate) mod cases;
+pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod urls;
 
@@ -11,20 +13,25 @@ use http::Method;
 use crate::error::Refusal;
 
 /// Messages of successful responses. Those of errors are the contract's.
-mod text {
-    pub(super) const AFFILIATES_FOUND: &str = "Affiliates found";
-    pub(super) const AFFILIATE_FOUND: &str = "Affiliate found.";
-    pub(super) const AFFILIATE_CREATED: &str = "Affiliate created successfully.";
-    pub(super) const AFFILIATE_UPDATED: &str = "Affiliate updated successfully.";
-    pub(super) const URLS_FOUND: &str = "URLs found";
-    pub(super) const URL_FOUND: &str = "URL found.";
-    pub(super) const CASES_FOUND: &str = "Cases found";
-    pub(super) const CASE_FOUND: &str = "Case found.";
+pub(crate) mod text {
+    pub(crate) const AFFILIATES_FOUND: &str = "Affiliates found";
+    pub(crate) const AFFILIATE_FOUND: &str = "Affiliate found.";
+    pub(crate) const AFFILIATE_CREATED: &str = "Affiliate created successfully.";
+    pub(crate) const AFFILIATE_UPDATED: &str = "Affiliate updated successfully.";
+    pub(crate) const URLS_FOUND: &str = "URLs found";
+    pub(crate) const URL_FOUND: &str = "URL found.";
+    pub(crate) const CASES_FOUND: &str = "Cases found";
+    pub(crate) const CASE_FOUND: &str = "Case found.";
 }
 
 /// The response for an unknown path.
 pub(crate) async fn unknown_path() -> Refusal {
-    Error::new(Reason::UnknownPath, "Nothing is served at this path.").into()
+    unknown().into()
+}
+
+/// Nothing is served at this path.
+pub(crate) fn unknown() -> Error {
+    Error::new(Reason::UnknownPath, "Nothing is served at this path.")
 }
 
 /// The response for a method that the path does not support.

@@ -15,10 +15,8 @@ use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
-use super::{
-    Form, Parse,
-    body_violations::{not_json, too_large},
-};
+pub(crate) use super::body_violations::too_large;
+use super::{Form, Parse, body_violations::not_json};
 use crate::{caller::Caller, error::Refusal, gateway::Gateway};
 
 /// A request that takes more than this is processed away from the threads that serve everybody, and few are at the same

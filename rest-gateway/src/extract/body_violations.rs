@@ -109,6 +109,6 @@ pub(super) fn not_an_object() -> Error {
 }
 
 /// The body is larger than the service accepts.
-pub(super) fn too_large() -> Error {
+pub(crate) fn too_large() -> Error {
     Error::new(Reason::BodyTooLarge, "The request body is too large.")
 }

@@ -19,6 +19,19 @@ const URL_SORT: &[(&str, UrlSort)] = &[
 ];
 const CASE_SORT: &[(&str, CaseSort)] = &[("id", CaseSort::Id), ("created_dt", CaseSort::CreatedDt)];
 
+/// A request that is read from a query string.
+pub(crate) trait Parameters {
+    /// The names of the parameters.
+    const PARAMETERS: &'static [&'static str];
+
+    /// The values that a parameter can have, if it is one of a set.
+    fn choices(parameter: &str) -> Option<Vec<&'static str>>;
+}
+
+fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
+    choices.iter().map(|(name, _)| *name).collect()
+}
+
 /// Defines a function that reads a request from a query string. Each line is a field of the request, which is also the
 /// parameter's name, and the method of [`Query`] that reads it.
 macro_rules! parameters {
@@ -30,6 +43,17 @@ macro_rules! parameters {
             let request =
                 $request { $($field: query.$kind(stringify!($field) $(, $choices)?),)* ..$request::default() };
             query.finish(request)
+        }
+
+        impl Parameters for $request {
+            const PARAMETERS: &'static [&'static str] = &[$(stringify!($field)),*];
+
+            fn choices(parameter: &str) -> Option<Vec<&'static str>> {
+                match parameter {
+                    $($(stringify!($field) => Some(names($choices)),)?)*
+                    _ => None,
+                }
+            }
         }
     };
 }

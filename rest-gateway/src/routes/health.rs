@@ -11,9 +11,14 @@ use crate::{envelope::respond_with, gateway::Gateway, rate_limit::RateLimit};
 /// How long the core may take to report its health.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The body of a service that runs, or can serve.
+pub(crate) const OK: &str = r#"{"status":"ok"}"#;
+/// The body of a service that cannot serve.
+pub(crate) const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
+
 /// The process runs.
 pub(crate) async fn live() -> Response {
-    respond_with(StatusCode::OK, RateLimit::default(), Body::from(r#"{"status":"ok"}"#))
+    respond_with(StatusCode::OK, RateLimit::default(), Body::from(OK))
 }
 
 /// The core reports that it serves.
@@ -21,8 +26,7 @@ pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
     if core_serves(&gateway).await {
         return live().await;
     }
-    let body = Body::from(r#"{"status":"unavailable"}"#);
-    respond_with(StatusCode::SERVICE_UNAVAILABLE, RateLimit::default(), body)
+    respond_with(StatusCode::SERVICE_UNAVAILABLE, RateLimit::default(), Body::from(UNAVAILABLE))
 }
 
 async fn core_serves(gateway: &Gateway) -> bool {
