@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod cluster;
+mod contract;
 mod data_dir;
 #[cfg(feature = "core")]
 mod database;
@@ -25,6 +26,7 @@ mod tokens;
 pub mod values;
 
 pub use cluster::TestCluster;
+pub use contract::{documented_routes_with_token, print_compared_with_document};
 pub use data_dir::DataDir;
 #[cfg(feature = "core")]
 pub use database::{TestDatabase, fresh_database};

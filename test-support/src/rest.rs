@@ -1,9 +1,12 @@
-//! A REST client that returns all of a response: status, headers, and the body as it came.
+//! A REST client that returns all of a response: status, headers, and the body as it came. Each exchange is compared with
+//! the interface's OpenAPI document.
 
 use std::{net::SocketAddr, time::Duration};
 
 use reqwest::{Client, Method, RequestBuilder, header::HeaderMap, redirect::Policy};
 use serde_json::Value;
+
+use crate::contract;
 
 /// No response takes longer, on however busy a machine.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -72,11 +75,18 @@ impl RestClient {
 }
 
 impl RestResponse {
-    /// Sends a request and reads its response.
+    /// Sends a request, reads its response, and checks that both are as documented.
     pub async fn of(request: RequestBuilder) -> Self {
-        let response = request.send().await.unwrap();
+        let (client, request) = request.build_split();
+        let request = request.unwrap();
+        let (method, url) = (request.method().clone(), request.url().clone());
+        let body = request.body().and_then(|body| body.as_bytes()).map(<[u8]>::to_vec);
+        let response = client.execute(request).await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Self { status, headers, text: response.text().await.unwrap() }
+        let response = Self { status, headers, text: response.text().await.unwrap() };
+        let answer = (status, &response.headers, response.text.as_str());
+        contract::check(method.as_str(), &url, body.as_deref(), answer);
+        response
     }
 
     /// A header as text.

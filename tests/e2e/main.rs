@@ -56,5 +56,6 @@ fn main() -> ExitCode {
         streams::tests(),
     ]);
     cases::print_count();
+    test_support::print_compared_with_document();
     status
 }

@@ -1,7 +1,7 @@
 //! Who may do what: every operation of every service × {no token, forged, expired, wrong audience, other company}.
 //!
-//! The operations are read from the descriptor set, and the routes from the router's own source: a new one without a
-//! case here fails the suite.
+//! The operations are read from the descriptor set, and the routes from the OpenAPI document: a new one without a case
+//! here fails the suite.
 
 mod monitoring;
 mod partners;
