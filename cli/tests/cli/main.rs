@@ -10,6 +10,7 @@ mod files;
 mod given_database;
 mod hostile;
 mod keys;
+mod partners;
 mod personal_data;
 mod programs;
 mod readme;

@@ -1,0 +1,149 @@
+//! The reference for partners: its commands are run as they stand, in the shell and in Python, and give its answers.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use test_support::output;
+
+use crate::common::{DataDir, Service, compliance, start, token};
+
+const REFERENCE: &str = include_str!("../../../docs/partners.md");
+
+/// Where the text says so, the company's monitoring opens a case.
+const CASE: &str = r#"{"request_id":"c-1","case":{"client_affiliate_id":"A-1001","case_status":"Open","risk_level":"High","tags":["priority"]},"incidents":[{"incident_type":"display ad","reference":"ad 7","infraction_type":"Health Claim","infraction_name":"weight loss"}]}"#;
+const CASE_IS_OPENED: &str = "<!-- test: a case is opened -->";
+
+/// Stands for what differs, and for keys that are left out.
+const ANYTHING: &str = "…";
+
+/// Runs a block of Python after the first one, which defines `call`: its last line is an expression.
+const PYTHON: &str = "
+import ast, json, sys
+first, block = json.load(sys.stdin)
+names = {}
+exec(first, names)
+status, answer = eval(compile(ast.Expression(ast.parse(block).body[0].value), 'partners.md', 'eval'), names)
+print(json.dumps([status, answer]))
+";
+
+/// The language of a block with its info string, and its text.
+type Block<'a> = (&'a str, &'a str);
+
+fn blocks() -> Vec<Block<'static>> {
+    let mut blocks = Vec::new();
+    let mut rest = REFERENCE;
+    while let Some(start) = rest.find("\n```").into_iter().chain(rest.find(CASE_IS_OPENED)).min() {
+        rest = &rest[start..];
+        if let Some(after) = rest.strip_prefix(CASE_IS_OPENED) {
+            blocks.push((CASE_IS_OPENED, ""));
+            rest = after;
+            continue;
+        }
+        let (info, after) = rest["\n```".len()..].split_once('\n').unwrap();
+        let (text, after) = after.split_once("\n```").unwrap();
+        blocks.push((info, text));
+        rest = after;
+    }
+    blocks
+}
+
+fn run(program: &str, arguments: &[&str], service: &Service, token: &str, input: &str) -> String {
+    let mut command = Command::new(program);
+    command.args(arguments).env("BASE", format!("http://{}", service.rest)).env("TOKEN", token);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{input}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The status and the JSON that a command prints.
+fn in_shell(service: &Service, token: &str, command: &str) -> (u64, Value) {
+    let with_status = format!("set -eu\ncurl() {{ command curl -w '\\n%{{http_code}}' \"$@\"; }}\n{command}\n");
+    let printed = run("bash", &["-s"], service, token, &with_status);
+    let (body, status) = printed.trim_end().rsplit_once('\n').unwrap();
+    (status.parse().unwrap(), serde_json::from_str(body).unwrap())
+}
+
+fn in_python(service: &Service, token: &str, first: &str, block: &str) -> (u64, Value) {
+    let printed = run("python3", &["-c", PYTHON], service, token, &json!([first, block]).to_string());
+    let answer: Value = serde_json::from_str(&printed).unwrap();
+    (answer[0].as_u64().unwrap(), answer[1].clone())
+}
+
+/// Whether an answer is what the text shows.
+fn is_as_shown(shown: &Value, answer: &Value) -> bool {
+    match (shown, answer) {
+        (Value::String(text), _) if text == ANYTHING => true,
+        (Value::Object(shown), Value::Object(answer)) => {
+            let is_whole = !shown.contains_key(ANYTHING);
+            (!is_whole || shown.len() == answer.len())
+                && shown
+                    .iter()
+                    .filter(|(key, _)| *key != ANYTHING)
+                    .all(|(key, value)| answer.get(key).is_some_and(|answer| is_as_shown(value, answer)))
+        }
+        (Value::Array(shown), Value::Array(answer)) => {
+            shown.len() == answer.len() && shown.iter().zip(answer).all(|(shown, answer)| is_as_shown(shown, answer))
+        }
+        (shown, answer) => shown == answer,
+    }
+}
+
+/// Runs the commands of one language on a new service, and returns how many there were.
+fn every_command_of(language: &str) -> usize {
+    let data = DataDir::new();
+    let service = start(&data, &["serve"]);
+    let token = token(&data, 1);
+    let blocks = blocks();
+    let first_python = blocks.iter().find(|(info, _)| *info == "python").unwrap().1;
+    let (mut given, mut compared) = (None, 0);
+    for (info, text) in &blocks {
+        if *info == CASE_IS_OPENED {
+            let path = data.path().join("case.ndjson");
+            fs::write(&path, CASE).unwrap();
+            let arguments = ["import", "cases", path.to_str().unwrap(), "--company", "1"];
+            let (status, _, log) = output(compliance(&data).args(arguments));
+            assert!(status.success(), "{log}");
+        } else if *info == language && *text != first_python {
+            given = Some(match language {
+                "sh" => in_shell(&service, &token, text),
+                _ => in_python(&service, &token, first_python, text),
+            });
+        } else if let Some(status) = info.strip_prefix("json ") {
+            let (answered, answer) = given.take().unwrap_or_else(|| panic!("no command in {language} before {text}"));
+            let shown: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            assert_eq!(answered.to_string(), status, "{answer}");
+            assert!(is_as_shown(&shown, &answer), "shown:\n{shown:#}\nanswered:\n{answer:#}");
+            compared += 1;
+        }
+    }
+    compared
+}
+
+/// Whether a program that the commands need is installed; the tests need it where it is.
+fn is_installed(program: &str) -> bool {
+    let is_installed =
+        Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !is_installed {
+        println!("{program} is not installed: its commands are NOT run");
+    }
+    is_installed
+}
+
+#[test]
+fn the_commands_of_the_shell_give_the_answers_shown() {
+    if is_installed("bash") && is_installed("curl") {
+        assert_eq!(every_command_of("sh"), 13);
+    }
+}
+
+#[test]
+fn the_commands_of_python_give_the_answers_shown() {
+    if is_installed("python3") {
+        assert_eq!(every_command_of("python"), 13);
+    }
+}
