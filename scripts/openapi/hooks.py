@@ -1,0 +1,30 @@
+"""What JSON Schema cannot say about valid requests."""
+
+import schemathesis
+from hypothesis import strategies as st
+
+LABEL = st.from_regex(r"[a-z0-9]{1,12}", fullmatch=True)
+HOST = st.lists(LABEL, min_size=1, max_size=3).map(lambda labels: ".".join([*labels, "example"]))
+PATH = st.from_regex(r"(/[A-Za-z0-9._~-]{0,12}){0,3}", fullmatch=True)
+
+# An http or https address with a host, as WHATWG has it.
+schemathesis.openapi.format("url", st.builds("{}://{}{}".format, st.sampled_from(["http", "https"]), HOST, PATH))
+
+
+def with_integers(body):
+    """The body with its IDs written as integers: `5`, not `5.0`, which JSON Schema takes for the same."""
+    for item in [body, *body.get("affiliates", [])]:
+        if isinstance(item, dict) and isinstance(item.get("id"), float):
+            item["id"] = int(item["id"])
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """Of a valid update: IDs are integers, and the ID in a single one's body equals the one in the URL."""
+    is_valid = case.meta is None or case.meta.generation.mode.is_positive
+    if not is_valid or case.method.upper() != "PUT" or not isinstance(case.body, dict):
+        return
+    with_integers(case.body)
+    in_path = str(case.path_parameters.get("id"))
+    if "affiliates" not in case.body and isinstance(case.body.get("id"), int) and in_path.isdecimal():
+        case.body["id"] = int(in_path)
