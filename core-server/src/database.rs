@@ -11,7 +11,7 @@ mod url;
 
 pub(crate) use availability::Unavailable;
 use connections::{ACQUIRE_TIMEOUT, MAX_LOCK_WAITS};
-pub(crate) use connections::{COPIES, Connections, End, MAX_TRIES, Rows, SMALL};
+pub(crate) use connections::{COPIES, Connections, End, Fetched, MAX_TRIES, SMALL};
 pub(crate) use probe::probe;
 pub use roles::{grant, warn_if_owner};
 pub use url::options;

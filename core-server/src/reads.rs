@@ -128,13 +128,12 @@ impl Keep<'_> {
 
     /// The bytes of the long columns.
     fn bytes(&mut self, row: &PgRow) -> Result<usize, sqlx::Error> {
-        let ordinals = match &self.ordinals {
-            Some(ordinals) => ordinals,
-            None => {
-                let ordinals: Result<_, sqlx::Error> =
-                    self.long.iter().map(|name| Ok(row.try_column(name)?.ordinal())).collect();
-                self.ordinals.insert(ordinals?)
-            }
+        let ordinals = if let Some(ordinals) = &self.ordinals {
+            ordinals
+        } else {
+            let ordinals: Result<_, sqlx::Error> =
+                self.long.iter().map(|name| Ok(row.try_column(name)?.ordinal())).collect();
+            self.ordinals.insert(ordinals?)
         };
         let bytes = |ordinal: &usize| row.try_get_raw(*ordinal).ok()?.as_bytes().ok().map(<[u8]>::len);
         Ok(ordinals.iter().filter_map(bytes).sum())

@@ -176,10 +176,10 @@ async fn client(
 ) -> Vec<u32> {
     let (token, universe) = &world.companies[number as usize % world.companies.len()];
     let (mut connection, mut bytes, mut times) = (None, Vec::new(), Vec::new());
-    let mut plan = Plan::new(scenario, universe, world.batch, number);
+    let mut plan = Plan::new(scenario, world.batch, number);
     let headers = headers(&world.target, Some(token));
     while Instant::now() < until {
-        let operation = plan.step();
+        let operation = plan.step(universe);
         let (method, path, body) = operation.rest();
         request(&mut bytes, method, &path, &headers, &body);
         let started = Instant::now();

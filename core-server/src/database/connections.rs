@@ -52,7 +52,7 @@ pub(crate) const COPIES: usize = 3;
 pub(super) const MAX_LOCK_WAITS: u32 = 60;
 
 /// Rows that a statement returned.
-pub(crate) struct Rows {
+pub(crate) struct Fetched {
     pub(crate) rows: Vec<PgRow>,
     pub(crate) end: End,
     /// What they take, and what is made of them.
@@ -152,7 +152,7 @@ impl Connections {
         query: E,
         most: usize,
         memory: &Reservation,
-    ) -> Result<Rows, sqlx::Error> {
+    ) -> Result<Fetched, sqlx::Error> {
         let (mut rows, mut bytes, mut memory) = (Vec::new(), 0, memory.empty());
         let mut end = End::Complete;
         self.fetch_while(query, |row| {
@@ -169,7 +169,7 @@ impl Connections {
             end == End::Complete
         })
         .await?;
-        Ok(Rows { rows, end, memory })
+        Ok(Fetched { rows, end, memory })
     }
 
     /// Passes the rows of a statement to `take` until it returns false. The rest of the statement is then abandoned.

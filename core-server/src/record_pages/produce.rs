@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use admission::Count;
+use admission::{Count, Reservation};
 use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 use tokio::{
@@ -13,7 +13,7 @@ use tonic::Status;
 
 use super::RecordPage;
 use crate::{
-    database::{self, Connections, Rows},
+    database::{self, Connections, End, Fetched},
     error::from_database,
     shares::{Shares, Work},
 };
@@ -25,6 +25,8 @@ const PAGE_BYTES: usize = 4 << 20;
 /// keeps a message.
 const MESSAGE_RECORDS: usize = 24;
 const MESSAGE_BYTES: usize = 32 << 10;
+/// How long a stream waits for memory for its next record.
+const MEMORY_WAIT: Duration = Duration::from_secs(5);
 /// A page that nobody has asked for in this time is dropped, and read again when it is asked for.
 const STALLED: Duration = Duration::from_millis(500);
 
@@ -74,7 +76,7 @@ impl<T: RecordPage> Producer<T> {
                 page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
             };
             match self.send(&page.rows).await? {
-                Sent::All if !page.is_complete || is_followed::<T>(&page.rows) => {}
+                Sent::All if page.end != End::Complete || is_followed::<T>(&page.rows) => {}
                 Sent::Some => {
                     drop(page);
                     let asked = timeout_at(self.deadline, self.wanted.recv()).await;
@@ -86,11 +88,26 @@ impl<T: RecordPage> Producer<T> {
         }
     }
 
-    /// The records that follow the last one.
-    async fn page(&self) -> Result<Rows, Error> {
+    /// The records that follow the last one. If there is no memory for the first of them, waits for it once.
+    async fn page(&self) -> Result<Fetched, Error> {
+        let mut memory = self.shares.memory.reservation(Some(self.company_id));
+        let rows = self.read(&memory).await?;
+        if !is_full(&rows) {
+            return Ok(rows);
+        }
+        memory.wait_to_grow(PAGE_BYTES, MEMORY_WAIT).await?;
+        memory.shrink_to(0);
+        let rows = self.read(&memory).await?;
+        match rows.end {
+            End::Full(full) if is_full(&rows) => Err(full.into()),
+            _ => Ok(rows),
+        }
+    }
+
+    async fn read(&self, memory: &Reservation) -> Result<Fetched, Error> {
         let _slot = self.shares.enter(self.company_id, Work::Statement(1)).await?;
         let query = || sqlx::query(T::statement()).bind(self.company_id).bind(self.after).bind(PAGE);
-        let rows = database::read(|| self.pool.fetch_at_most(query(), PAGE_BYTES)).await;
+        let rows = database::read(|| self.pool.fetch_at_most(query(), PAGE_BYTES, memory)).await;
         rows.map_err(|error| from_database(&error))
     }
 
@@ -114,6 +131,11 @@ impl<T: RecordPage> Producer<T> {
         }
         Ok(Sent::All)
     }
+}
+
+/// Whether there was no memory for the first record.
+fn is_full(page: &Fetched) -> bool {
+    page.rows.is_empty() && page.end != End::Complete
 }
 
 /// Whether others may follow the records of a statement.

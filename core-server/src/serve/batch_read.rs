@@ -96,7 +96,7 @@ impl ReadService for BatchReads {
 
 /// The responses to all reads of one kind: at first those that are there, then large records, as there is memory for them.
 async fn responses<T: Record>(
-    reads: Reads<T>,
+    source: Reads<T>,
     accepted: Vec<Accepted>,
     outcome: fn(Box<T>) -> Outcome,
     limit: Duration,
@@ -106,7 +106,7 @@ async fn responses<T: Record>(
     }
     let deadline = Instant::now() + limit;
     let keys: Vec<_> = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
-    let found = timeout_at(deadline, reads.get_all(&keys)).await;
+    let found = timeout_at(deadline, source.get_all(&keys)).await;
     let found = found.unwrap_or_else(|_| repeat_n(Error::deadline_exceeded(), accepted.len()).map(Err).collect());
     let respond = move |read: Accepted, record: Result<T, Error>| {
         let result = record.map(|record| outcome(Box::new(record))).map_err(Status::from);
@@ -126,9 +126,9 @@ async fn responses<T: Record>(
         }
     }
     let large = stream::iter(large).then(move |(read, bytes)| {
-        let reads = reads.clone();
+        let source = source.clone();
         async move {
-            let read_alone = timeout_at(deadline, reads.large((read.admitted.company_id, read.id), bytes)).await;
+            let read_alone = timeout_at(deadline, source.large((read.admitted.company_id, read.id), bytes)).await;
             let (record, memory) = match read_alone.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
                 Ok((record, memory)) => (Ok(record), memory),
                 Err(error) => (Err(error), None),

@@ -186,10 +186,10 @@ pub(super) fn start(flood: Flood, world: Arc<World>, clients: u32, outcomes: Arc
 /// One request after the other on a connection, until it breaks.
 async fn rest(world: &World, scenario: Scenario, batch: u64, client: u32, outcomes: &Outcomes) -> anyhow::Result<()> {
     let mut connection = Connection::open(&world.rest).await?;
-    let mut plan = Plan::new(scenario, &world.universe, batch, client);
+    let mut plan = Plan::new(scenario, batch, client);
     let (headers, mut bytes) = (headers(&world.rest, Some(&world.token)), Vec::new());
     loop {
-        let (method, path, body) = plan.step().rest();
+        let (method, path, body) = plan.step(&world.universe).rest();
         request(&mut bytes, method, &path, &headers, &body);
         let status = connection.exchange(&bytes, |_| {}).await?.status;
         match status {

@@ -6,8 +6,11 @@ use compliance_api::v1::{
     ExportUrlsRequest, ObserveUrlsRequest, UrlObservation, monitoring_service_client::MonitoringServiceClient,
 };
 use futures::{StreamExt as _, stream};
-use load_test::grpc::{Channel, connect};
-use tonic::{Code, Request, Status};
+use load_test::target::Target;
+use tonic::{
+    Code, Request, Status,
+    transport::{Channel, Endpoint},
+};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use super::attack::{Flood, Outcomes, World};
@@ -29,6 +32,12 @@ pub(super) async fn run(flood: Flood, world: &World, client: u32, outcomes: &Out
         }
     }
     Ok(())
+}
+
+/// Opens a connection. Clones of the channel share it.
+async fn connect(target: &Target) -> anyhow::Result<Channel> {
+    let endpoint = Endpoint::from_shared(format!("http://{}", target.authority))?;
+    Ok(endpoint.connect_timeout(Duration::from_secs(5)).tcp_nodelay(true).connect().await?)
 }
 
 fn request<T>(world: &World, message: T) -> anyhow::Result<Request<T>> {
