@@ -13,6 +13,7 @@ use futures::poll;
 use tokio::{
     sync::{Semaphore, oneshot},
     task::{Id, JoinHandle},
+    time::timeout,
 };
 
 use super::{BatchError, Batcher, Limits, Pending, Reply, RunBatch};
@@ -78,10 +79,16 @@ const LIMITS: Limits = Limits {
     max_queue: 100,
 };
 
+/// Longer than anything takes here.
+const SOON: Duration = Duration::from_secs(20);
+
 async fn until(condition: impl Fn() -> bool) {
-    while !condition() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    let met = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(SOON, met).await.expect("the condition is not met");
 }
 
 fn batcher(limits: Limits) -> (Double, Batcher<Double>) {
@@ -104,7 +111,8 @@ fn calls(batcher: &Batcher<Double>, requests: Range<u64>) -> Vec<(u64, JoinHandl
 
 async fn assert_doubled(calls: Vec<(u64, JoinHandle<Result<u64, BatchError>>)>) {
     for (request, response) in calls {
-        assert_eq!(response.await.unwrap(), Ok(request * 2));
+        let response = timeout(SOON, response).await.expect("there is no response");
+        assert_eq!(response.unwrap(), Ok(request * 2));
     }
 }
 
