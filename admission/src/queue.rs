@@ -237,7 +237,7 @@ mod tests {
         time::Duration,
     };
 
-    use tokio::time::{advance, sleep};
+    use tokio::time::{advance, sleep, timeout};
 
     use super::{FairQueue, Full, QueueLimits};
 
@@ -271,6 +271,39 @@ mod tests {
         drop(slot);
         assert_eq!(queue.running(), 0);
         assert!(queue.0.state().companies.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_slot_that_is_given_back_frees_no_other() {
+        let queue = FairQueue::new(LIMITS);
+        let (first, second) = (queue.enter(1, 1).await.unwrap(), queue.enter(2, 1).await.unwrap());
+        drop(first);
+        assert_eq!(queue.running(), 1);
+        drop(second);
+        assert_eq!(queue.running(), 0);
+    }
+
+    /// Whether a company's work runs within a second.
+    async fn runs(queue: &FairQueue, company: i64) -> Option<super::Slot> {
+        timeout(Duration::from_secs(1), queue.enter(company, 1)).await.ok().map(Result::unwrap)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_work_makes_room_for_other_work() {
+        let queue = FairQueue::new(LIMITS);
+        let slow = runs(&queue, 1).await.unwrap();
+        advance(LIMITS.slow_after).await;
+        let recent = [runs(&queue, 2).await.unwrap(), runs(&queue, 3).await.unwrap()];
+        assert!(runs(&queue, 4).await.is_none(), "more than the limit runs, and is not slow");
+        drop((slow, recent));
+        // Of slow work there is at most four times the limit.
+        let mut slots = Vec::new();
+        for company in 0..8 {
+            slots.push(runs(&queue, company).await.unwrap_or_else(|| panic!("{company} waits")));
+            advance(LIMITS.slow_after).await;
+        }
+        assert!(runs(&queue, 8).await.is_none());
+        assert_eq!(queue.running(), 8);
     }
 
     #[tokio::test(start_paused = true)]

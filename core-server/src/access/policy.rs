@@ -124,7 +124,8 @@ mod tests {
         v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService as _},
     };
 
-    use super::{super::Access, *};
+    use super::*;
+    use crate::access::Access;
 
     const READ: &str = "/compliance.v1.AffiliateService/GetAffiliate";
     const MONITOR: &str = "/compliance.v1.MonitoringService/CreateCase";

@@ -333,7 +333,8 @@ pub(super) fn and(needed: bool, condition: impl FnOnce() -> String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::description::Value, *};
+    use super::*;
+    use crate::lists::description::Value;
 
     static LIST: List<()> = List {
         table: "records",
