@@ -188,9 +188,9 @@ async fn a_full_case_takes_changes_but_no_more_incidents() {
     company.affiliate("A").await;
     company.observe_one(observation("https://example.org/")).await;
     let case = company.open(opening("r")).await;
-    let fill = "insert into incidents (company_id, case_id, incident_type, reference)
+    let insert = "insert into incidents (company_id, case_id, incident_type, reference)
         select 1, $1, 2, n::text from generate_series(1, 9998) n";
-    sqlx::query(fill).bind(case).execute(&service.pool).await.unwrap();
+    sqlx::query(insert).bind(case).execute(&service.pool).await.unwrap();
     let promotion = IncidentInput { infraction_type: some("Promotion"), ..form_incident("1") };
     let incidents = vec![
         form_incident("9999"),
