@@ -42,7 +42,7 @@ fn filter(text: &str) -> Result<Targets, String> {
     let allowed =
         "must be a level (off, error, warn, info, debug, trace) or levels of modules, such as info,sqlx=debug";
     // The parser takes any other word for a module, all events of which are logged.
-    let is_level = |text: &str| text.trim().parse::<LevelFilter>().is_ok();
+    let is_level = |text: &str| !text.trim().is_empty() && text.trim().parse::<LevelFilter>().is_ok();
     if !text.split(',').all(|part| is_level(part.rsplit_once('=').map_or(part, |(_, level)| level))) {
         return Err(allowed.to_owned());
     }

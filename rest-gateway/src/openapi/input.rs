@@ -138,7 +138,8 @@ fn property(field: &Field, is_item: bool) -> Json {
             _ => pattern::TEXT.to_owned(),
         };
         if let Some(format) = format_name(rules.format) {
-            schema = schema.with("format", format);
+            // The empty text has no format.
+            schema = schema.with("anyOf", Json::List(vec![object! { "format": format }, object! { "maxLength": 0 }]));
         }
         schema = most_characters(schema.with("pattern", pattern), rules);
     } else {

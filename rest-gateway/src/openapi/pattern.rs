@@ -5,8 +5,8 @@ use compliance_api::country;
 
 /// White space as the service understands it: what Unicode calls so. The dialects' own `\s` differ.
 const BLANK: &str = r"\x09-\x0d\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
-/// A scheme and at least one character; whether the rest is a valid address is for WHATWG's rules.
-const URL: &str = r"[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+";
+/// A scheme and at least one character, after what WHATWG's rules strip; whether the rest is a valid address is for them.
+const URL: &str = r"[\x01-\x20]*[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+";
 /// Of a day, what follows the year: `-MM-DD`, for any year.
 const ANY_YEAR: &str = "(?:(?:0[13578]|1[02])S(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)S(?:0[1-9]|[12][0-9]|30)|02S(?:0[1-9]|1[0-9]|2[0-8]))";
 /// Years with a 29 February.

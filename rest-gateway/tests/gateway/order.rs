@@ -108,7 +108,7 @@ async fn token_request_id_and_deadline_are_forwarded_to_the_core() {
 #[tokio::test]
 async fn unknown_paths_and_wrong_methods_need_no_token() {
     let gateway = Gateway::with_core(&Fake::default()).await;
-    for path in ["/", "/api", "/api/affiliate", "/api/affiliates/", "/api/affiliates/1/2", "/affiliates"] {
+    for path in ["/api", "/api/affiliate", "/api/affiliates/", "/api/affiliates/1/2", "/affiliates"] {
         let response = RestResponse::of(gateway.bare(Method::GET, path)).await;
         assert_eq!((response.status, &response.json()["code"]), (404, &json!("404")), "{path}");
         assert!(response.header("x-request-id").is_some());
