@@ -1,5 +1,7 @@
 """What JSON Schema cannot say about valid requests."""
 
+from uuid import uuid4
+
 import schemathesis
 from hypothesis import strategies as st
 
@@ -20,9 +22,14 @@ def with_integers(body):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Of a valid update: IDs are integers, and the ID in a single one's body equals the one in the URL."""
+    """Of a valid request: a name is not taken. Of a valid update: IDs are integers, and the ID in a single one's body
+    equals the one in the URL."""
     is_valid = case.meta is None or case.meta.generation.mode.is_positive
-    if not is_valid or case.method.upper() != "PUT" or not isinstance(case.body, dict):
+    if not is_valid or not isinstance(case.body, dict):
+        return
+    if isinstance(case.body.get("affiliate_name"), str):
+        case.body["affiliate_name"] = uuid4().hex
+    if case.method.upper() != "PUT":
         return
     with_integers(case.body)
     in_path = str(case.path_parameters.get("id"))

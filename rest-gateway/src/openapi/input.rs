@@ -138,8 +138,7 @@ fn property(field: &Field, is_item: bool) -> Json {
             _ => pattern::TEXT.to_owned(),
         };
         if let Some(format) = format_name(rules.format) {
-            // The empty text has no format.
-            schema = schema.with("anyOf", Json::List(vec![object! { "format": format }, object! { "maxLength": 0 }]));
+            schema = schema.with("format", format);
         }
         schema = most_characters(schema.with("pattern", pattern), rules);
     } else {
