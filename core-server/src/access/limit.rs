@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn a_caller_that_waits_as_long_as_it_is_told_is_let_through() {
         let limiter = limiter("1/m");
-        let told = |millis| wait(&limiter.exceeded(1, Duration::from_millis(millis)));
-        assert_eq!([0, 1, 999, 1000, 1001, 2000, 59_500].map(told), [1, 1, 1, 1, 2, 2, 60]);
+        let retry_after = |millis| wait(&limiter.exceeded(1, Duration::from_millis(millis)));
+        assert_eq!([0, 1, 999, 1000, 1001, 2000, 59_500].map(retry_after), [1, 1, 1, 1, 2, 2, 60]);
         assert!(limiter.count(1).is_ok());
         let (_, error) = limiter.count(1).unwrap_err();
         assert!((30..=60).contains(&wait(&error)), "the window is a minute: {error:?}");

@@ -284,7 +284,7 @@ async fn writers_of_one_affiliate_all_succeed() {
     }
 }
 
-/// It may have been committed, so its caller is told that the database is unavailable, and decides.
+/// It may have been committed, so its caller gets that the database is unavailable, and decides.
 async fn a_write_whose_connection_is_lost_is_not_repeated() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
