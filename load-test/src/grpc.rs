@@ -6,7 +6,7 @@
 
 use std::future::poll_fn;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use bytes::{Buf as _, BytesMut};
 use compliance_api::v1::ListAffiliatesResponse;
 use h2::client::{Builder, SendRequest};
@@ -17,7 +17,6 @@ use http::{
 };
 use http_server::Coalesced;
 use prost::Message as _;
-use tokio::net::TcpStream;
 
 use crate::{
     check,
@@ -62,10 +61,7 @@ pub fn headers(token: &str) -> anyhow::Result<Headers> {
 impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target) -> anyhow::Result<Self> {
-        let stream = TcpStream::connect(target.address)
-            .await
-            .with_context(|| format!("nothing accepts connections at {}", target.authority))?;
-        stream.set_nodelay(true)?;
+        let stream = target.connect().await?;
         let mut http2 = Builder::new();
         http2.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW).enable_push(false);
         let (sender, connection) = http2.handshake(Coalesced::new(stream, true)).await?;

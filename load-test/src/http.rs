@@ -39,10 +39,7 @@ enum Framing {
 impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target) -> anyhow::Result<Self> {
-        let stream = TcpStream::connect(target.address)
-            .await
-            .with_context(|| format!("nothing accepts connections at {}", target.authority))?;
-        stream.set_nodelay(true)?;
+        let stream = target.connect().await?;
         Ok(Self { stream, buffer: BytesMut::with_capacity(64 << 10) })
     }
 

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use anyhow::{Context as _, bail};
+use tokio::net::TcpStream;
 use url::Url;
 
 /// A service under load.
@@ -30,6 +31,14 @@ impl Target {
         }
         let address = *addresses.first().with_context(|| format!("{host:?} has no address"))?;
         Ok(Self { address, authority: format!("{host}:{port}") })
+    }
+
+    /// Opens a connection, which sends small requests at once.
+    pub async fn connect(&self) -> anyhow::Result<TcpStream> {
+        let stream = TcpStream::connect(self.address).await;
+        let stream = stream.with_context(|| format!("nothing accepts connections at {}", self.authority))?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
     }
 
     /// A service on this machine.
