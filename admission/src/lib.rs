@@ -4,21 +4,27 @@
 //! - [`Counts`] counts what a company has open: calls, streams.
 //! - [`FairQueue`] lets a bounded amount of work run; what waits is taken from each company in proportion.
 //! - [`HoldingBody`] holds memory until a response was sent.
+//! - [`Callers`] notices whether several companies call, so that one that is alone may use more.
+//! - [`Refusals`] holds refusals back.
 //! - [`off_thread`] and [`OffThread`] keep long computations away from the threads that serve everybody.
 //!
 //! Nothing here knows what the work is. A refusal says whether the company or the process has no more to give.
 
 mod body;
+mod callers;
 mod counts;
 mod memory;
 mod off_thread;
 mod queue;
+mod refusals;
 
 pub use body::HoldingBody;
+pub use callers::Callers;
 pub use counts::{Count, Counts};
 pub use memory::{Memory, Reservation, ResponseMemory};
 pub use off_thread::{OffThread, off_thread};
 pub use queue::{FairQueue, QueueLimits, Slot};
+pub use refusals::Refusals;
 
 /// Why something is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

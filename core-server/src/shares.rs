@@ -2,7 +2,7 @@
 
 use std::{thread::available_parallelism, time::Duration};
 
-use admission::{Count, Counts, FairQueue, Memory, QueueLimits, Slot};
+use admission::{Callers, Count, Counts, FairQueue, Full, Memory, QueueLimits, Refusals, Slot};
 use compliance_api::error::Error;
 
 use crate::CoreSettings;
@@ -27,7 +27,9 @@ const RESERVED_CONNECTIONS: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     pub(crate) memory: Memory,
-    pub(crate) calls: Counts,
+    calls: Counts,
+    callers: Callers,
+    pub(crate) refusals: Refusals,
     streams: Counts,
     /// Pages, and batches that are short.
     statements: FairQueue,
@@ -64,15 +66,19 @@ impl Shares {
         let connections = (connections as usize).saturating_sub(RESERVED_CONNECTIONS).max(1);
         let statements = (cores * 4).min(connections);
         let heavy = cores.max(2).min(connections);
+        let callers = Callers::default();
         let queue = |running: usize, waiting: usize| {
-            FairQueue::new(QueueLimits {
+            let limits = QueueLimits {
                 running,
                 // The others find a slot at once, however many calls of one company wait.
                 running_per_company: running.div_ceil(2),
+                // Half of the processors stay free for them.
+                running_beside_others: (cores / 2).max(1),
                 slow_after: SLOW_AFTER,
                 waiting,
                 waiting_per_company: waiting / 4,
-            })
+            };
+            FairQueue::new(limits, callers.clone())
         };
         let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
         Self {
@@ -81,11 +87,26 @@ impl Shares {
             streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
             statements: queue(statements, 4096),
             heavy: queue(heavy, 1024),
+            callers,
+            refusals: Refusals::default(),
         }
+    }
+
+    /// Counts a call in flight of a company until what is returned is dropped.
+    pub(crate) fn call(&self, company_id: i64) -> Result<Count, Full> {
+        self.callers.called(company_id);
+        self.calls.add(company_id)
+    }
+
+    /// Whether several companies call.
+    pub(crate) fn are_several_calling(&self) -> bool {
+        self.callers.are_several()
     }
 
     /// Waits until a company's work may run; it runs until the slot is dropped.
     pub(crate) async fn enter(&self, company_id: i64, work: Work) -> Result<Option<Slot>, Error> {
+        // A stream's pages and chunks are work like calls.
+        self.callers.called(company_id);
         let slot = match work {
             Work::Coalesced => return Ok(None),
             Work::Statement(weight) => self.statements.enter(company_id, weight).await,
@@ -97,5 +118,13 @@ impl Shares {
     /// Counts a stream as open until what is returned is dropped.
     pub(crate) fn open_stream(&self, company_id: i64) -> Result<Count, Error> {
         Ok(self.streams.add(company_id)?)
+    }
+}
+
+/// Does work in its slot, if it has one.
+pub(crate) async fn run<F: Future>(slot: Option<Slot>, work: F) -> F::Output {
+    match slot {
+        Some(slot) => slot.run(work).await,
+        None => work.await,
     }
 }

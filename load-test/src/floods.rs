@@ -10,7 +10,10 @@ mod processes;
 mod steady;
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -80,6 +83,11 @@ async fn measure_all(args: &FloodArgs, demo: &Demo) -> anyhow::Result<()> {
     steady::measure(client.clone(), args.rate, WARM_UP).await?;
     let before = calls().await?;
     print_row("none", &before, &Outcomes::default(), &processes.since(&usage));
+    let usage = processes.usage();
+    let busy = BusyProcessor::start();
+    let beside = calls().await;
+    drop(busy);
+    print_row("none; one busy thread", &beside?, &Outcomes::default(), &processes.since(&usage));
     let floods = if args.only.is_empty() { Flood::value_variants() } else { &args.only[..] };
     for flood in floods {
         let clients = args.clients.unwrap_or(flood.clients());
@@ -102,6 +110,29 @@ async fn measure_all(args: &FloodArgs, demo: &Demo) -> anyhow::Result<()> {
         settle(&client).await?;
     }
     Ok(())
+}
+
+/// A thread that computes all the time, beside the service: what it does to the other company's calls is the system's
+/// doing, and any work of another company does the same.
+struct BusyProcessor(Arc<AtomicBool>);
+
+impl BusyProcessor {
+    fn start() -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let end = Arc::clone(&is_over);
+        std::thread::spawn(move || {
+            while !end.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        Self(is_over)
+    }
+}
+
+impl Drop for BusyProcessor {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Waits until the other company is served as quickly as without a flood, up to half a minute.

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 64;
 /// Lists of one gRPC connection.
 const OF_A_CONNECTION: usize = 100;
 /// How much longer than its timeout a list may be open.
-const SLACK: Duration = Duration::from_mins(1);
+const SLACK: Duration = Duration::from_secs(60);
 /// Descriptors that the service may have opened meanwhile for other purposes.
 const DESCRIPTORS: usize = 16;
 
@@ -44,7 +44,7 @@ pub(crate) struct UnreadArgs {
     #[arg(long, default_value_t = 6000, value_name = "N")]
     company_streams: usize,
     /// Timeout of a list in the service, in seconds.
-    #[arg(long, default_value_t = 10, value_name = "S")]
+    #[arg(long, default_value_t = 30, value_name = "S")]
     list_timeout: u64,
 }
 

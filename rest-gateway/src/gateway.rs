@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, thread::available_parallelism, time::Duration};
 
-use admission::{FairQueue, Memory, QueueLimits};
+use admission::{Callers, FairQueue, Memory, QueueLimits};
 use compliance_api::{client::Clients, token::Verifier};
 
 use crate::Settings;
@@ -26,13 +26,15 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn new(clients: Clients, verifier: Arc<Verifier>, settings: Settings) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
-        let large_requests = FairQueue::new(QueueLimits {
+        let limits = QueueLimits {
             running: cores * 2,
             running_per_company: cores,
+            running_beside_others: cores,
             slow_after: SLOW_AFTER,
             waiting: 1024,
             waiting_per_company: 256,
-        });
+        };
+        let large_requests = FairQueue::new(limits, Callers::default());
         // A core in this process shares its memory with the gateway.
         let own = || Memory::new(settings.body_memory, settings.body_memory / MEMORY_SHARE);
         let memory = clients.memory.clone().unwrap_or_else(own);

@@ -10,6 +10,7 @@ use std::{
     time::Instant,
 };
 
+use admission::Refusals;
 use axum::{
     Router,
     extract::{MatchedPath, Request},
@@ -18,7 +19,7 @@ use axum::{
 };
 use compliance_api::error::{Error, Reason};
 use http::{
-    HeaderName, HeaderValue, Version,
+    HeaderName, HeaderValue, StatusCode, Version,
     header::{EXPECT, HOST},
 };
 use tower::ServiceBuilder;
@@ -37,12 +38,13 @@ const MAX_ID_LENGTH: usize = 128;
 
 /// Adds the layers around every route and fallback of a router.
 pub(crate) fn observe<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    let refusals = Refusals::default();
     router.layer(
         ServiceBuilder::new()
             .map_request(remove_untrusted_id)
             .layer(SetRequestIdLayer::new(REQUEST_ID, SequentialIds::default()))
             .layer(PropagateRequestIdLayer::new(REQUEST_ID))
-            .layer(from_fn(log))
+            .layer(from_fn(move |request, next| log(refusals.clone(), request, next)))
             .layer(CatchPanicLayer::custom(internal_error)),
     )
 }
@@ -107,7 +109,7 @@ fn internal_error(_: Box<dyn Any + Send>) -> Response {
 
 /// Looks at the head of a request, and writes one line for it. `tower_http::trace` needs a span for this, which costs 1.3 µs a
 /// request, about a twentieth of a point read.
-async fn log(request: Request, next: Next) -> Response {
+async fn log(refusals: Refusals, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request.headers().get(REQUEST_ID).cloned();
     let method = request.method().clone();
@@ -118,6 +120,9 @@ async fn log(request: Request, next: Next) -> Response {
         Err(error) => Refusal::from(error).into_response(),
     };
 
+    if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
+        refusals.hold_back().await;
+    }
     let (status, elapsed) = (response.status().as_u16(), started.elapsed());
     let path = path.as_ref().map_or("(unknown path)", MatchedPath::as_str);
     let request_id = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();

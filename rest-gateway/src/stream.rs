@@ -51,6 +51,8 @@ fn chunks(
                 }
                 serde_json::to_writer(&mut chunk, record)?;
             }
+            // A client that does not read stops this at the next line: what it holds meanwhile is the chunk alone.
+            drop(message);
             if !chunk.is_empty() {
                 yield Bytes::from(std::mem::take(&mut chunk));
             }

@@ -20,10 +20,21 @@ def with_integers(body):
             item["id"] = int(item["id"])
 
 
+def can_be_sent(value):
+    """Whether Python's HTTP client can send this value of a header."""
+    try:
+        return value.isprintable() and value.encode("latin-1") is not None
+    except (AttributeError, UnicodeEncodeError):
+        return False
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Of a valid request: a name is not taken. Of a valid update: IDs are integers, and the ID in a single one's body
-    equals the one in the URL."""
+    """Of every request: the headers can be sent. Of a valid request: a name is not taken. Of a valid update: IDs are
+    integers, and the ID in a single one's body equals the one in the URL."""
+    for name, value in list((case.headers or {}).items()):
+        if not can_be_sent(value):
+            del case.headers[name]
     is_valid = case.meta is None or case.meta.generation.mode.is_positive
     if not is_valid or not isinstance(case.body, dict):
         return

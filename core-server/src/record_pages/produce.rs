@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use admission::{Count, Reservation};
+use admission::{Count, Reservation, Slot};
 use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 use tokio::{
@@ -23,10 +23,13 @@ const PAGE: i64 = 72;
 const PAGE_BYTES: usize = 4 << 20;
 /// Records in a message, and bytes of those that have many. So little, because a connection whose client does not read
 /// keeps a message.
-const MESSAGE_RECORDS: usize = 24;
-const MESSAGE_BYTES: usize = 32 << 10;
+const MESSAGE_RECORDS: usize = 12;
+const MESSAGE_BYTES: usize = 16 << 10;
 /// How long a stream waits for memory for its next record.
 const MEMORY_WAIT: Duration = Duration::from_secs(5);
+/// How long a page that was read keeps the company's slot while its reader asks for nothing. A reader that is quick has
+/// its messages made and encoded in the slot, since this takes as long as the statement.
+const SLOT_KEPT: Duration = Duration::from_millis(3);
 /// A page that nobody has asked for in this time is dropped, and read again when it is asked for.
 const STALLED: Duration = Duration::from_millis(500);
 
@@ -75,7 +78,8 @@ impl<T: RecordPage> Producer<T> {
                 () = self.messages.closed() => return Ok(()),
                 page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
             };
-            match self.send(&page.rows).await? {
+            let (page, slot) = page;
+            match self.send(&page.rows, slot).await? {
                 Sent::All if page.end != End::Complete || is_followed::<T>(&page.rows) => {}
                 Sent::Some => {
                     drop(page);
@@ -89,33 +93,39 @@ impl<T: RecordPage> Producer<T> {
     }
 
     /// The records that follow the last one. If there is no memory for the first of them, waits for it once.
-    async fn page(&self) -> Result<Fetched, Error> {
+    async fn page(&self) -> Result<(Fetched, Option<Slot>), Error> {
         let mut memory = self.shares.memory.reservation(Some(self.company_id));
-        let rows = self.read(&memory).await?;
+        let (rows, slot) = self.read(&memory).await?;
         if !is_full(&rows) {
-            return Ok(rows);
+            return Ok((rows, slot));
         }
+        drop(slot);
         memory.wait_to_grow(PAGE_BYTES, MEMORY_WAIT).await?;
         memory.shrink_to(0);
-        let rows = self.read(&memory).await?;
+        let (rows, slot) = self.read(&memory).await?;
         match rows.end {
             End::Full(full) if is_full(&rows) => Err(full.into()),
-            _ => Ok(rows),
+            _ => Ok((rows, slot)),
         }
     }
 
-    async fn read(&self, memory: &Reservation) -> Result<Fetched, Error> {
-        let _slot = self.shares.enter(self.company_id, Work::Statement(1)).await?;
+    async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<Slot>), Error> {
+        let slot = self.shares.enter(self.company_id, Work::Statement(1)).await?;
         let query = || sqlx::query(T::statement()).bind(self.company_id).bind(self.after).bind(PAGE);
         let rows = database::read(|| self.pool.fetch_at_most(query(), PAGE_BYTES, memory)).await;
-        rows.map_err(|error| from_database(&error))
+        Ok((rows.map_err(|error| from_database(&error))?, slot))
     }
 
     /// Sends the records of a page as they are asked for.
-    async fn send(&mut self, mut rows: &[PgRow]) -> Result<Sent, Error> {
+    async fn send(&mut self, mut rows: &[PgRow], mut slot: Option<Slot>) -> Result<Sent, Error> {
         while !rows.is_empty() {
             if !self.is_wanted {
-                match timeout(STALLED, self.wanted.recv()).await {
+                let mut asked = timeout(SLOT_KEPT, self.wanted.recv()).await;
+                if asked.is_err() {
+                    slot = None;
+                    asked = timeout(STALLED, self.wanted.recv()).await;
+                }
+                match asked {
                     Ok(Some(())) => {}
                     Ok(None) => return Ok(Sent::Left),
                     Err(_) => return Ok(Sent::Some),
@@ -127,6 +137,14 @@ impl<T: RecordPage> Producer<T> {
             self.is_wanted = false;
             if self.messages.send(Ok(message)).await.is_err() {
                 return Ok(Sent::Left);
+            }
+        }
+        // Beside other companies, the next page of this one is not read while this page is still encoded.
+        if slot.is_some() && self.shares.are_several_calling() {
+            match timeout(SLOT_KEPT, self.wanted.recv()).await {
+                Ok(Some(())) => self.is_wanted = true,
+                Ok(None) => return Ok(Sent::Left),
+                Err(_) => {}
             }
         }
         Ok(Sent::All)

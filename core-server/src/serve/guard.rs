@@ -19,10 +19,7 @@ use compliance_api::{
     v1::RateLimitHeaders,
     wire::{Items, Operation},
 };
-use futures::{
-    FutureExt as _,
-    future::{BoxFuture, ready},
-};
+use futures::{FutureExt as _, future::BoxFuture};
 use http::{Extensions, HeaderMap};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Request, Response, Status, body::Body, codegen::StdError};
@@ -36,7 +33,7 @@ use super::{
 use crate::{
     CoreSettings,
     access::{AccessPolicy, Caller, Denied, Granted},
-    shares::{Shares, Work},
+    shares::{self, Shares, Work},
 };
 
 /// A request that takes more than this, encoded and decoded, is left to other threads, and so is a response.
@@ -122,7 +119,7 @@ impl Guard {
         company_id: i64,
         rate_limit: Option<RateLimitHeaders>,
     ) -> Result<(Count, Option<RateLimitHeaders>), Denied> {
-        match self.0.shares.calls.add(company_id) {
+        match self.0.shares.call(company_id) {
             Ok(count) => Ok((count, rate_limit)),
             Err(full) => Err(Denied { error: full.into(), rate_limit }),
         }
@@ -162,8 +159,8 @@ impl Guard {
         };
         let call = service.call(http::Request::from_parts(head, body));
         let long = work.is_heavy() || memory.bytes() > LONG;
-        let response = if long { OffThread::new(call, true).await } else { call.await }?;
-        drop(slot);
+        let call = async { if long { OffThread::new(call, true).await } else { call.await } };
+        let response = shares::run(slot, call).await?;
         Ok(sending(response, memory, long))
     }
 
@@ -289,8 +286,10 @@ impl Middleware for Guard {
                     return admitted.run(call(request)).await;
                 };
                 let call = async {
-                    let _slot = self.0.shares.enter(company_id, work).await?;
-                    if work.is_heavy() { OffThread::new(call(request), true).await } else { call(request).await }
+                    let slot = self.0.shares.enter(company_id, work).await?;
+                    let call = call(request);
+                    let call = async { if work.is_heavy() { OffThread::new(call, true).await } else { call.await } };
+                    shares::run(slot, call).await
                 };
                 admitted.run(call).await
             }
@@ -337,9 +336,18 @@ where
         match self.guard.admit(path, request.headers(), None) {
             Ok(mut admitted) => {
                 let (operation, company_id) = (Operation::at(path), admitted.company_id());
+                let is_check = path == HEALTH_CHECK;
                 admitted.identify(request.extensions_mut());
                 let Some(operation) = operation else {
-                    return Box::pin(admitted.run(self.inner.call(request.map(Body::new))));
+                    // Health and reflection, which nobody needs a token for.
+                    let refusals = self.guard.0.shares.refusals.clone();
+                    let call = self.inner.call(request.map(Body::new));
+                    return Box::pin(admitted.run(async move {
+                        if !is_check {
+                            refusals.hold_back().await;
+                        }
+                        call.await
+                    }));
                 };
                 // The clone that is ready makes the call.
                 let next = self.inner.clone();
@@ -347,7 +355,13 @@ where
                 let call = self.guard.clone().receive_and_run(ready, request, operation, company_id);
                 Box::pin(admitted.run(call))
             }
-            Err(refused) => Box::pin(ready(denied(refused))),
+            Err(refused) => {
+                let refusals = self.guard.0.shares.refusals.clone();
+                Box::pin(async move {
+                    refusals.hold_back().await;
+                    denied(refused)
+                })
+            }
         }
     }
 }

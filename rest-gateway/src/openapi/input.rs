@@ -127,8 +127,7 @@ fn property(field: &Field, is_item: bool) -> Json {
         let schema = object! { "type": "string", "minLength": 1, "pattern": pattern::not_blank() };
         return most_characters(schema, rules).with("description", field.doc);
     }
-    let mut schema = object! { "type": Json::list(["string", "null"]) };
-    if rules.one_of.is_empty() {
+    let schema = if rules.one_of.is_empty() {
         let pattern = match (rules.format, rules.exact_chars) {
             // In a batch, codes that do not exist fail their item alone.
             (Format::Country, _) if rules.item_codes.is_none() || !is_item => pattern::country_code(),
@@ -137,14 +136,19 @@ fn property(field: &Field, is_item: bool) -> Json {
             (_, Some(exact)) => pattern::exactly(exact),
             _ => pattern::TEXT.to_owned(),
         };
-        if let Some(format) = format_name(rules.format) {
-            schema = schema.with("format", format);
+        match format_name(rules.format) {
+            // The empty text, which clears the field, is of no format.
+            Some(format) => {
+                let text = object! { "type": "string", "format": format, "pattern": pattern };
+                let cleared = object! { "enum": Json::List(vec!["".into(), Json::Null]) };
+                object! { "anyOf": Json::List(vec![most_characters(text, rules), cleared]) }
+            }
+            None => most_characters(object! { "type": Json::list(["string", "null"]), "pattern": pattern }, rules),
         }
-        schema = most_characters(schema.with("pattern", pattern), rules);
     } else {
         let values = rules.one_of.iter().map(|value| Json::from(*value)).chain(["".into(), Json::Null]);
-        schema = schema.with("enum", Json::List(values.collect()));
-    }
+        object! { "type": Json::list(["string", "null"]), "enum": Json::List(values.collect()) }
+    };
     schema.with("description", field.doc)
 }
 
