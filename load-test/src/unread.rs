@@ -24,7 +24,7 @@ const AT_ONCE: usize = 64;
 /// Lists of one gRPC connection.
 const OF_A_CONNECTION: usize = 100;
 /// How much longer than its timeout a list may be open.
-const SLACK: Duration = Duration::from_secs(60);
+const SLACK: Duration = Duration::from_mins(1);
 /// Descriptors that the service may have opened meanwhile for other purposes.
 const DESCRIPTORS: usize = 16;
 

@@ -12,6 +12,9 @@ use sqlx::{
 
 use super::{Attribute, Layouts};
 
+/// After so many values, the size of the others is estimated.
+const SAMPLE: usize = 64;
+
 /// A composite type of the database, and how values of type `T` are sent as it.
 pub(crate) struct Composite<T> {
     pub(super) name: &'static str,
@@ -103,7 +106,13 @@ impl Encoder<'_> {
         }
         self.number(i32::try_from(values.len())?);
         self.number(1); // The index of the first element.
-        for value in values {
+        let (start, count) = (self.buffer.len(), values.len());
+        for (index, value) in values.enumerate() {
+            if index == SAMPLE {
+                // What grows by doubling is copied again and again, into pages that the system has to clear.
+                let each = (self.buffer.len() - start) / SAMPLE;
+                self.buffer.reserve(each * (count - SAMPLE) * 9 / 8);
+            }
             self.with_length(|encoder| {
                 encoder.number(i32::try_from(layout.attributes.len())?);
                 for attribute in &layout.attributes {
