@@ -6,6 +6,7 @@ mod demo_data;
 mod doctor;
 mod export;
 mod gateway_tier;
+mod health;
 mod import;
 mod man;
 mod migrate;
@@ -40,6 +41,7 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     DemoData(demo_data::DemoDataArgs),
     Doctor(doctor::DoctorArgs),
+    Health(health::HealthArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
     Completions(completions::CompletionsArgs),
@@ -62,6 +64,7 @@ impl Cli {
             Some(Command::Migrate(args)) => migrate::run(&args),
             Some(Command::DemoData(args)) => demo_data::run(&args),
             Some(Command::Doctor(args)) => doctor::run(&args),
+            Some(Command::Health(args)) => health::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),
             Some(Command::Completions(args)) => completions::run(&args),

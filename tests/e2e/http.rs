@@ -116,7 +116,13 @@ async fn content_types_and_request_ids() {
             assert_eq!(answer.status, 201, "{name:?}: {}", answer.text);
             assert_eq!(answer.header("content-type"), Some("application/json"));
             assert_eq!(answer.header("x-request-id"), Some("abc-1"));
+            let id = &answer.json()["detail"]["affiliate_id"];
+            let path = answer.header("location").unwrap().strip_prefix("/api").unwrap();
+            assert_eq!(path, format!("/affiliates/{id}"));
+            assert_eq!(rest.get(path).await.json()["data"]["id"], *id);
         }
+        let batch = r#"{"affiliates":[{"client_affiliate_id":"C","affiliate_name":"of a batch"}]}"#;
+        assert_eq!(rest.post("/affiliates", batch).await.header("location"), None);
         let answer = rest.get("/affiliates").await;
         assert_eq!(answer.header("content-type"), Some("application/json"));
         assert!(answer.header("x-request-id").is_some());

@@ -8,6 +8,7 @@ mod data;
 mod durability;
 mod files;
 mod given_database;
+mod health;
 mod hostile;
 mod keys;
 mod partners;

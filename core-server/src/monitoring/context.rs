@@ -102,3 +102,50 @@ pub(super) async fn until_final<R: ItemRow, F: Future<Output = Result<Vec<R>, Er
     }
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{ItemRow, MAX_TRIES, until_final};
+
+    /// The row of an item, after so many runs.
+    struct Row {
+        run: usize,
+        /// The run that is final.
+        last: usize,
+        /// Whether a run has changed the record.
+        is_changed: bool,
+    }
+
+    impl ItemRow for Row {
+        fn is_final(&self) -> bool {
+            self.run >= self.last
+        }
+
+        fn changed_before(&mut self, before: &Self) {
+            self.is_changed |= before.is_changed;
+        }
+    }
+
+    /// Runs until items are final that are so after `last` runs, of which the one numbered `changing` changes the record.
+    async fn run(last: [usize; 2], changing: [usize; 2]) -> (usize, Vec<bool>) {
+        let runs = AtomicUsize::new(0);
+        let rows = until_final(|| async {
+            let run = runs.fetch_add(1, Ordering::Relaxed) + 1;
+            let row = |index: usize| Row { run, last: last[index], is_changed: run == changing[index] };
+            Ok(vec![row(0), row(1)])
+        });
+        let changed = rows.await.unwrap().iter().map(|row| row.is_changed).collect();
+        (runs.into_inner(), changed)
+    }
+
+    #[tokio::test]
+    async fn items_are_run_until_all_are_final_and_remember_every_change() {
+        assert_eq!(run([1, 1], [1, 9]).await, (1, vec![true, false]));
+        assert_eq!(run([1, 2], [1, 9]).await, (2, vec![true, false]), "the first run has changed the first record");
+        assert_eq!(run([3, 1], [1, 2]).await, (3, vec![true, true]));
+        assert_eq!(run([3, 3], [3, 9]).await, (3, vec![true, false]));
+        assert_eq!(run([99, 1], [9, 1]).await, (MAX_TRIES as usize, vec![false, true]));
+    }
+}

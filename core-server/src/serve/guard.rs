@@ -14,12 +14,15 @@ use bytes::Bytes;
 use compliance_api::{
     client::Middleware,
     deadline::grpc_timeout,
-    error::Error,
+    error::{Error, Reason},
     token::{TokenError, VerifiedToken},
     v1::RateLimitHeaders,
     wire::{Items, Operation},
 };
-use futures::{FutureExt as _, future::BoxFuture};
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, ready},
+};
 use http::{Extensions, HeaderMap};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Request, Response, Status, body::Body, codegen::StdError};
@@ -27,7 +30,7 @@ use tower::Service;
 use tracing::{Instrument as _, Span};
 
 use super::{
-    operations::{COALESCED, HEALTH_CHECK, work},
+    operations::{COALESCED, HEALTH_CHECK, STANDARD, work},
     receive::{self, Received, receive},
 };
 use crate::{
@@ -253,6 +256,10 @@ fn sending(mut response: http::Response<Body>, memory: Reservation, is_long: boo
     response.map(|body| Body::new(HoldingBody::new(body, is_long, (memory, own))))
 }
 
+fn unknown_operation() -> Error {
+    Error::new(Reason::UnknownPath, "There is no such operation.")
+}
+
 fn with_rate_limit<A: Answer>(mut answer: A, rate_limit: Option<RateLimitHeaders>) -> A {
     if let Some(rate_limit) = rate_limit {
         rate_limit.write(answer.headers_mut());
@@ -336,9 +343,12 @@ where
         match self.guard.admit(path, request.headers(), None) {
             Ok(mut admitted) => {
                 let (operation, company_id) = (Operation::at(path), admitted.company_id());
-                let is_check = path == HEALTH_CHECK;
+                let (is_check, is_standard) = (path == HEALTH_CHECK, STANDARD.contains(&path));
                 admitted.identify(request.extensions_mut());
                 let Some(operation) = operation else {
+                    if !is_standard {
+                        return Box::pin(admitted.run(ready(Answer::error(unknown_operation()))));
+                    }
                     // Health and reflection, which nobody needs a token for.
                     let refusals = self.guard.0.shares.refusals.clone();
                     let call = self.inner.call(request.map(Body::new));

@@ -9,6 +9,14 @@ pub(super) const GET_CASE: &str = "/compliance.v1.ComplianceCaseService/GetCompl
 /// The health check, which is answered even when all connections or calls are in use.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 
+/// Operations of standard services, which the contract does not have.
+pub(super) const STANDARD: [&str; 4] = [
+    HEALTH_CHECK,
+    "/grpc.health.v1.Health/Watch",
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
 /// Reads of single records. Concurrent ones become one statement.
 pub(super) const COALESCED: [&str; 3] = [GET_AFFILIATE, GET_URL, GET_CASE];
 

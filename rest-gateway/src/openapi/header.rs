@@ -68,8 +68,15 @@ pub(super) const ETAG: Header = Header {
     kind: Kind::Text("\"2f1c\""),
 };
 
-pub(super) const ALL: [Header; 7] =
-    [REQUEST_ID, RATE_LIMIT[0], RATE_LIMIT[1], RATE_LIMIT[2], RETRY_AFTER, WWW_AUTHENTICATE, ETAG];
+pub(super) const LOCATION: Header = Header {
+    name: "Location",
+    is_always_there: false,
+    description: "The path of the record that was created. Absent for a batch.",
+    kind: Kind::Text("/api/affiliates/1"),
+};
+
+pub(super) const ALL: [Header; 8] =
+    [REQUEST_ID, RATE_LIMIT[0], RATE_LIMIT[1], RATE_LIMIT[2], RETRY_AFTER, WWW_AUTHENTICATE, ETAG, LOCATION];
 
 impl Header {
     pub(super) fn into_json(self) -> Json {

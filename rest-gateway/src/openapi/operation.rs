@@ -6,7 +6,10 @@ use compliance_api::{
 };
 use http::StatusCode;
 
-use super::{header, parameter, refusal};
+use super::{
+    header::{self, Header},
+    parameter, refusal,
+};
 use crate::json::{Json, object};
 
 /// What an operation is about.
@@ -104,12 +107,24 @@ impl Operation {
     }
 
     /// Adds a successful response with JSON: its schema and examples by name.
-    pub(super) fn returns(mut self, status: StatusCode, description: &str, schema: Json, examples: Json) -> Self {
+    pub(super) fn returns(self, status: StatusCode, description: &str, schema: Json, examples: Json) -> Self {
+        self.returns_with(&[], status, description, schema, examples)
+    }
+
+    /// Adds a successful response with JSON and headers of its own.
+    pub(super) fn returns_with(
+        mut self,
+        headers: &[Header],
+        status: StatusCode,
+        description: &str,
+        schema: Json,
+        examples: Json,
+    ) -> Self {
         let limited = self.needs_token.then_some(header::RATE_LIMIT);
         let content = object! { "application/json": object! { "schema": schema, "examples": examples } };
         let response = object! {
             "description": description,
-            "headers": header::references(&[header::REQUEST_ID], limited),
+            "headers": header::references(&[&[header::REQUEST_ID], headers].concat(), limited),
             "content": content,
         };
         self.responses.push((status, response));

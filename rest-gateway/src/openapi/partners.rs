@@ -8,6 +8,7 @@ use http::StatusCode;
 
 use super::{
     example::{self, named},
+    header,
     operation::{Operation, Tag},
     parameter,
     schema::{list_of, one_of, reference},
@@ -63,7 +64,8 @@ pub(crate) fn create_affiliates() -> Operation {
              and saves nothing.",
         )
         .body(one_of(&["AffiliateCreate", "AffiliateCreateBatch"]), examples(bodies))
-        .returns(
+        .returns_with(
+            &[header::LOCATION],
             StatusCode::CREATED,
             "Created. Of a batch: every item was created; one result an item, in the order sent.",
             object! { "oneOf": Json::list([created.clone(), list_of(created)]) },

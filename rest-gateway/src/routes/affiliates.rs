@@ -11,7 +11,7 @@ use compliance_api::{
     },
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header::LOCATION};
 use http_server::FinishBy;
 use tokio::time::Instant;
 
@@ -73,7 +73,11 @@ async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<
         msg: text::AFFILIATE_CREATED,
         ..Detail::default()
     };
-    Ok(respond(StatusCode::CREATED, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
+    let mut response = respond(StatusCode::CREATED, rate_limit, &Envelope::result(ResultCode::Saved, detail));
+    if let Ok(path) = HeaderValue::try_from(format!("/api/affiliates/{}", created.affiliate_id)) {
+        response.headers_mut().insert(LOCATION, path);
+    }
+    Ok(response)
 }
 
 async fn create_batch(body: &RequestBody, request: BatchCreateAffiliatesRequest) -> Result<Response, Refusal> {

@@ -1,4 +1,5 @@
-//! Two tokens in one call: nobody can say which one counts, so the core takes none.
+//! What the core refuses before it looks at the message: two tokens in one call, of which nobody can say which one counts, and
+//! operations that do not exist.
 
 use test_support::{TestService, new_company, reason_of, tests, token};
 use tonic::Code;
@@ -8,7 +9,7 @@ use super::{
     messages::{contract, operations},
 };
 
-tests![two_tokens_are_refused];
+tests![two_tokens_are_refused, unknown_operations_are_refused];
 
 async fn two_tokens_are_refused() {
     let service = TestService::start().await;
@@ -33,5 +34,24 @@ async fn two_tokens_are_refused() {
         // One of them alone is accepted.
         let answer = core.call(&operation, &[&one], Vec::new()).await;
         assert!(answer.error.is_none_or(|status| status.code() != Code::Unauthenticated), "{operation}");
+    }
+}
+
+async fn unknown_operations_are_refused() {
+    let service = TestService::start().await;
+    let core = Core::connect(service.grpc).await;
+    let token = format!("Bearer {}", token(new_company()));
+    for operation in ["AffiliateService/NoSuch", "NoSuchService/GetAffiliate", "ReadService/NoSuch", "x"] {
+        let refused = |answer: super::calls::Answer| {
+            let status = answer.error.unwrap_or_else(|| panic!("{operation} is taken"));
+            (status.code(), reason_of(&status))
+        };
+        let known = core.call(operation, &[&token], Vec::new()).await;
+        assert_eq!(refused(known), (Code::Unimplemented, "UNKNOWN_PATH".to_owned()), "{operation}");
+        // Without a token nobody learns what there is.
+        if operation != "ReadService/NoSuch" {
+            let unknown = core.call(operation, &[], Vec::new()).await;
+            assert_eq!(refused(unknown), (Code::Unauthenticated, "TOKEN_MISSING".to_owned()), "{operation}");
+        }
     }
 }

@@ -1,0 +1,59 @@
+//! `compliance health` tells whether a service serves, within its time.
+
+use std::{net::TcpListener, time::Instant};
+
+use nix::sys::signal::Signal;
+
+use crate::{
+    common::{DataDir, Service, compliance, output, wait_until},
+    programs::Programs,
+};
+
+/// The exit status, and what was printed on both outputs.
+fn health(arguments: &[&str]) -> (Option<i32>, String) {
+    let (status, printed, log) = output(compliance(&DataDir::new()).arg("health").args(arguments));
+    (status.code(), format!("{printed}{log}"))
+}
+
+#[test]
+fn both_tiers_tell_whether_they_serve() {
+    let programs = Programs::new();
+    let core = Service::start_as(&mut programs.core(&[]));
+    let core_address = core.grpc;
+    let gateway = Service::start_as(&mut programs.gateway_of(&[core_address], &[]));
+    let (of_core, of_gateway) = (format!("grpc://{core_address}"), format!("http://{}", gateway.rest));
+
+    assert_eq!(health(&[&of_core]), (Some(0), format!("{of_core}/ serves\n")));
+    wait_until("the gateway has a core", || health(&[&of_gateway]).0 == Some(0));
+    assert_eq!(health(&[&of_gateway]), (Some(0), format!("{of_gateway}/ serves\n")));
+
+    core.signal(Signal::SIGTERM);
+    assert!(core.end().success());
+    let (status, said) = health(&[&of_core]);
+    assert!(status == Some(1) && said.contains("cannot be reached"), "{status:?} {said}");
+    wait_until("the gateway has lost its core", || health(&[&of_gateway]).0 == Some(1));
+    let (_, said) = health(&[&of_gateway]);
+    assert!(said.contains("the gateway is not ready: 503"), "{said}");
+}
+
+#[test]
+fn a_service_that_does_not_answer_does_not_serve() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for scheme in ["http", "grpc"] {
+        let address = format!("{scheme}://{}", silent.local_addr().unwrap());
+        let start = Instant::now();
+        let (status, said) = health(&[&address, "--timeout", "200ms"]);
+        assert!(status == Some(1) && said.contains("has not answered in 200ms"), "{status:?} {said}");
+        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn wrong_addresses_are_named() {
+    let (status, said) = health(&["https://127.0.0.1:1"]);
+    assert!(status == Some(1) && said.contains("begins with http:// or grpc://"), "{said}");
+    let (status, said) = health(&["/readyz"]);
+    assert!(status == Some(1) && said.contains("/readyz names no host"), "{said}");
+    let (status, said) = health(&["http://127.0.0.1:1", "--timeout", "soon"]);
+    assert!(status == Some(2) && said.contains("--timeout"), "{said}");
+}
