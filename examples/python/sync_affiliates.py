@@ -20,7 +20,13 @@ import time
 import requests
 
 # What lists call differently.
-IN_LISTS = {"affiliate_name": "distributor_name", "client_affiliate_id": "client_distributor_id"}
+IN_LISTS = {
+    "affiliate_name": "distributor_name",
+    "client_affiliate_id": "client_distributor_id",
+    "status": "distributor_status",
+}
+# Lists have them in another form. They are sent with the others when one of those differs, or with --all.
+NOT_COMPARED = {"country", "start_date"}
 BATCH = 500
 TRIES = 8
 # Seconds for a connection, and for the service to answer.
@@ -80,19 +86,20 @@ def rows(path):
 
 
 def differs(row, affiliate):
-    return {name: value for name, value in row.items() if value != (affiliate.get(IN_LISTS.get(name, name)) or "")}
+    compared = row.keys() - NOT_COMPARED
+    return any(row[name] != (affiliate.get(IN_LISTS.get(name, name)) or "") for name in compared)
 
 
-def plan(wanted, existing):
-    """What is to be created and what is to be changed, each as (line, item)."""
+def plan(wanted, existing, whole=False):
+    """What is to be created and what is to be changed, each as (line, item). `whole`: also what does not differ."""
     known = {affiliate["distributor_name"]: affiliate for affiliate in existing}
     create, change = [], []
     for line, row in wanted:
         affiliate = known.get(row["affiliate_name"])
         if affiliate is None:
             create.append((line, {name: value for name, value in row.items() if value}))
-        elif changes := differs(row, affiliate):
-            change.append((line, {"id": affiliate["id"], **changes}))
+        elif whole or differs(row, affiliate):
+            change.append((line, {"id": affiliate["id"], **row}))
     return create, change
 
 
@@ -109,12 +116,14 @@ def send(service, method, path, items):
     return refused
 
 
-def sync(service, path):
-    """Returns how many were created and changed, and what was refused."""
+def sync(service, path, whole=False):
+    """Returns how many were to be created and changed, and what was refused."""
     wanted = rows(path)
-    create, change = plan(wanted, service.call("GET", "/affiliates")["data"])
+    create, change = plan(wanted, service.call("GET", "/affiliates")["data"], whole)
     refused = send(service, "POST", "/affiliates", create)
     refused += send(service, "PUT", "/affiliates/{id}", change)
+    if not refused:
+        return len(create), len(change), []
     # A request that was repeated reports what its first try has created as duplicates. What the list says counts.
     left = {line for items in plan(wanted, service.call("GET", "/affiliates")["data"]) for line, _ in items}
     refused = [(line, message) for line, message in refused if line in left]
@@ -126,11 +135,12 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--base-url", default="http://127.0.0.1:8080")
     parser.add_argument("--token-file", required=True, help="file that holds the token")
+    parser.add_argument("--all", action="store_true", help="also send the rows that do not seem to differ")
     arguments = parser.parse_args()
     try:
         with open(arguments.token_file, encoding="utf-8") as file:
             service = Service(arguments.base_url, file.read().strip())
-        created, changed, refused = sync(service, arguments.file)
+        created, changed, refused = sync(service, arguments.file, arguments.all)
     except (Stopped, OSError, csv.Error) as error:
         print(f"sync_affiliates: {error}", file=sys.stderr)
         return 2

@@ -100,6 +100,8 @@ class SyncAffiliates(unittest.TestCase):
         self.assertEqual((created, changed, refused), (0, 1200, []))
         self.assertEqual({affiliate["city"] for affiliate in self.stored()}, {"Gdańsk"})
         self.assertEqual(sync(self.service, self.file(1200, city="Gdańsk")), (0, 0, []))
+        self.assertEqual(sync(self.service, self.file(3, country="DE"), whole=True), (0, 3, []))
+        self.assertEqual(sum(affiliate["country"] == 276 for affiliate in self.stored()), 3)
 
     def test_refused_rows_are_named(self):
         path = self.file(2)
