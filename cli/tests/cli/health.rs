@@ -1,4 +1,4 @@
-//! `compliance health` tells whether a service serves, within its time.
+//! `compliance health` reports whether a service serves, within its time.
 
 use std::{net::TcpListener, time::Instant};
 
@@ -16,7 +16,7 @@ fn health(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn both_tiers_tell_whether_they_serve() {
+fn both_tiers_report_whether_they_serve() {
     let programs = Programs::new();
     let core = Service::start_as(&mut programs.core(&[]));
     let core_address = core.grpc;
