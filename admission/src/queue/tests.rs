@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{advance, sleep, timeout};
+use tokio::{
+    task::JoinHandle,
+    time::{advance, sleep, timeout},
+};
 
 use super::{FairQueue, QueueLimits, WAITS_AFTER};
 use crate::{Callers, Full};
@@ -127,7 +130,7 @@ async fn companies_with_one_caller_each_are_served_in_turn() {
             })
             .collect();
         sleep(Duration::from_secs(160)).await;
-        callers.iter().for_each(tokio::task::JoinHandle::abort);
+        callers.iter().for_each(JoinHandle::abort);
         let order = order.lock().unwrap().clone();
         let served = |company: i64| order.iter().filter(|served| **served == company).count();
         let least = (0..16).map(served).min().unwrap();
@@ -136,22 +139,25 @@ async fn companies_with_one_caller_each_are_served_in_turn() {
     }
 }
 
+/// So many calls of a company, one after each interval, whose work takes this time. Each caller leaves after two seconds, and
+/// reports whether its work was done.
+fn impatient(queue: &FairQueue, count: u32, interval: Duration, work: Duration) -> Vec<JoinHandle<bool>> {
+    let call = |number| {
+        let queue = queue.clone();
+        tokio::spawn(async move {
+            sleep(interval * number).await;
+            let call = async { queue.enter(1, 1).await.unwrap().run(sleep(work)).await };
+            timeout(Duration::from_millis(2_050), call).await.is_ok()
+        })
+    };
+    (0..count).map(call).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn callers_that_do_not_wait_for_long_leave_no_work_in_vain() {
     let queue = FairQueue::new(QueueLimits { running: 1, ..LIMITS }, Callers::default());
     // Of ten calls a second, each of which takes 0.2 s, five can be served. Callers wait for two seconds.
-    let calls: Vec<_> = (0..500)
-        .map(|number| {
-            let queue = queue.clone();
-            tokio::spawn(async move {
-                sleep(Duration::from_millis(100 * number)).await;
-                let call = async {
-                    queue.enter(1, 1).await.unwrap().run(sleep(Duration::from_millis(200))).await;
-                };
-                timeout(Duration::from_millis(2_050), call).await.is_ok()
-            })
-        })
-        .collect();
+    let calls = impatient(&queue, 500, Duration::from_millis(100), Duration::from_millis(200));
     let mut served = 0;
     for call in calls {
         served += usize::from(call.await.unwrap());
@@ -180,22 +186,11 @@ async fn callers_that_wait_are_served_in_their_order() {
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_waits_is_served_beside_those_that_leave() {
     let queue = FairQueue::new(QueueLimits { running: 1, ..LIMITS }, Callers::default());
-    let others: Vec<_> = (0..400)
-        .map(|number| {
-            let queue = queue.clone();
-            tokio::spawn(async move {
-                sleep(Duration::from_millis(250 * number)).await;
-                let call = async {
-                    queue.enter(1, 1).await.unwrap().run(sleep(Duration::from_secs(1))).await;
-                };
-                timeout(Duration::from_millis(2_100), call).await.is_ok()
-            })
-        })
-        .collect();
+    let others = impatient(&queue, 400, Duration::from_millis(250), Duration::from_secs(1));
     sleep(Duration::from_secs(10)).await;
     let patient = timeout(Duration::from_secs(30), queue.enter(1, 1)).await;
     assert!(patient.is_ok(), "it is not served");
-    others.iter().for_each(tokio::task::JoinHandle::abort);
+    others.iter().for_each(JoinHandle::abort);
 }
 
 #[tokio::test(start_paused = true)]
@@ -293,7 +288,7 @@ async fn what_waits_is_bounded_and_callers_that_leave_make_room() {
     spawn(&queue, 2, 1, &order);
     tokio::task::yield_now().await;
     assert_eq!(queue.enter(3, 1).await.unwrap_err(), Full::Process);
-    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    waiting.iter().for_each(JoinHandle::abort);
     tokio::task::yield_now().await;
     spawn(&queue, 1, 1, &order);
     tokio::task::yield_now().await;
