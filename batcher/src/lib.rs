@@ -146,6 +146,12 @@ impl<B: RunBatch> Batcher<B> {
         Self(sender)
     }
 
+    /// A function that returns how many requests wait, or `None` once the batcher is dropped.
+    pub fn queue_length(&self) -> impl Fn() -> Option<usize> + Send + use<B> {
+        let sender = self.0.downgrade();
+        move || sender.upgrade().map(|queue| queue.max_capacity() - queue.capacity())
+    }
+
     /// Makes a request, alone or with others.
     pub async fn call(&self, request: B::Request) -> Result<B::Response, BatchError> {
         let (reply, response) = oneshot::channel();

@@ -1,11 +1,20 @@
 //! `grpc.health.v1`: serving means that the database answers.
 
+use std::collections::BTreeSet;
+
 use crate::database::{self, Connections};
+use compliance_api::wire::Operation;
 use tonic_health::{ServingStatus, server::HealthReporter};
 
-/// Keeps the health of the service as a whole (the empty name) up to date until the task is dropped.
+/// Keeps the health of every service, and of all as a whole (the empty name), up to date until the task is dropped.
 pub(crate) async fn watch(connections: Connections, reporter: HealthReporter) {
     tokio::join!(database::probe(connections.clone()), report(connections, reporter));
+}
+
+/// The names under which health is reported: all services depend on the same database.
+pub(crate) fn services() -> BTreeSet<&'static str> {
+    let name = |operation: &'static Operation| operation.path.trim_start_matches('/').split('/').next();
+    Operation::all().iter().filter_map(name).chain([""]).collect()
 }
 
 async fn report(connections: Connections, reporter: HealthReporter) {
@@ -13,7 +22,9 @@ async fn report(connections: Connections, reporter: HealthReporter) {
     loop {
         let answers = *availability.borrow_and_update();
         let status = if answers { ServingStatus::Serving } else { ServingStatus::NotServing };
-        reporter.set_service_status("", status).await;
+        for service in services() {
+            reporter.set_service_status(service, status).await;
+        }
         if availability.changed().await.is_err() {
             return;
         }

@@ -9,6 +9,7 @@ mod cases;
 pub mod database;
 pub mod doctor;
 mod error;
+mod gauges;
 mod health;
 mod infraction_lists;
 mod lists;

@@ -7,6 +7,7 @@ use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
 use futures::FutureExt as _;
 use sqlx::{Column as _, Row as _, postgres::PgRow};
+use telemetry::trace::Span;
 use tonic::Response;
 
 use crate::{
@@ -52,6 +53,9 @@ pub(crate) struct Statement<T: Record> {
     /// The columns that make a record large.
     pub(crate) long: &'static [&'static str],
 }
+
+/// Names the span of a statement that reads for many callers.
+pub(crate) const COALESCED_READ: &str = "coalesced read";
 
 /// A record that was found, not yet decoded. Its caller decodes it, so that the next statement does not wait for that,
 /// and so that the thread that allocates the record also frees it.
@@ -146,10 +150,19 @@ impl<T: Record> Reads<T> {
         Self { coalesced: Batcher::new(statement.clone(), limits), statement }
     }
 
+    /// A function that returns how many reads wait, or `None` once this is dropped.
+    pub(crate) fn queue_length(&self) -> impl Fn() -> Option<usize> + Send + use<T> {
+        self.coalesced.queue_length()
+    }
+
     /// The company's record of this ID. Concurrent reads become one statement.
     pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<Response<T>, Error> {
         let key = (company_id, id);
-        let found = match self.coalesced.call(key).await {
+        // The statement runs in a task of its own, for many callers.
+        let span = Span::of_statement(COALESCED_READ);
+        let found = self.coalesced.call(key).await;
+        drop(span);
+        let found = match found {
             Ok(found) => found?,
             Err(BatchError::QueueFull) => return Err(Error::overloaded()),
             Err(BatchError::Closed) => return Err(Error::internal()),

@@ -13,6 +13,7 @@ use futures::Stream;
 use http_server::FinishBy;
 use prost::Message;
 use sqlx::postgres::PgRow;
+use telemetry::trace;
 use tokio::{sync::mpsc, time::Instant};
 use tonic::{Response, Status, codegen::BoxStream};
 
@@ -60,7 +61,7 @@ pub(crate) fn all<T: RecordPage>(
         is_wanted: false,
         messages,
     };
-    tokio::spawn(producer.run(open));
+    tokio::spawn(trace::inherit(producer.run(open)));
     let messages: RecordPages<T> = Box::pin(Messages { want, is_asked: false, received });
     let mut response = Response::new(messages);
     // A client that does not read never polls the stream, so its deadline must be kept without a poll.

@@ -1,6 +1,7 @@
 //! The services of the core, put together: for the network, and for clients in this process.
 
 mod batch_read;
+mod call_record;
 mod guard;
 mod operations;
 mod receive;
@@ -37,7 +38,7 @@ use crate::{
     affiliates::{self, Affiliates},
     cases::{self, ComplianceCases},
     database::Connections,
-    health,
+    gauges, health,
     monitoring::Monitoring,
     schema,
     shares::Shares,
@@ -94,6 +95,7 @@ impl Core {
         }
         let access = AccessPolicy::new(verifier, limiter);
         let shares = Shares::new(settings, connections.most());
+        gauges::report(connections, &shares);
         let guard = Guard::new(access, shares.clone(), settings);
         let reads = BatchReads {
             guard: guard.clone(),
@@ -102,6 +104,9 @@ impl Core {
             urls: urls::single(connections, &shares.memory),
             cases: cases::single(connections, &shares.memory),
         };
+        gauges::report_queue("reads of affiliates", reads.affiliates.queue_length());
+        gauges::report_queue("reads of URLs", reads.urls.queue_length());
+        gauges::report_queue("reads of cases", reads.cases.queue_length());
         let queues = Queues::new(connections.most());
         let affiliates = Affiliates::new(connections, reads.affiliates.clone(), &shares, &queues, settings);
         let affiliates = Arc::new(affiliates);
@@ -158,9 +163,13 @@ impl Core {
         let report = async {
             shutdown.cancelled().await;
             // Clients that watch the health learn of the end, and their streams end with it.
-            self.reporter.set_service_status("", ServingStatus::NotServing).await;
+            for service in health::services() {
+                self.reporter.set_service_status(service, ServingStatus::NotServing).await;
+            }
             tokio::time::sleep(WATCHERS_TIME).await;
-            self.reporter.clone().clear_service_status("").await;
+            for service in health::services() {
+                self.reporter.clone().clear_service_status(service).await;
+            }
         };
         tokio::join!(served, report).0
     }

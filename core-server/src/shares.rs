@@ -115,6 +115,19 @@ impl Shares {
         Ok(Some(slot?))
     }
 
+    /// The queues of work, by name.
+    pub(crate) fn queues(&self) -> [(&'static str, FairQueue); 2] {
+        [("statements", self.statements.clone()), ("long batches", self.heavy.clone())]
+    }
+
+    pub(crate) fn calls_in_flight(&self) -> usize {
+        self.calls.open()
+    }
+
+    pub(crate) fn streams_open(&self) -> usize {
+        self.streams.open()
+    }
+
     /// Counts a stream as open until what is returned is dropped.
     pub(crate) fn open_stream(&self, company_id: i64) -> Result<Count, Error> {
         Ok(self.streams.add(company_id)?)

@@ -16,7 +16,7 @@ use std::{
 use batcher::{BatchError, Batcher, Limits, Pending, Reply, RunBatch};
 use compliance_api::error::Error;
 use futures::{StreamExt as _, future::join_all, stream};
-
+use telemetry::trace::Span;
 use tokio::sync::Semaphore;
 
 use self::apart::Apart;
@@ -24,6 +24,7 @@ pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
     database::{Connections, Unavailable},
     error::{from_database, is_contention, is_disconnected, is_lock_timeout},
+    gauges,
     table::Layouts,
 };
 
@@ -51,6 +52,9 @@ pub(crate) trait Write: Send + Sync + 'static {
     type Written: Send + 'static;
     /// What two items of one statement must not have in common.
     type Key: Eq + Hash + Send;
+
+    /// What is written, for metrics.
+    const NAME: &'static str;
 
     /// The company of an item.
     fn company(item: &Self::Item) -> i64;
@@ -113,12 +117,16 @@ impl<W: Write> Writes<W> {
         let limits = Limits { max_batch: MAX_BATCH, ..Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
         let inner = Arc::new(Inner { write, pool: pool.clone(), queue: queue.clone() });
         let apart = Arc::new(Apart::new(Arc::clone(&inner), Arc::clone(locked)));
-        Self(Batcher::new(Writer { inner, apart }, limits))
+        let writes = Batcher::new(Writer { inner, apart }, limits);
+        gauges::report_queue(W::NAME, writes.queue_length());
+        Self(writes)
     }
 
     /// Writes an item. Concurrent writes become one statement. If the caller goes away before that begins, nothing is
     /// written.
     pub(crate) async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
+        // The statement runs in a task of its own, for many callers.
+        let _span = Span::of_statement("coalesced write");
         match self.0.call(item).await {
             Ok(written) => written,
             Err(BatchError::QueueFull) => Err(Error::overloaded()),

@@ -18,6 +18,7 @@ use crate::{
     backlog::refuse_new_connections,
     connection::{self, Server},
     permits::{Permit, Permits},
+    traffic::Traffic,
     warnings::Warning,
 };
 
@@ -47,11 +48,12 @@ where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
 {
     let name = app.name;
-    let permits = Permits::new(&limits);
+    let (permits, traffic) = (Permits::new(&limits), Traffic::of(name));
     let server = Arc::new(Server {
         http: limits.builder(app.protocols),
         app,
         limits,
+        traffic: traffic.clone(),
         draining: shutdown.clone(),
         closing: CancellationToken::new(),
         aborting: CancellationToken::new(),
@@ -60,7 +62,10 @@ where
     let (mut accept_failed, mut peer_is_full) = (Warning::default(), Warning::default());
     let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: Permit| match permits.open(permit, peer.ip()) {
         Some(slot) => _ = connections.spawn(connection::run(Arc::clone(&server), stream, slot)),
-        None => peer_is_full.peer_is_full(name, peer.ip()),
+        None => {
+            traffic.refused.increment(1);
+            peer_is_full.peer_is_full(name, peer.ip());
+        }
     };
 
     while let Some(permit) = shutdown.run_until_cancelled(permits.acquire()).await {

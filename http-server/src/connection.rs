@@ -25,6 +25,7 @@ use crate::{
     limits::RESERVED_TIME,
     permits::Slot,
     stream::Watched,
+    traffic::Traffic,
 };
 
 /// What a server serves.
@@ -54,6 +55,7 @@ pub(crate) struct Server<S, B> {
     pub(crate) http: Builder<TokioExecutor>,
     pub(crate) app: App<S, B>,
     pub(crate) limits: Limits,
+    pub(crate) traffic: Traffic,
     /// The shutdown has begun: responses announce that their connection closes.
     pub(crate) draining: CancellationToken,
     /// Connections without a request close.
@@ -77,6 +79,7 @@ where
         tracing::debug!(%error, "a connection closed before it was served");
         return;
     }
+    let _open = server.traffic.open();
     let activity = Activity::new(&server.limits, server.app.request_time);
     let slot = Arc::new(slot);
     let service = service_fn(|request: Request<Incoming>| {
@@ -84,7 +87,7 @@ where
         let in_flight = activity.start(request.version() == Version::HTTP_2);
         respond(Arc::clone(&server), Arc::clone(&slot), in_flight, request)
     });
-    let stream = Watched::new(stream, Arc::clone(&activity));
+    let stream = Watched::new(stream, Arc::clone(&activity), server.traffic.clone());
     let io = TokioIo::new(Coalesced::new(stream, server.app.protocols == Protocols::Http2));
     let mut exchange = pin!(server.http.serve_connection(io, service));
     let first_check = server.limits.header_timeout.min(server.limits.write_timeout);

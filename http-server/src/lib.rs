@@ -13,6 +13,7 @@ mod connection;
 mod limits;
 mod permits;
 mod stream;
+mod traffic;
 mod warnings;
 
 pub use accept::serve;

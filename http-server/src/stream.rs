@@ -12,20 +12,24 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::activity::Activity;
+use crate::{activity::Activity, traffic::Traffic};
 
 /// A socket whose reads are counted and whose writes are watched.
 pub(crate) struct Watched {
     stream: TcpStream,
     activity: Arc<Activity>,
+    traffic: Traffic,
 }
 
 impl Watched {
-    pub(crate) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
-        Self { stream, activity }
+    pub(crate) fn new(stream: TcpStream, activity: Arc<Activity>, traffic: Traffic) -> Self {
+        Self { stream, activity, traffic }
     }
 
-    fn written<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn written(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = result {
+            self.traffic.sent.increment(bytes as u64);
+        }
         self.activity.written(result.is_ready());
         result
     }
@@ -40,6 +44,7 @@ impl AsyncRead for Watched {
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         let read = buffer.filled().len() - before;
+        self.traffic.received.increment(read as u64);
         if read > 0 && self.activity.has_read_too_much(read as u64) {
             return Poll::Ready(Err(io::Error::other("the peer sends much and requests nothing")));
         }

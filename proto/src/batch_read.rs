@@ -14,6 +14,7 @@ use crate::{
 pub const MAX_READS: usize = 1000;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const RATE_LIMIT: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-limit"),
     HeaderName::from_static("x-ratelimit-remaining"),
@@ -31,11 +32,24 @@ impl Read {
     /// A read, from the request of its operation. `authorization` is the index of its token.
     pub fn new(authorization: u32, request: &Request<Operation>) -> Self {
         let headers: &HeaderMap = request.metadata().as_ref();
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         Self {
             authorization,
-            request_id: headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).map(str::to_owned),
+            request_id: header(REQUEST_ID),
             operation: Some(*request.get_ref()),
+            traceparent: header(TRACEPARENT),
         }
+    }
+
+    /// The headers of the call that describe its request.
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(REQUEST_ID, &self.request_id), (TRACEPARENT, &self.traceparent)] {
+            if let Some(value) = value.as_ref().and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        headers
     }
 }
 

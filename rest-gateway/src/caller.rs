@@ -14,9 +14,10 @@ use compliance_api::{
     v1::CheckAccessRequest,
 };
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
+use telemetry::trace;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use crate::{error::Refusal, gateway::Gateway, observe::REQUEST_ID, rate_limit::RateLimit};
+use crate::{error::Refusal, exchange::Exchange, gateway::Gateway, observe::REQUEST_ID, rate_limit::RateLimit};
 
 /// How much longer than the core itself the gateway waits, so that the core's own error on a deadline arrives first.
 const SLACK: Duration = Duration::from_millis(500);
@@ -33,7 +34,8 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Checks the token. This comes before any other look at the request.
-    pub(crate) fn new(gateway: &Arc<Gateway>, headers: &HeaderMap) -> Result<Self, TokenError> {
+    pub(crate) fn of(gateway: &Arc<Gateway>, parts: &Parts) -> Result<Self, TokenError> {
+        let headers = &parts.headers;
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let first = values.next();
         if values.next().is_some() {
@@ -41,6 +43,9 @@ impl Caller {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
         let token = gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
+        if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
+            exchange.set_company(token.company_id);
+        }
         Ok(Self {
             gateway: Arc::clone(gateway),
             token,
@@ -119,6 +124,7 @@ impl Caller {
         if let Some(id) = &self.request_id {
             headers.insert(REQUEST_ID, id.clone());
         }
+        trace::inject(&mut headers);
         let mut extensions = Extensions::new();
         // For a core in this process.
         extensions.insert(self.token.clone());
@@ -132,6 +138,6 @@ impl FromRequestParts<Arc<Gateway>> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
-        Self::new(gateway, &parts.headers).map_err(|error| Error::from(error).into())
+        Self::of(gateway, parts).map_err(|error| Error::from(error).into())
     }
 }

@@ -4,6 +4,8 @@ use std::{sync::Arc, thread::available_parallelism, time::Duration};
 
 use admission::{Callers, FairQueue, Memory, QueueLimits};
 use compliance_api::{client::Clients, token::Verifier};
+use metrics::{describe_gauge, gauge};
+use telemetry::metrics::on_render;
 
 use crate::Settings;
 
@@ -11,6 +13,18 @@ use crate::Settings;
 const MEMORY_SHARE: usize = 2;
 /// A large request that takes longer does not keep other companies from theirs.
 const SLOW_AFTER: Duration = Duration::from_secs(2);
+
+/// Measures the state of the gateway whenever metrics are asked for.
+fn report(large_requests: &FairQueue, memory: &Memory) {
+    describe_gauge!("compliance_gateway_queue_length", "Large requests, or single reads, that wait.");
+    describe_gauge!("compliance_gateway_running", "Large requests that are read or answered.");
+    describe_gauge!("compliance_gateway_memory_held_bytes", "Memory that requests and their responses hold.");
+    let (waiting, running, memory) = (large_requests.clone(), large_requests.clone(), memory.clone());
+    let queue = gauge!("compliance_gateway_queue_length", "queue" => "large requests");
+    on_render(queue, move || Some(waiting.waiting() as f64));
+    on_render(gauge!("compliance_gateway_running"), move || Some(running.running() as f64));
+    on_render(gauge!("compliance_gateway_memory_held_bytes"), move || Some(memory.held() as f64));
+}
 
 /// The state that all handlers share.
 pub(crate) struct Gateway {
@@ -38,6 +52,7 @@ impl Gateway {
         // A core in this process shares its memory with the gateway.
         let own = || Memory::new(settings.body_memory, settings.body_memory / MEMORY_SHARE);
         let memory = clients.memory.clone().unwrap_or_else(own);
+        report(&large_requests, &memory);
         Self { clients, verifier, memory, large_requests, settings }
     }
 }

@@ -11,6 +11,7 @@
 mod caller;
 mod envelope;
 mod error;
+mod exchange;
 mod extract;
 mod found;
 mod gateway;

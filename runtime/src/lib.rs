@@ -13,6 +13,7 @@ mod program;
 mod settings;
 mod shutdown;
 mod signals;
+mod telemetry;
 
 pub use clock::unix_now;
 pub use configuration::{ConfigurationArgs, parse};
@@ -22,7 +23,9 @@ pub use logging::{LoggingArgs, start as start_logging};
 pub use ports::Port;
 pub use program::{block_on, serve_until_signal};
 pub use settings::{
-    CoreArgs, DatabaseUrlArgs, GatewayArgs, Hidden, InvalidSetting, KeyArgs, RequiredDatabaseArgs, SigningArgs, units,
+    CoreArgs, DatabaseUrlArgs, GatewayArgs, Hidden, InvalidSetting, KeyArgs, RequiredDatabaseArgs, SigningArgs,
+    TelemetryArgs, units,
 };
 pub use shutdown::{close_pool, until_shutdown};
 pub use signals::Signals;
+pub use telemetry::Telemetry;

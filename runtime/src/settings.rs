@@ -8,6 +8,7 @@ mod invalid;
 mod key_args;
 mod listen;
 mod secret_file;
+mod telemetry_args;
 pub mod units;
 
 pub use core_args::CoreArgs;
@@ -16,3 +17,4 @@ pub use gateway_args::GatewayArgs;
 pub use hidden::Hidden;
 pub use invalid::InvalidSetting;
 pub use key_args::{KeyArgs, SigningArgs};
+pub use telemetry_args::TelemetryArgs;

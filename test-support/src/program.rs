@@ -51,6 +51,8 @@ pub struct Program {
     pub rest: SocketAddr,
     /// See [`Self::rest`].
     pub grpc: SocketAddr,
+    /// See [`Self::rest`].
+    pub admin: SocketAddr,
     /// How long it took to get ready.
     pub took: Duration,
     output: Receiver<String>,
@@ -69,13 +71,16 @@ impl Program {
         // From here on the process ends with this value, whatever happens.
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let (rest, grpc, seen) = (unknown, unknown, Vec::new());
-        let mut program = Self { child, rest, grpc, took: Duration::ZERO, output, log, seen };
+        let mut program = Self { child, rest, grpc, admin: unknown, took: Duration::ZERO, output, log, seen };
         loop {
             let Ok(line) = program.log.recv_timeout(PATIENCE) else {
                 panic!("it does not get ready: {:#?}", program.seen)
             };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
             program.seen.push(line);
+            if let Some(admin) = entry["admin"].as_str() {
+                program.admin = admin.parse().unwrap();
+            }
             if entry["message"] == "ready" {
                 let address = |name: &str| entry[name].as_str().map_or(unknown, |text| text.parse().unwrap());
                 (program.rest, program.grpc, program.took) = (address("rest"), address("grpc"), start.elapsed());

@@ -29,6 +29,7 @@ impl Batch {
             authorization: index as u32,
             request_id: Some(format!("read-{}", self.0.reads.len())),
             operation: Some(operation),
+            traceparent: None,
         };
         self.0.reads.push(read);
         self
@@ -225,7 +226,7 @@ async fn limits() {
     assert_eq!(status.message(), "The authorizations field must not have more than 1000 items.");
 
     // A read that names no token, and one that names no operation.
-    let read = |operation| Read { authorization: 7, request_id: None, operation };
+    let read = |operation| Read { authorization: 7, request_id: None, operation, traceparent: None };
     let reads = vec![read(Some(affiliate(1))), read(None)];
     let reasons: Vec<_> = Batch(BatchReadRequest { authorizations: Vec::new(), reads })
         .results(&connect(service.grpc).await)

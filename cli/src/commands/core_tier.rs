@@ -6,7 +6,9 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::Verifier;
 use core_server::{Core, CoreSettings};
-use runtime::{CoreArgs, Descriptors, KeyArgs, RequiredDatabaseArgs, close_pool, until_shutdown};
+use runtime::{
+    CoreArgs, Descriptors, KeyArgs, RequiredDatabaseArgs, Telemetry, TelemetryArgs, close_pool, until_shutdown,
+};
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +26,8 @@ pub(crate) struct CoreTierArgs {
     core: CoreArgs,
     #[command(flatten, next_help_heading = "Tokens")]
     keys: KeyArgs,
+    #[command(flatten)]
+    telemetry: TelemetryArgs,
 }
 
 pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
@@ -33,6 +37,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let database = args.database.options()?;
     let port = args.core.bind()?;
+    let _telemetry = Telemetry::start(&args.telemetry, "compliance-core")?;
     let Some((verifier, pool)) = until_shutdown(&shutdown, prepare(args, database)).await? else { return Ok(()) };
     let mut settings = CoreSettings::from(&args.core);
     Descriptors::raise().bound("gRPC", &mut settings.connections, 1, args.core.database_connections as usize);

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::PrivateUrl;
 use rest_gateway::Settings;
-use runtime::{Descriptors, GatewayArgs, KeyArgs, until_shutdown};
+use runtime::{Descriptors, GatewayArgs, KeyArgs, Telemetry, TelemetryArgs, until_shutdown};
 use tokio_util::sync::CancellationToken;
 
 /// Run the gateway alone: REST, in front of a core in another process.
@@ -29,6 +29,8 @@ pub(crate) struct GatewayTierArgs {
     gateway: GatewayArgs,
     #[command(flatten, next_help_heading = "Tokens")]
     keys: KeyArgs,
+    #[command(flatten)]
+    telemetry: TelemetryArgs,
 }
 
 pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
@@ -37,6 +39,7 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let port = args.gateway.bind()?;
+    let _telemetry = Telemetry::start(&args.telemetry, "compliance-gateway")?;
     let mut settings = Settings::from(&args.gateway);
     Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();

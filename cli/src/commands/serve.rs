@@ -9,7 +9,10 @@ use clap::Args;
 use compliance_api::token::{KeySource, Secret, Verifier};
 use core_server::{Core, CoreSettings};
 use rest_gateway::Settings;
-use runtime::{CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, KeyArgs, Port, close_pool, until_shutdown};
+use runtime::{
+    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, KeyArgs, Port, Telemetry, TelemetryArgs, close_pool,
+    until_shutdown,
+};
 use tokio_util::sync::CancellationToken;
 
 use self::greeting::Greeting;
@@ -35,6 +38,8 @@ pub(crate) struct ServeArgs {
     keys: KeyArgs,
     #[command(flatten, next_help_heading = "REST")]
     gateway: GatewayArgs,
+    #[command(flatten)]
+    telemetry: TelemetryArgs,
 }
 
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
@@ -47,6 +52,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let given_database = args.database.options()?;
     let Some(given_keys) = until_shutdown(&shutdown, args.keys.given()).await? else { return Ok(()) };
     let ports = (args.gateway.bind()?, args.core.bind()?);
+    let _telemetry = Telemetry::start(&args.telemetry, "compliance")?;
     let data_dir = args.data_dir.choose()?;
     let start = DatabaseServer::start(given_database, &data_dir, args.core.database_connections);
     let Some(database) = until_shutdown(&shutdown, Box::pin(start)).await? else { return Ok(()) };

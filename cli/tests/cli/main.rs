@@ -11,6 +11,7 @@ mod given_database;
 mod health;
 mod hostile;
 mod keys;
+mod observability;
 mod partners;
 mod personal_data;
 mod programs;

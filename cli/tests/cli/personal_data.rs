@@ -1,4 +1,4 @@
-//! Personal data and secrets stay out of every log, at every level, and out of errors: two tiers and their database, with
+//! Personal data and secrets stay out of every log, at every level, and out of errors, metrics and traces: two tiers and their database, with
 //! everything that they log, are given texts that are found again wherever they appear.
 
 use std::{
@@ -25,7 +25,10 @@ use sqlx::{Connection as _, PgConnection};
 use test_support::{GrpcClients, TestCluster};
 use tonic::Status;
 
-use crate::common::{DataDir, Service, compliance, output};
+use crate::{
+    common::{DataDir, Service, compliance, output},
+    observability::{Collector, metrics},
+};
 
 /// Part of every text that must not appear. It is found without regard to case.
 const CANARY: &str = "qzcanary";
@@ -294,12 +297,19 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
         cluster
     });
     let database_url = cluster.endpoint.url("given");
+    let (collector, collector_address) = Collector::start(&threads);
     let keys = format!("http://{CANARY}:{CANARY}@{}/{CANARY}?key={CANARY}", key_server());
     let command = |arguments: &[&str]| -> Command {
         let mut command = compliance(&data);
         command.args(arguments).envs([("COMPLIANCE_LOG", "trace"), ("DATABASE_URL", &database_url)]);
         command.envs([("COMPLIANCE_JWT_SECRET", SECRET), ("COMPLIANCE_JWKS_URL", &keys)]);
         command.envs([("COMPLIANCE_JWKS_REFRESH", "1s"), ("COMPLIANCE_RATE_LIMIT", "off")]);
+        if arguments != ["migrate"] {
+            command.envs([
+                ("COMPLIANCE_OTLP_ENDPOINT", collector_address.as_str()),
+                ("COMPLIANCE_ADMIN_ADDR", "127.0.0.1:0"),
+            ]);
+        }
         command
     };
     let (status, _, migrated) = output(&mut command(&["migrate"]));
@@ -323,6 +333,11 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
     assert!(errors > 35, "{errors}");
 
     let mut logs = vec![("the log of the migration", migrated)];
+    for (name, admin) in [("the metrics of the gateway", gateway.admin), ("the metrics of the core", core.admin)] {
+        let metrics = metrics(admin);
+        assert!(metrics.len() > 100, "{metrics:?}");
+        logs.push((name, format!("{metrics:?}")));
+    }
     for (name, service) in [("the log of the gateway", gateway), ("the log of the core", core)] {
         service.signal(Signal::SIGTERM);
         let (status, log) = service.end_with_log();
@@ -331,6 +346,10 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
         assert!(log.contains("\"TRACE\"") && log.contains("\"ERROR\""), "{log}");
         logs.push((name, log));
     }
+    // The programs have sent what they had before they ended.
+    let spans = collector.spans();
+    assert!(spans.len() > 100, "{}", spans.len());
+    logs.push(("the traces", format!("{spans:?}")));
     threads.block_on(cluster.stop());
     let log = fs::read_to_string(database.path().join("postgres.log")).unwrap();
     assert!(log.contains("refused"), "{log}");

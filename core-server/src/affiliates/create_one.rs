@@ -57,6 +57,7 @@ impl Write for CreateOne {
     /// The ID of the affiliate, if it was created.
     type Written = Option<i64>;
     type Key = ();
+    const NAME: &'static str = "writes of new affiliates";
 
     fn company(item: &NewAffiliate) -> i64 {
         item.company_id

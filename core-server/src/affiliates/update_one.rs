@@ -83,6 +83,7 @@ impl Write for UpdateOne {
     type Item = Change;
     type Written = Applied;
     type Key = Key;
+    const NAME: &'static str = "writes of changed affiliates";
 
     fn company(item: &Change) -> i64 {
         item.company_id

@@ -76,9 +76,14 @@ impl Availability {
         self.answers.subscribe()
     }
 
+    /// Whether the database answers.
+    pub(super) fn answers(&self) -> bool {
+        *self.answers.borrow()
+    }
+
     /// Fails at once if the database is known not to answer.
     pub(super) fn check(&self) -> Result<(), sqlx::Error> {
-        if *self.answers.borrow() { Ok(()) } else { Err(Unavailable::Down.into()) }
+        if self.answers() { Ok(()) } else { Err(Unavailable::Down.into()) }
     }
 
     /// Waits for something that only a database that answers can give. Fails as soon as the database is known not to

@@ -70,6 +70,17 @@ pub(crate) enum End {
     Full(Full),
 }
 
+/// What the connections are doing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectionsState {
+    /// Whether the database answers.
+    pub(crate) answers: bool,
+    /// Connections that are lent.
+    pub(crate) lent: usize,
+    /// Connections that are open and not lent.
+    pub(crate) idle: usize,
+}
+
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections(Arc<Inner>);
@@ -80,6 +91,8 @@ pub(super) struct Inner {
     options: Arc<PgConnectOptions>,
     /// One for each connection that may be lent at the same time.
     permits: Arc<Semaphore>,
+    /// Connections that may be lent.
+    lent: usize,
     /// Connections that are not lent, the last used last.
     idle: Mutex<Vec<Connection>>,
     pub(super) reserve: Reserve,
@@ -97,6 +110,7 @@ impl Connections {
         Ok(Self(Arc::new(Inner {
             pool: pool.clone(),
             permits: Arc::new(Semaphore::new(lent)),
+            lent,
             idle: Mutex::default(),
             reserve: Reserve::new((*options).clone()),
             availability: Availability::new(),
@@ -205,6 +219,16 @@ impl Connections {
     /// Connections that there may be.
     pub(crate) fn most(&self) -> u32 {
         self.0.pool.options().get_max_connections()
+    }
+
+    /// A function that returns the state of the connections, or `None` once these are dropped.
+    pub(crate) fn state(&self) -> impl Fn() -> Option<ConnectionsState> + Send + use<> {
+        let inner = Arc::downgrade(&self.0);
+        move || {
+            let inner = inner.upgrade()?;
+            let lent = inner.lent.saturating_sub(inner.permits.available_permits());
+            Some(ConnectionsState { answers: inner.availability.answers(), lent, idle: inner.idle().len() })
+        }
     }
 
     /// Whether the database answers.

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use sqlx::PgConnection;
+use telemetry::trace::Span;
 use tokio::{
     runtime::Handle,
     sync::OwnedSemaphorePermit,
@@ -28,12 +29,15 @@ pub(crate) struct Lease {
     /// Of the connection.
     generation: Generation,
     in_transaction: bool,
+    /// Of the statement or transaction.
+    span: Span,
 }
 
 impl Lease {
     pub(super) fn new(lender: Arc<Inner>, connection: Connection, permit: OwnedSemaphorePermit) -> Self {
         let generation = connection.generation.clone();
-        Self { lender, lent: Some((connection, permit)), generation, in_transaction: false }
+        let span = Span::of_statement("statement");
+        Self { lender, lent: Some((connection, permit)), generation, in_transaction: false, span }
     }
 
     /// The connection, for one statement.
@@ -58,6 +62,9 @@ impl Lease {
     /// went away has closed them all.
     pub(crate) fn done<T>(mut self, result: &Result<T, sqlx::Error>) {
         let Some((mut connection, _permit)) = self.lent.take() else { return };
+        if result.is_err() {
+            self.span.fail("the statement failed");
+        }
         match result {
             Err(error) if is_disconnected(error) => {
                 self.lender.drop_idle();

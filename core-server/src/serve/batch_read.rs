@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     access::Denied,
-    reads::{Found, Reads},
+    reads::{COALESCED_READ, Found, Reads},
     requests::timeout_of,
 };
 
@@ -65,6 +65,7 @@ impl ReadService for BatchReads {
         let tokens: Vec<_> = authorizations.iter().map(|token| self.guard.verify(token)).collect();
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, read) in (0..).zip(reads) {
+            let headers = read.headers();
             let (operation, id, accepted) = match read.operation {
                 Some(Operation::Affiliate(get)) => (GET_AFFILIATE, get.id, &mut affiliates),
                 Some(Operation::Url(get)) => (GET_URL, get.id, &mut urls),
@@ -76,7 +77,7 @@ impl ReadService for BatchReads {
                 }
             };
             let token = tokens.get(read.authorization as usize).cloned();
-            match self.guard.admit_read(operation, token.unwrap_or(Err(TokenError::Missing))) {
+            match self.guard.admit_read(operation, &headers, token.unwrap_or(Err(TokenError::Missing))) {
                 Ok(admitted) => accepted.push(Accepted { index, request_id: read.request_id, id, admitted }),
                 Err(Denied { error, rate_limit }) => refused.push(response(index, rate_limit, Err(error.into()))),
             }
@@ -106,10 +107,13 @@ async fn responses<T: Record>(
     }
     let deadline = Instant::now() + limit;
     let keys: Vec<_> = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
+    let statements: Vec<_> = accepted.iter().map(|read| read.admitted.record.span.statement(COALESCED_READ)).collect();
     let found = timeout_at(deadline, source.get_all(&keys)).await;
+    drop(statements);
     let found = found.unwrap_or_else(|_| repeat_n(Error::deadline_exceeded(), accepted.len()).map(Err).collect());
-    let respond = move |read: Accepted, record: Result<T, Error>| {
+    let respond = move |mut read: Accepted, record: Result<T, Error>| {
         let result = record.map(|record| outcome(Box::new(record))).map_err(Status::from);
+        read.admitted.record.set_code(result.as_ref().map_or_else(Status::code, |_| Code::Ok));
         if let Err(status) = &result
             && status.code() != Code::NotFound
         {

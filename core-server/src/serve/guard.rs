@@ -24,12 +24,14 @@ use futures::{
     future::{BoxFuture, ready},
 };
 use http::{Extensions, HeaderMap};
+use telemetry::trace;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tonic::{Request, Response, Status, body::Body, codegen::StdError};
+use tonic::{Code, Request, Response, Status, body::Body, codegen::StdError};
 use tower::Service;
 use tracing::{Instrument as _, Span};
 
 use super::{
+    call_record::CallRecord,
     operations::{COALESCED, HEALTH_CHECK, STANDARD, work},
     receive::{self, Received, receive},
 };
@@ -62,7 +64,7 @@ struct Admitted {
     rate_limit: Option<RateLimitHeaders>,
     timeout: Duration,
     /// Names the operation and the request in the log.
-    span: Span,
+    log_span: Span,
     /// The company's part of the calls in flight.
     count: Option<Count>,
     /// A health check has none.
@@ -73,6 +75,7 @@ struct Admitted {
 pub(super) struct AdmittedRead {
     pub(super) company_id: i64,
     pub(super) rate_limit: Option<RateLimitHeaders>,
+    pub(super) record: CallRecord,
     _count: Count,
     _permit: OwnedSemaphorePermit,
 }
@@ -94,13 +97,29 @@ impl Guard {
     pub(super) fn admit_read(
         &self,
         path: &str,
+        headers: &HeaderMap,
         token: Result<VerifiedToken, TokenError>,
     ) -> Result<AdmittedRead, Denied> {
+        let mut record = CallRecord::remote(path, headers);
+        let admitted = self.grant_read(path, token);
+        if let Err(denied) = &admitted {
+            record.refuse(&denied.error);
+        }
+        let (permit, caller, count, rate_limit) = admitted?;
+        record.set_company(Some(caller.company_id));
+        Ok(AdmittedRead { company_id: caller.company_id, rate_limit, record, _count: count, _permit: permit })
+    }
+
+    fn grant_read(
+        &self,
+        path: &str,
+        token: Result<VerifiedToken, TokenError>,
+    ) -> Result<(OwnedSemaphorePermit, Caller, Count, Option<RateLimitHeaders>), Denied> {
         let permit = self.permit()?;
         let Granted { caller, rate_limit } = self.0.access.grant(path, token)?;
         let caller = caller.ok_or_else(|| Denied { error: Error::internal(), rate_limit: None })?;
         let (count, rate_limit) = self.count(caller.company_id, rate_limit)?;
-        Ok(AdmittedRead { company_id: caller.company_id, rate_limit, _count: count, _permit: permit })
+        Ok((permit, caller, count, rate_limit))
     }
 
     fn admit(&self, path: &str, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
@@ -113,7 +132,7 @@ impl Guard {
             None => (None, rate_limit),
         };
         let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
-        Ok(Admitted { caller, rate_limit, timeout, span: span(path, headers), count, permit })
+        Ok(Admitted { caller, rate_limit, timeout, log_span: log_span(path, headers), count, permit })
     }
 
     /// Counts a call among those of its company.
@@ -160,7 +179,7 @@ impl Guard {
             Ok(slot) => slot,
             Err(error) => return Answer::error(error),
         };
-        let call = service.call(http::Request::from_parts(head, body));
+        let call = trace::inherit(service.call(http::Request::from_parts(head, body)));
         let long = work.is_heavy() || memory.bytes() > LONG;
         let call = async { if long { OffThread::new(call, true).await } else { call.await } };
         let response = shares::run(slot, call).await?;
@@ -187,24 +206,25 @@ impl Admitted {
     }
 
     /// Waits for the response. A stream's messages have a deadline of their own.
-    async fn run<A: Answer>(self, call: impl Future<Output = A>) -> A {
-        let Self { rate_limit, timeout, span, count, permit, .. } = self;
-        let call = AssertUnwindSafe(tokio::time::timeout(timeout, call)).catch_unwind().instrument(span.clone());
+    async fn run<A: Answer>(self, record: CallRecord, call: impl Future<Output = A>) -> A {
+        let Self { rate_limit, timeout, log_span, count, permit, .. } = self;
+        let call = tokio::time::timeout(timeout, record.span.run(call));
+        let call = AssertUnwindSafe(call).catch_unwind().instrument(log_span.clone());
         let answer = match call.await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => A::error(Error::deadline_exceeded()),
             Err(_) => {
-                span.in_scope(|| tracing::error!("a call panicked"));
+                log_span.in_scope(|| tracing::error!("a call panicked"));
                 A::error(Error::internal())
             }
         };
         drop((count, permit));
-        with_rate_limit(answer, rate_limit)
+        with_rate_limit(answer.record(record), rate_limit)
     }
 }
 
 /// A single read has none: its statement runs for many callers, so nothing is logged in its own task.
-fn span(path: &str, headers: &HeaderMap) -> Span {
+fn log_span(path: &str, headers: &HeaderMap) -> Span {
     match headers.get("x-request-id").and_then(|id| id.to_str().ok()) {
         Some(id) if id.len() <= 128 && !COALESCED.contains(&path) => {
             tracing::error_span!("call", operation = path, request_id = id)
@@ -217,6 +237,8 @@ fn span(path: &str, headers: &HeaderMap) -> Span {
 trait Answer {
     fn error(error: Error) -> Self;
     fn headers_mut(&mut self) -> &mut HeaderMap;
+    /// Records the call to the end of its answer.
+    fn record(self, record: CallRecord) -> Self;
 }
 
 impl Answer for Result<http::Response<Body>, Infallible> {
@@ -230,6 +252,10 @@ impl Answer for Result<http::Response<Body>, Infallible> {
             Err(never) => match *never {},
         }
     }
+
+    fn record(self, record: CallRecord) -> Self {
+        self.map(|response| record.until_end(response))
+    }
 }
 
 impl<R> Answer for Result<Response<R>, Status> {
@@ -242,6 +268,12 @@ impl<R> Answer for Result<Response<R>, Status> {
             Ok(response) => response.metadata_mut().as_mut(),
             Err(status) => status.metadata_mut().as_mut(),
         }
+    }
+
+    /// A stream is recorded until it begins: who reads it in this process records it to its end.
+    fn record(self, mut record: CallRecord) -> Self {
+        record.set_code(self.as_ref().map_or_else(Status::code, |_| Code::Ok));
+        self
     }
 }
 
@@ -267,7 +299,8 @@ fn with_rate_limit<A: Answer>(mut answer: A, rate_limit: Option<RateLimitHeaders
     answer
 }
 
-fn denied<A: Answer>(Denied { error, rate_limit }: Denied) -> A {
+fn denied<A: Answer>(Denied { error, rate_limit }: Denied, mut record: CallRecord) -> A {
+    record.refuse(&error);
     with_rate_limit(A::error(error), rate_limit)
 }
 
@@ -285,22 +318,24 @@ impl Middleware for Guard {
     {
         // What a gateway in this process has verified is not verified twice.
         let verified = request.extensions_mut().remove();
+        let mut record = CallRecord::local(path, request.metadata().as_ref());
         match self.admit(path, request.metadata().as_ref(), verified) {
             Ok(mut admitted) => {
                 let (company_id, work) = (admitted.company_id(), work(path, request.get_ref().items()));
+                record.set_company(company_id);
                 admitted.identify(request.extensions_mut());
                 let Some(company_id) = company_id.filter(|_| work != Work::Coalesced) else {
-                    return admitted.run(call(request)).await;
+                    return admitted.run(record, call(request)).await;
                 };
                 let call = async {
                     let slot = self.0.shares.enter(company_id, work).await?;
-                    let call = call(request);
+                    let call = trace::inherit(call(request));
                     let call = async { if work.is_heavy() { OffThread::new(call, true).await } else { call.await } };
                     shares::run(slot, call).await
                 };
-                admitted.run(call).await
+                admitted.run(record, call).await
             }
-            Err(refused) => denied(refused),
+            Err(refused) => denied(refused, record),
         }
     }
 }
@@ -340,19 +375,21 @@ where
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
         let path = request.uri().path();
+        let mut record = CallRecord::remote(path, request.headers());
         match self.guard.admit(path, request.headers(), None) {
             Ok(mut admitted) => {
                 let (operation, company_id) = (Operation::at(path), admitted.company_id());
+                record.set_company(company_id);
                 let (is_check, is_standard) = (path == HEALTH_CHECK, STANDARD.contains(&path));
                 admitted.identify(request.extensions_mut());
                 let Some(operation) = operation else {
                     if !is_standard {
-                        return Box::pin(admitted.run(ready(Answer::error(unknown_operation()))));
+                        return Box::pin(admitted.run(record, ready(Answer::error(unknown_operation()))));
                     }
                     // Health and reflection, which nobody needs a token for.
                     let refusals = self.guard.0.shares.refusals.clone();
                     let call = self.inner.call(request.map(Body::new));
-                    return Box::pin(admitted.run(async move {
+                    return Box::pin(admitted.run(record, async move {
                         if !is_check {
                             refusals.hold_back().await;
                         }
@@ -363,13 +400,13 @@ where
                 let next = self.inner.clone();
                 let ready = std::mem::replace(&mut self.inner, next);
                 let call = self.guard.clone().receive_and_run(ready, request, operation, company_id);
-                Box::pin(admitted.run(call))
+                Box::pin(admitted.run(record, call))
             }
             Err(refused) => {
                 let refusals = self.guard.0.shares.refusals.clone();
                 Box::pin(async move {
                     refusals.hold_back().await;
-                    denied(refused)
+                    denied(refused, record)
                 })
             }
         }

@@ -22,6 +22,7 @@ impl Write for AddFew {
     /// The ID of each URL, if it was added.
     type Written = Vec<Option<i64>>;
     type Key = ();
+    const NAME: &'static str = "writes of URLs";
 
     fn company(item: &FewUrls) -> i64 {
         item.company_id

@@ -51,7 +51,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
     /// Checks the token, then reads the body.
     async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
         let (parts, mut body) = request.into_parts();
-        let caller = match Caller::new(gateway, &parts.headers) {
+        let caller = match Caller::of(gateway, &parts) {
             Ok(caller) => caller,
             Err(error) => {
                 discard(gateway, &parts.headers, body).await;

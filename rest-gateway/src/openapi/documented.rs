@@ -60,6 +60,11 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router
     }
 
+    /// The paths.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &'static str> {
+        self.documented.iter().map(|route| route.path)
+    }
+
     /// The documentation.
     pub(crate) fn into_documented(self) -> Vec<Documented> {
         self.documented

@@ -13,6 +13,8 @@ use compliance_api::{
 };
 use futures::StreamExt as _;
 use http::{HeaderMap, header::AUTHORIZATION};
+use metrics::gauge;
+use telemetry::metrics::on_render;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
 
@@ -37,7 +39,11 @@ impl CoalescedReads {
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
         let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
         let limits = Limits { slow_after: SLOW_AFTER, ..Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
-        Self(Batcher::new(Batches { client, timeout: timeout + SLACK }, limits))
+        let reads = Batcher::new(Batches { client, timeout: timeout + SLACK }, limits);
+        let length = reads.queue_length();
+        let queue = gauge!("compliance_gateway_queue_length", "queue" => "single reads");
+        on_render(queue, move || Some(length()? as f64));
+        Self(reads)
     }
 }
 

@@ -115,7 +115,7 @@ fn template(parameter: &Parameter, stranger: &Stranger, id: i64) -> Vec<u8> {
         }
         "ReadService/BatchRead" => BatchReadRequest {
             authorizations: vec![stranger.bearer.clone()],
-            reads: vec![Read { authorization: 0, request_id: None, operation: None }],
+            reads: vec![Read { authorization: 0, request_id: None, operation: None, traceparent: None }],
         }
         .encode_to_vec(),
         "MonitoringService/ObserveUrls" | "MonitoringService/StreamUrlObservations" => {

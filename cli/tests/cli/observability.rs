@@ -1,0 +1,232 @@
+//! What operators see of two tiers: metrics, traces from a client to the database, and the access log.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use nix::sys::signal::Signal;
+use opentelemetry_proto::tonic::{
+    collector::trace::v1::{
+        ExportTraceServiceRequest, ExportTraceServiceResponse,
+        trace_service_server::{TraceService, TraceServiceServer},
+    },
+    trace::v1::Span,
+};
+use serde_json::Value;
+use tokio::{net::TcpListener, runtime::Runtime};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status, transport::Server};
+
+use crate::{
+    common::{Service, output, wait_until},
+    programs::{Programs, token},
+};
+
+/// A collector of traces, which keeps the spans that it receives, each with the name of its service.
+#[derive(Clone, Default)]
+pub(crate) struct Collector(Arc<Mutex<Vec<(String, Span)>>>);
+
+#[tonic::async_trait]
+impl TraceService for Collector {
+    async fn export(
+        &self,
+        request: Request<ExportTraceServiceRequest>,
+    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
+        for resource in request.into_inner().resource_spans {
+            let attributes = resource.resource.unwrap_or_default().attributes;
+            let name = attributes.into_iter().find(|attribute| attribute.key == "service.name").unwrap();
+            let name = format!("{:?}", name.value.unwrap());
+            let spans = resource.scope_spans.into_iter().flat_map(|scope| scope.spans);
+            self.0.lock().unwrap().extend(spans.map(|span| (name.clone(), span)));
+        }
+        Ok(Response::new(ExportTraceServiceResponse::default()))
+    }
+}
+
+impl Collector {
+    /// Starts it at a free port.
+    pub(crate) fn start(threads: &Runtime) -> (Self, String) {
+        let collector = Self::default();
+        let listener = threads.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let server = Server::builder().add_service(TraceServiceServer::new(collector.clone()));
+        threads.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        (collector, address)
+    }
+
+    /// The spans that have arrived, each with the name of its service.
+    pub(crate) fn spans(&self) -> Vec<(String, Span)> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// Waits until so many spans of a trace have arrived.
+    fn wait_for(&self, trace_id: &[u8], count: usize) -> Vec<(String, Span)> {
+        let of_trace = || self.spans().into_iter().filter(|(_, span)| span.trace_id == trace_id).collect::<Vec<_>>();
+        wait_until("the spans have arrived", || of_trace().len() >= count);
+        of_trace()
+    }
+}
+
+/// Sends a request as it is and returns the response as it is.
+fn raw(address: SocketAddr, head: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(stream, "{head}\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
+}
+
+/// The metrics of a program, by their names with labels.
+pub(crate) fn metrics(admin: SocketAddr) -> BTreeMap<String, f64> {
+    let response = raw(admin, "GET /metrics HTTP/1.1");
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    let lines = body.lines().filter(|line| !line.starts_with('#') && line.contains(' '));
+    lines
+        .map(|line| line.rsplit_once(' ').unwrap())
+        .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
+        .collect()
+}
+
+#[test]
+fn both_tiers_count_what_they_serve() {
+    let programs = Programs::new();
+    let admin = ["--admin-addr", "127.0.0.1:0"];
+    let core = Service::start_as(programs.core(&admin).env("COMPLIANCE_RATE_LIMIT", "6/m"));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &admin));
+    let statuses: Vec<_> =
+        ["/api/affiliates/1", "/api/urls", "/api/urls?page=x", "/api/affiliates", "/nothing?secret=1"]
+            .into_iter()
+            .map(|path| gateway.request("GET", path, &token(), "").0)
+            .collect();
+    assert_eq!(statuses, [404, 200, 422, 200, 404]);
+    assert_eq!(gateway.request("GET", "/api/cases", "no token", "").0, 401);
+    while gateway.request("GET", "/api/cases/1", &token(), "").0 != 429 {}
+
+    let seen = metrics(gateway.admin);
+    let count = |method: &str, route: &str, status: u16| {
+        let labels = format!("{{method=\"{method}\",route=\"{route}\",status=\"{status}\"}}");
+        seen.get(&format!("compliance_rest_request_duration_seconds_count{labels}")).copied()
+    };
+    assert_eq!(count("GET", "/api/affiliates/{id}", 404), Some(1.0), "{seen:#?}");
+    assert_eq!(count("GET", "/api/urls", 200), Some(1.0));
+    assert_eq!(count("GET", "/api/urls", 422), Some(1.0));
+    assert_eq!(count("GET", "/api/affiliates", 200), Some(1.0));
+    assert_eq!(count("GET", "/api/cases", 401), Some(1.0));
+    assert_eq!(count("GET", "(unknown path)", 404), Some(1.0));
+    assert!(seen["compliance_received_bytes_total{port=\"REST\"}"] > 500.0);
+    assert!(seen["compliance_sent_bytes_total{port=\"REST\"}"] > 500.0);
+    assert_eq!(seen["compliance_gateway_queue_length{queue=\"single reads\"}"], 0.0);
+    assert!(!seen.keys().any(|name| name.contains("secret") || name.contains("nothing")), "{seen:#?}");
+
+    let seen = metrics(core.admin);
+    let count = |service: &str, method: &str, code: &str| {
+        let labels = format!("{{service=\"compliance.v1.{service}\",method=\"{method}\",code=\"{code}\"}}");
+        seen.get(&format!("compliance_grpc_call_duration_seconds_count{labels}")).copied()
+    };
+    // A read that the gateway sends with others counts by itself.
+    assert_eq!(count("AffiliateService", "GetAffiliate", "NOT_FOUND"), Some(1.0), "{seen:#?}");
+    assert_eq!(count("ComplianceUrlService", "ListComplianceUrls", "OK"), Some(1.0));
+    assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1.0));
+    assert!(seen["compliance_refusals_total{reason=\"RATE_LIMITED\"}"] >= 1.0, "{seen:#?}");
+    assert_eq!(seen["compliance_database_up"], 1.0);
+    assert_eq!(seen["compliance_core_calls_in_flight"], 0.0);
+    assert!(seen["compliance_database_connections{state=\"idle\"}"] >= 1.0);
+    assert!(seen["process_resident_memory_bytes"] > 1e6);
+    assert!(raw(core.admin, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404 "));
+}
+
+#[test]
+fn a_trace_leads_from_the_client_to_the_statement() {
+    let threads = Runtime::new().unwrap();
+    let (collector, address) = Collector::start(&threads);
+    let programs = Programs::new();
+    // Only requests with a context are traced.
+    let tracing = ["--otlp-endpoint", &address, "--trace-ratio", "0"];
+    let core = Service::start_as(programs.core(&tracing).env("OTEL_BSP_SCHEDULE_DELAY", "100"));
+    let gateway = programs.gateway_of(&[core.grpc], &tracing);
+    let gateway = Service::start_as({ gateway }.env("OTEL_BSP_SCHEDULE_DELAY", "100"));
+    let get = |path: &str, context: &str| {
+        let token = token();
+        let traced = format!("traceparent: {context}\r\nAuthorization: Bearer {token}");
+        raw(gateway.rest, &format!("GET {path} HTTP/1.1\r\n{traced}"))
+    };
+    assert!(get("/api/urls", "00-0123456789abcdef0123456789abcdef-00000000000000aa-00").contains("\"1026\""));
+    assert!(get("/api/urls", "nonsense").contains("\"1026\""));
+
+    for (path, operation, statement) in [
+        ("/api/urls", "ComplianceUrlService/ListComplianceUrls", "statement"),
+        ("/api/affiliates/1", "AffiliateService/GetAffiliate", "coalesced read"),
+        ("/api/affiliates", "AffiliateService/ListAffiliates", "statement"),
+    ] {
+        let trace_id = rand::random::<[u8; 16]>();
+        let hex: String = trace_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        get(path, &format!("00-{hex}-00000000000000aa-01"));
+        let spans = collector.wait_for(&trace_id, 3);
+        let span = |service: &str, name: &str| {
+            let found = spans.iter().find(|(of, span)| of.contains(service) && span.name.ends_with(name));
+            &found.unwrap_or_else(|| panic!("{path}: no {name} of {service} in {spans:#?}")).1
+        };
+        let route = path.replace("/1", "/{id}");
+        let of_gateway = span("compliance-gateway", &format!("GET {route}"));
+        let of_core = span("compliance-core", operation);
+        let of_statement = span("compliance-core", statement);
+        assert_eq!(of_gateway.parent_span_id, [0, 0, 0, 0, 0, 0, 0, 0xaa], "{path}");
+        assert_eq!(of_core.parent_span_id, of_gateway.span_id, "{path}");
+        assert_eq!(of_statement.parent_span_id, of_core.span_id, "{path}");
+        let has = |span: &Span, key: &str| span.attributes.iter().any(|attribute| attribute.key == key);
+        assert!(has(of_gateway, "http.response.status_code") && has(of_gateway, "compliance.company_id"));
+        assert!(has(of_core, "rpc.response.status_code") && has(of_statement, "db.system.name"));
+    }
+    let untraced = |(_, span): &(String, Span)| span.parent_span_id.is_empty() || span.trace_id.starts_with(&[1, 0x23]);
+    assert!(!collector.spans().iter().any(untraced), "{:#?}", collector.spans());
+}
+
+#[test]
+fn each_request_has_one_line_in_the_access_log_of_each_tier() {
+    let programs = Programs::new();
+    let with_log = |mut command: std::process::Command| Service::start_as(command.env("COMPLIANCE_LOG", "info"));
+    let core = with_log(programs.core(&[]));
+    let gateway = with_log(programs.gateway_of(&[core.grpc], &[]));
+    let paths = [("/api/affiliates/1", 404), ("/api/urls", 200), ("/api/affiliates", 200), ("/api/cases?page=0", 422)];
+    for (path, _) in paths {
+        let head = format!("GET {path} HTTP/1.1\r\nX-Request-Id: of{path}\r\nAuthorization: Bearer {}", token());
+        raw(gateway.rest, &head);
+    }
+    let logs = [gateway, core].map(|program| {
+        program.signal(Signal::SIGTERM);
+        let (_, log) = program.end_with_log();
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["target"] == "access").collect::<Vec<_>>()
+    });
+    for (path, status) in paths {
+        let line_of = |log: &[Value]| -> Value {
+            let of: Vec<_> = log.iter().filter(|line| line["request_id"] == format!("of{path}")).cloned().collect();
+            let [line] = &of[..] else { panic!("{path}: {of:#?} of {log:#?}") };
+            assert!(line["duration_ms"].as_f64().unwrap() > 0.0 && line["company"] == 7, "{line}");
+            line.clone()
+        };
+        let [of_gateway, of_core] = [line_of(&logs[0]), line_of(&logs[1])];
+        assert_eq!(of_gateway["status"], status, "{of_gateway}");
+        assert!(of_gateway["operation"].as_str().unwrap().starts_with("GET /api/"), "{of_gateway}");
+        assert!(of_core["operation"].as_str().unwrap().starts_with("compliance.v1."), "{of_core}");
+    }
+}
+
+#[test]
+fn wrong_settings_of_observability_are_named() {
+    let programs = Programs::new();
+    for (flag, value, allowed) in [
+        ("--otlp-endpoint", "localhost:4317", "must be http://host:port"),
+        ("--trace-ratio", "2", "between 0 and 1"),
+        ("--admin-addr", "9090", "must be host:port"),
+    ] {
+        let (status, _, errors) = output(&mut programs.core(&[flag, value]));
+        assert!(status.code() == Some(2) && errors.contains(flag) && errors.contains(allowed), "{errors}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What is recorded of a call: its line in the access log, its duration, its span.
+
+use std::{
+    pin::Pin,
+    sync::LazyLock,
+    task::{Context, Poll, ready},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use compliance_api::{error::Error, wire::Operation};
+use http::{HeaderMap, HeaderValue};
+use http_body::Frame;
+use metrics::Label;
+use telemetry::{
+    metrics::{Durations, count},
+    trace::Span,
+};
+use tonic::{Code, Status, body::Body};
+
+use super::operations::{COALESCED, STANDARD};
+
+const REQUEST_ID: &str = "x-request-id";
+/// The longest request ID that is written to the log, in bytes.
+const MAX_ID_LENGTH: usize = 128;
+
+static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
+    let text = "Time from the head of a gRPC call to the end of its response, as the core made it.";
+    Durations::new("compliance_grpc_call_duration_seconds", text, |(operation, code)| {
+        let (service, method) = operation.split_once('/').unwrap_or((operation, ""));
+        vec![Label::new("service", service), Label::new("method", method), Label::new("code", name(*code))]
+    })
+});
+
+/// A call, which is recorded when this is dropped: as cancelled, if it has no code by then.
+#[derive(Debug)]
+pub(super) struct CallRecord {
+    started: Instant,
+    /// `package.Service/Operation`; never what a client sends.
+    operation: &'static str,
+    is_single_read: bool,
+    company_id: Option<i64>,
+    /// Whether it has a line in the access log. A request that comes through a gateway in this process has one there.
+    is_logged: bool,
+    request_id: Option<HeaderValue>,
+    code: Code,
+    pub(super) span: Span,
+}
+
+impl CallRecord {
+    /// A call from the network.
+    pub(super) fn remote(path: &str, headers: &HeaderMap) -> Self {
+        let mut record = Self::local(path, headers);
+        record.is_logged = true;
+        record.request_id = headers.get(REQUEST_ID).cloned();
+        record
+    }
+
+    /// A call from this process.
+    pub(super) fn local(path: &str, headers: &HeaderMap) -> Self {
+        let standard = || STANDARD.into_iter().find(|standard| *standard == path);
+        let operation = Operation::at(path).map(|operation| operation.path).or_else(standard);
+        let operation = operation.map_or("unknown", |path| path.trim_start_matches('/'));
+        let span = Span::server(headers, || operation.to_owned());
+        span.set("rpc.system.name", "grpc");
+        span.set("rpc.method", operation);
+        Self {
+            started: Instant::now(),
+            operation,
+            is_single_read: COALESCED.contains(&path),
+            company_id: None,
+            is_logged: false,
+            request_id: None,
+            code: Code::Cancelled,
+            span,
+        }
+    }
+
+    pub(super) fn set_company(&mut self, company_id: Option<i64>) {
+        self.company_id = company_id;
+    }
+
+    pub(super) fn set_code(&mut self, code: Code) {
+        self.code = code;
+    }
+
+    /// The call is refused before its service sees it.
+    pub(super) fn refuse(&mut self, error: &Error) {
+        self.code = error.meaning().grpc;
+        count("compliance_refusals_total", "reason", error.reason.as_str_name().trim_start_matches("REASON_"));
+    }
+
+    /// Records the call to the end of its response, where the code is unless the head has it.
+    pub(super) fn until_end(mut self, response: http::Response<Body>) -> http::Response<Body> {
+        match code(response.headers()) {
+            Some(code) => self.code = code,
+            // One record, which is sent at once.
+            None if self.is_single_read => self.code = Code::Ok,
+            None => return response.map(|body| Body::new(Recorded { body, record: self })),
+        }
+        response
+    }
+}
+
+impl Drop for CallRecord {
+    fn drop(&mut self) {
+        let Self { operation, code, company_id, ref span, .. } = *self;
+        let duration = self.started.elapsed();
+        DURATIONS.record((operation, code), duration);
+        if let Some(company) = company_id {
+            span.set("compliance.company_id", company);
+        }
+        span.set("rpc.response.status_code", name(code));
+        if is_failure(code) {
+            span.fail("the call failed");
+        }
+        if !self.is_logged {
+            return;
+        }
+        let id = self.request_id.as_ref().and_then(|id| id.to_str().ok());
+        let request_id = id.filter(|id| id.len() <= MAX_ID_LENGTH);
+        let (duration_ms, trace_id, status) = (duration.as_micros() as f64 / 1e3, span.trace_id(), name(code));
+        macro_rules! line {
+            ($level:ident, $message:literal) => {
+                tracing::$level!(target: "access", operation, status, duration_ms, company = company_id, request_id, trace_id,
+                                 $message)
+            };
+        }
+        match code {
+            Code::Internal | Code::Unknown | Code::DataLoss => line!(error, "call failed"),
+            _ if is_failure(code) => line!(warn, "call failed"),
+            _ => line!(info, "call"),
+        }
+    }
+}
+
+/// Whether a code says that the service, rather than its caller, is the reason.
+fn is_failure(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Internal
+            | Code::Unknown
+            | Code::DataLoss
+            | Code::Unavailable
+            | Code::DeadlineExceeded
+            | Code::Unimplemented
+    )
+}
+
+/// The code in headers or trailers.
+fn code(headers: &HeaderMap) -> Option<Code> {
+    headers.get(Status::GRPC_STATUS).map(|status| Code::from_bytes(status.as_bytes()))
+}
+
+/// A code as gRPC names it.
+fn name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+/// A body, with the call that it is the response to.
+struct Recorded {
+    body: Body,
+    record: CallRecord,
+}
+
+impl http_body::Body for Recorded {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let code = match &frame {
+            Some(Ok(frame)) => frame.trailers_ref().and_then(code),
+            Some(Err(status)) => Some(status.code()),
+            None => None,
+        };
+        if let Some(code) = code {
+            self.record.code = code;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}

@@ -1,0 +1,45 @@
+//! What passes a port, as metrics. Without a recorder of metrics, nothing is counted.
+
+use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
+
+/// The metrics of a port. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Traffic {
+    open: Gauge,
+    /// Connections that were refused because there were too many, of all peers or of one.
+    pub(crate) refused: Counter,
+    pub(crate) received: Counter,
+    pub(crate) sent: Counter,
+}
+
+/// A connection that is open until this is dropped.
+pub(crate) struct Open(Gauge);
+
+impl Traffic {
+    pub(crate) fn of(port: &'static str) -> Self {
+        describe_gauge!("compliance_connections_open", "Connections of clients that are open.");
+        describe_counter!(
+            "compliance_connections_refused_total",
+            "Connections that were closed at once: a peer had too many."
+        );
+        describe_counter!("compliance_received_bytes_total", "Bytes that were received from clients.");
+        describe_counter!("compliance_sent_bytes_total", "Bytes that were sent to clients.");
+        Self {
+            open: gauge!("compliance_connections_open", "port" => port),
+            refused: counter!("compliance_connections_refused_total", "port" => port),
+            received: counter!("compliance_received_bytes_total", "port" => port),
+            sent: counter!("compliance_sent_bytes_total", "port" => port),
+        }
+    }
+
+    pub(crate) fn open(&self) -> Open {
+        self.open.increment(1);
+        Open(self.open.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
