@@ -60,9 +60,10 @@ where
     });
     let connections = TaskTracker::new();
     let (mut accept_failed, mut peer_is_full) = (Warning::default(), Warning::default());
-    let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: Permit| match permits.open(permit, peer.ip()) {
-        Some(slot) => _ = connections.spawn(connection::run(Arc::clone(&server), stream, slot)),
-        None => {
+    let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: Permit| {
+        if let Some(slot) = permits.open(permit, peer.ip()) {
+            connections.spawn(connection::run(Arc::clone(&server), stream, slot));
+        } else {
             traffic.refused.increment(1);
             peer_is_full.peer_is_full(name, peer.ip());
         }

@@ -68,6 +68,10 @@ def compose(program, base):
             elif how["condition"] == "service_healthy" and services[needed].get("image") != "compliance":
                 if "healthcheck" not in services[needed]:
                     problems.append(f"{origin}: {needed} has no health check")
+        for mounted in service.get("volumes", []):
+            source = mounted.split(":")[0]
+            if not (source in file["volumes"] or (DEPLOY / source).is_file()):
+                problems.append(f"{origin}: there is no {source}")
         for value in service.get("environment", {}).values():
             mounted = re.fullmatch(r"/run/secrets/(\w+)", value)
             if mounted and mounted[1] not in service["secrets"]:

@@ -82,6 +82,7 @@ impl Span {
     }
 
     /// A span of a statement within this one.
+    #[must_use]
     pub fn statement(&self, name: &'static str) -> Self {
         match (TRACER.get(), &self.0) {
             (Some(tracer), Some(parent)) => Self::child(tracer, parent, name),

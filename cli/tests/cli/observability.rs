@@ -1,7 +1,7 @@
 //! What operators see of two tiers: metrics, traces from a client to the database, and the access log.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     sync::{Arc, Mutex},
@@ -74,22 +74,22 @@ impl Collector {
 /// Sends a request as it is and returns the response as it is.
 fn raw(address: SocketAddr, head: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     write!(stream, "{head}\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     response
 }
 
-/// The metrics of a program, by their names with labels.
-pub(crate) fn metrics(admin: SocketAddr) -> BTreeMap<String, f64> {
+/// The metrics of a program, by their names with labels, as whole numbers.
+pub(crate) fn metrics(admin: SocketAddr) -> BTreeMap<String, i64> {
     let response = raw(admin, "GET /metrics HTTP/1.1");
     assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
     let (_, body) = response.split_once("\r\n\r\n").unwrap();
     let lines = body.lines().filter(|line| !line.starts_with('#') && line.contains(' '));
     lines
         .map(|line| line.rsplit_once(' ').unwrap())
-        .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
+        .map(|(name, value)| (name.to_owned(), value.parse::<f64>().unwrap() as i64))
         .collect()
 }
 
@@ -113,15 +113,15 @@ fn both_tiers_count_what_they_serve() {
         let labels = format!("{{method=\"{method}\",route=\"{route}\",status=\"{status}\"}}");
         seen.get(&format!("compliance_rest_request_duration_seconds_count{labels}")).copied()
     };
-    assert_eq!(count("GET", "/api/affiliates/{id}", 404), Some(1.0), "{seen:#?}");
-    assert_eq!(count("GET", "/api/urls", 200), Some(1.0));
-    assert_eq!(count("GET", "/api/urls", 422), Some(1.0));
-    assert_eq!(count("GET", "/api/affiliates", 200), Some(1.0));
-    assert_eq!(count("GET", "/api/cases", 401), Some(1.0));
-    assert_eq!(count("GET", "(unknown path)", 404), Some(1.0));
-    assert!(seen["compliance_received_bytes_total{port=\"REST\"}"] > 500.0);
-    assert!(seen["compliance_sent_bytes_total{port=\"REST\"}"] > 500.0);
-    assert_eq!(seen["compliance_gateway_queue_length{queue=\"single reads\"}"], 0.0);
+    assert_eq!(count("GET", "/api/affiliates/{id}", 404), Some(1), "{seen:#?}");
+    assert_eq!(count("GET", "/api/urls", 200), Some(1));
+    assert_eq!(count("GET", "/api/urls", 422), Some(1));
+    assert_eq!(count("GET", "/api/affiliates", 200), Some(1));
+    assert_eq!(count("GET", "/api/cases", 401), Some(1));
+    assert_eq!(count("GET", "(unknown path)", 404), Some(1));
+    assert!(seen["compliance_received_bytes_total{port=\"REST\"}"] > 500);
+    assert!(seen["compliance_sent_bytes_total{port=\"REST\"}"] > 500);
+    assert_eq!(seen["compliance_gateway_queue_length{queue=\"single reads\"}"], 0);
     assert!(!seen.keys().any(|name| name.contains("secret") || name.contains("nothing")), "{seen:#?}");
 
     let seen = metrics(core.admin);
@@ -130,15 +130,34 @@ fn both_tiers_count_what_they_serve() {
         seen.get(&format!("compliance_grpc_call_duration_seconds_count{labels}")).copied()
     };
     // A read that the gateway sends with others counts by itself.
-    assert_eq!(count("AffiliateService", "GetAffiliate", "NOT_FOUND"), Some(1.0), "{seen:#?}");
-    assert_eq!(count("ComplianceUrlService", "ListComplianceUrls", "OK"), Some(1.0));
-    assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1.0));
-    assert!(seen["compliance_refusals_total{reason=\"RATE_LIMITED\"}"] >= 1.0, "{seen:#?}");
-    assert_eq!(seen["compliance_database_up"], 1.0);
-    assert_eq!(seen["compliance_core_calls_in_flight"], 0.0);
-    assert!(seen["compliance_database_connections{state=\"idle\"}"] >= 1.0);
-    assert!(seen["process_resident_memory_bytes"] > 1e6);
+    assert_eq!(count("AffiliateService", "GetAffiliate", "NOT_FOUND"), Some(1), "{seen:#?}");
+    assert_eq!(count("ComplianceUrlService", "ListComplianceUrls", "OK"), Some(1));
+    assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1));
+    assert!(seen["compliance_refusals_total{reason=\"RATE_LIMITED\"}"] >= 1, "{seen:#?}");
+    assert_eq!(seen["compliance_database_up"], 1);
+    assert_eq!(seen["compliance_core_calls_in_flight"], 0);
+    assert!(seen["compliance_database_connections{state=\"idle\"}"] >= 1);
+    assert!(seen["process_resident_memory_bytes"] > 1_000_000);
     assert!(raw(core.admin, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404 "));
+    // What alerts and the dashboard ask for exists.
+    let tiers = [metrics(gateway.admin), metrics(core.admin)];
+    for (file, most) in [(ALERTS, 7), (DASHBOARD, 17)] {
+        let names = metric_names(file);
+        assert!(names.len() >= most, "{names:?}");
+        for name in names {
+            let is_there = tiers.iter().flat_map(BTreeMap::keys).any(|metric| metric.split('{').next() == Some(name));
+            assert!(is_there, "no tier has {name}");
+        }
+    }
+}
+
+const ALERTS: &str = include_str!("../../../deploy/observability/alerts.yml");
+const DASHBOARD: &str = include_str!("../../../deploy/observability/dashboard.json");
+
+/// The names of the service's metrics in a text.
+fn metric_names(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| word.starts_with("compliance_") || word.starts_with("process_")).collect()
 }
 
 #[test]
@@ -165,7 +184,7 @@ fn a_trace_leads_from_the_client_to_the_statement() {
         ("/api/affiliates", "AffiliateService/ListAffiliates", "statement"),
     ] {
         let trace_id = rand::random::<[u8; 16]>();
-        let hex: String = trace_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = format!("{:032x}", u128::from_be_bytes(trace_id));
         get(path, &format!("00-{hex}-00000000000000aa-01"));
         let spans = collector.wait_for(&trace_id, 3);
         let span = |service: &str, name: &str| {

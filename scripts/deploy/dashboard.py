@@ -1,0 +1,18 @@
+"""Writes the queries of the Grafana dashboard as recording rules, so that promtool checks them. `dashboard.py DASHBOARD.json`"""
+
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    panels = json.load(file)["panels"]
+variables = {"$__rate_interval": "5m", "$instance": ".*"}
+rules = []
+for panel in panels:
+    for target in panel.get("targets", []):
+        query = target["expr"]
+        for name, value in variables.items():
+            query = query.replace(name, value)
+        rules.append({"record": f"panel:{panel['id']}:{target['refId']}", "expr": query})
+if len(rules) < 20 or len({rule["record"] for rule in rules}) != len(rules):
+    sys.exit(f"{len(rules)} queries: the dashboard has other panels than expected")
+json.dump({"groups": [{"name": "dashboard", "rules": rules}]}, sys.stdout)
