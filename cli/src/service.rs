@@ -12,7 +12,7 @@ use compliance_api::{
 };
 use core_server::{Core, CoreSettings, access::RateLimit};
 use http::{HeaderValue, header::AUTHORIZATION};
-use runtime::{DatabaseUrlArgs, Hidden, SigningArgs, unix_now};
+use runtime::{CoreTlsArgs, DatabaseUrlArgs, Hidden, SigningArgs, unix_now};
 use sqlx::PgPool;
 use tonic::{Response, Status, body::Body};
 use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
@@ -31,13 +31,15 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// How the service is reached.
 #[derive(Args, Debug)]
 pub(crate) struct ServiceArgs {
-    /// Address of a running gRPC service: `http://host:port`. Without one, this process runs the service itself, on the
+    /// Address of a running gRPC service: `http://host:port` or `https://host:port`. Without one, this process runs the service itself, on the
     /// database. Another service may use the same database.
     #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
     core_url: Option<PrivateUrl>,
     /// Bearer token for the service at --core-url. Without one, a token is signed with the secret.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
+    #[command(flatten)]
+    core_tls: CoreTlsArgs,
     #[command(flatten)]
     signing: SigningArgs,
     #[command(flatten)]
@@ -66,7 +68,9 @@ impl Service {
         let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
         match args.core_url.as_ref().map(PrivateUrl::reveal).filter(|url| !url.is_empty()) {
             Some(url) => {
-                let channel = rest_gateway::connect(url, &rest_gateway::Settings::default())?;
+                let settings =
+                    rest_gateway::Settings { core_tls: args.core_tls.load()?, ..rest_gateway::Settings::default() };
+                let channel = rest_gateway::connect(url, &settings)?;
                 Ok(Self { channel: with_token(channel, &args.token_for(claims)?)?, own: None })
             }
             None => Self::start(args, &claims).await,

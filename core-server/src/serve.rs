@@ -21,9 +21,9 @@ use compliance_api::{
         read_service_server::ReadServiceServer,
     },
 };
-use http_server::{App, Limits, Protocols};
+use http_server::{App, Limits, Listener, Protocols};
 use sqlx::PgPool;
-use tokio::{net::TcpListener, task::AbortHandle};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, service::Routes};
 use tonic_health::{
@@ -149,7 +149,7 @@ impl Core {
     }
 
     /// Serves the network until `shutdown`, then lets accepted calls finish.
-    pub async fn serve(&self, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
+    pub async fn serve(&self, listener: impl Into<Listener>, shutdown: CancellationToken) -> io::Result<()> {
         let app = App {
             name: "gRPC",
             protocols: Protocols::Http2,

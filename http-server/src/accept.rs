@@ -7,14 +7,14 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     time::{Instant, sleep, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
 use crate::{
-    App, Limits,
+    App, Limits, Listener,
     backlog::refuse_new_connections,
     connection::{self, Server},
     permits::{Permit, Permits},
@@ -34,7 +34,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serves `app` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
 /// is over.
 pub async fn serve<S, B>(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     app: App<S, B>,
     limits: Limits,
     shutdown: CancellationToken,
@@ -47,12 +47,14 @@ where
         + 'static,
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
 {
+    let Listener { tcp: listener, tls } = listener.into();
     let name = app.name;
     let (permits, traffic) = (Permits::new(&limits), Traffic::of(name));
     let server = Arc::new(Server {
         http: limits.builder(app.protocols),
         app,
         limits,
+        tls,
         traffic: traffic.clone(),
         draining: shutdown.clone(),
         closing: CancellationToken::new(),

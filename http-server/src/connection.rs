@@ -10,9 +10,10 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto::Builder,
 };
+use tls::ServerTls;
 use tokio::{
     net::TcpStream,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt as _};
@@ -24,7 +25,7 @@ use crate::{
     coalesce::Coalesced,
     limits::RESERVED_TIME,
     permits::Slot,
-    stream::Watched,
+    stream::{MaybeTls, Watched},
     traffic::Traffic,
 };
 
@@ -55,6 +56,7 @@ pub(crate) struct Server<S, B> {
     pub(crate) http: Builder<TokioExecutor>,
     pub(crate) app: App<S, B>,
     pub(crate) limits: Limits,
+    pub(crate) tls: Option<ServerTls>,
     pub(crate) traffic: Traffic,
     /// The shutdown has begun: responses announce that their connection closes.
     pub(crate) draining: CancellationToken,
@@ -88,6 +90,7 @@ where
         respond(Arc::clone(&server), Arc::clone(&slot), in_flight, request)
     });
     let stream = Watched::new(stream, Arc::clone(&activity), server.traffic.clone());
+    let Some(stream) = secure(&server, stream).await else { return };
     let io = TokioIo::new(Coalesced::new(stream, server.app.protocols == Protocols::Http2));
     let mut exchange = pin!(server.http.serve_connection(io, service));
     let first_check = server.limits.header_timeout.min(server.limits.write_timeout);
@@ -139,6 +142,20 @@ where
             }
         };
         check.as_mut().reset(next_check);
+    }
+}
+
+/// Makes a connection a secure one if the port has a certificate. `None` if that fails, takes too long, or the server ends.
+async fn secure<S, B>(server: &Server<S, B>, stream: Watched) -> Option<MaybeTls> {
+    let Some(tls) = &server.tls else { return Some(MaybeTls::Plain(stream)) };
+    let accepted = timeout(server.limits.header_timeout, tls.accept(stream));
+    match server.closing.run_until_cancelled(accepted).await? {
+        Ok(Ok(stream)) => Some(MaybeTls::Tls(Box::new(stream))),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a connection could not be made secure");
+            None
+        }
+        Err(_) => None,
     }
 }
 

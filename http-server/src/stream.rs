@@ -1,4 +1,4 @@
-//! A socket that reports to the activity of its connection.
+//! A socket that reports to the activity of its connection, with or without TLS.
 
 use std::{
     io::{self, IoSlice},
@@ -11,6 +11,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
+use tokio_rustls::server::TlsStream;
 
 use crate::{activity::Activity, traffic::Traffic};
 
@@ -77,5 +78,56 @@ impl AsyncWrite for Watched {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// A socket, secure if its port has a certificate.
+pub(crate) enum MaybeTls {
+    Plain(Watched),
+    Tls(Box<TlsStream<Watched>>),
+}
+
+/// Calls a method of whatever the socket is.
+macro_rules! either {
+    ($self:ident, $stream:ident => $call:expr) => {
+        match $self.get_mut() {
+            Self::Plain($stream) => $call,
+            Self::Tls($stream) => $call,
+        }
+    };
+}
+
+impl AsyncRead for MaybeTls {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        either!(self, stream => Pin::new(stream).poll_read(context, buffer))
+    }
+}
+
+impl AsyncWrite for MaybeTls {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        either!(self, stream => Pin::new(stream).poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        either!(self, stream => Pin::new(stream).poll_write_vectored(context, bytes))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self, stream => Pin::new(stream).poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self, stream => Pin::new(stream).poll_shutdown(context))
     }
 }

@@ -7,6 +7,7 @@ mod discovery;
 mod reads;
 mod replay;
 mod retry;
+mod target;
 
 pub use channel::{CoreChannel, RemoteError, connect};
 
@@ -17,7 +18,7 @@ use compliance_api::client::Clients;
 use self::reads::CoalescedReads;
 use crate::Settings;
 
-/// Clients of the cores at `core_urls` (`http://host:port`, several separated by commas). To be called within a Tokio
+/// Clients of the cores at `core_urls` (`http://host:port` or `https://host:port`, several separated by commas). To be called within a Tokio
 /// runtime.
 pub fn remote(core_urls: &str, settings: &Settings) -> Result<Clients, RemoteError> {
     let (channel, limit) = (connect(core_urls, settings)?, settings.message_limit());
@@ -31,19 +32,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_has_a_scheme_and_a_host() {
-        for right in ["http://127.0.0.1:50051", "http://a:1,http://[::1]:2", "http://a:1, http://b:2"] {
+        for right in ["http://127.0.0.1:50051", "http://a:1,http://[::1]:2", "http://a:1, https://b", "https://core:1"]
+        {
             assert!(remote(right, &Settings::default()).is_ok(), "{right}");
         }
-        for wrong in [
-            "",
-            "http://a:1,",
-            "http://a:1,b:2",
-            "127.0.0.1:50051",
-            "localhost",
-            "https://core:1",
-            "http://",
-            "unix:/tmp/core",
-        ] {
+        for wrong in ["", "http://a:1,", "http://a:1,b:2", "127.0.0.1:50051", "localhost", "http://", "unix:/tmp/core"]
+        {
             assert!(remote(wrong, &Settings::default()).is_err(), "{wrong}");
         }
     }

@@ -8,8 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use compliance_api::error::Error;
-use http_server::{App, Protocols};
-use tokio::net::TcpListener;
+use http_server::{App, Listener, Protocols};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Settings, error::Refusal};
@@ -17,7 +16,7 @@ use crate::{Settings, error::Refusal};
 /// Serves `router` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
 /// is over.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     router: Router,
     settings: &Settings,
     shutdown: CancellationToken,

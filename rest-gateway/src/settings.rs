@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http_server::Limits;
+use tls::ClientTls;
 
 const MIB: usize = 1 << 20;
 
@@ -26,6 +27,8 @@ pub struct Settings {
     pub core_connections: usize,
     /// How long a connection to the core may take to be made.
     pub connect_timeout: Duration,
+    /// What the gateway trusts, and who it is, when it connects to cores at `https` addresses.
+    pub core_tls: Option<ClientTls>,
 }
 
 impl Default for Settings {
@@ -39,6 +42,7 @@ impl Default for Settings {
             connections: Limits::default(),
             core_connections: 2,
             connect_timeout: Duration::from_secs(3),
+            core_tls: None,
         }
     }
 }

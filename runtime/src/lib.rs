@@ -2,6 +2,7 @@
 //!
 //! Every setting is a flag, an environment variable and a key of the configuration file ([`parse`]).
 
+mod certificates;
 mod clock;
 mod configuration;
 mod descriptors;
@@ -15,6 +16,7 @@ mod shutdown;
 mod signals;
 mod telemetry;
 
+pub use certificates::Certificates;
 pub use clock::unix_now;
 pub use configuration::{ConfigurationArgs, parse};
 pub use descriptors::Descriptors;
@@ -23,8 +25,8 @@ pub use logging::{LoggingArgs, start as start_logging};
 pub use ports::Port;
 pub use program::{block_on, serve_until_signal};
 pub use settings::{
-    CoreArgs, DatabaseUrlArgs, GatewayArgs, Hidden, InvalidSetting, KeyArgs, RequiredDatabaseArgs, SigningArgs,
-    TelemetryArgs, units,
+    CoreArgs, CoreTlsArgs, DatabaseUrlArgs, GatewayArgs, GrpcTlsArgs, Hidden, InvalidSetting, KeyArgs,
+    RequiredDatabaseArgs, RestTlsArgs, SigningArgs, TelemetryArgs, TlsRefreshArgs, units,
 };
 pub use shutdown::{close_pool, until_shutdown};
 pub use signals::Signals;

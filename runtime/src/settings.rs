@@ -9,6 +9,7 @@ mod key_args;
 mod listen;
 mod secret_file;
 mod telemetry_args;
+mod tls_args;
 pub mod units;
 
 pub use core_args::CoreArgs;
@@ -18,3 +19,4 @@ pub use hidden::Hidden;
 pub use invalid::InvalidSetting;
 pub use key_args::{KeyArgs, SigningArgs};
 pub use telemetry_args::TelemetryArgs;
+pub use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

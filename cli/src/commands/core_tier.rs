@@ -6,8 +6,10 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::Verifier;
 use core_server::{Core, CoreSettings};
+use http_server::Listener;
 use runtime::{
-    CoreArgs, Descriptors, KeyArgs, RequiredDatabaseArgs, Telemetry, TelemetryArgs, close_pool, until_shutdown,
+    Certificates, CoreArgs, Descriptors, GrpcTlsArgs, KeyArgs, RequiredDatabaseArgs, Telemetry, TelemetryArgs,
+    TlsRefreshArgs, close_pool, until_shutdown,
 };
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +29,10 @@ pub(crate) struct CoreTierArgs {
     #[command(flatten, next_help_heading = "Tokens")]
     keys: KeyArgs,
     #[command(flatten)]
+    grpc_tls: GrpcTlsArgs,
+    #[command(flatten)]
+    tls_refresh: TlsRefreshArgs,
+    #[command(flatten)]
     telemetry: TelemetryArgs,
 }
 
@@ -36,6 +42,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let database = args.database.options()?;
+    let tls = args.grpc_tls.load()?;
     let port = args.core.bind()?;
     let _telemetry = Telemetry::start(&args.telemetry, "compliance-core")?;
     let Some((verifier, pool)) = until_shutdown(&shutdown, prepare(args, database)).await? else { return Ok(()) };
@@ -44,7 +51,8 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let core = Core::new(&pool, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let _refresh = args.keys.refresh(&verifier);
-    let listener = port.listen()?;
+    let _certificates = Certificates::keep(&args.tls_refresh, [&tls], None);
+    let listener = Listener::new(port.listen()?, tls);
     tracing::info!(grpc = %listener.local_addr()?, "ready");
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
     // The health check uses the pool until the core is dropped.

@@ -5,8 +5,12 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::PrivateUrl;
+use http_server::Listener;
 use rest_gateway::Settings;
-use runtime::{Descriptors, GatewayArgs, KeyArgs, Telemetry, TelemetryArgs, until_shutdown};
+use runtime::{
+    Certificates, CoreTlsArgs, Descriptors, GatewayArgs, KeyArgs, RestTlsArgs, Telemetry, TelemetryArgs,
+    TlsRefreshArgs, until_shutdown,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Run the gateway alone: REST, in front of a core in another process.
@@ -14,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 #[command(after_help = "Example:
   compliance gateway --rest-addr 0.0.0.0:8080 --core-url http://core-1:50051,http://core-2:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct GatewayTierArgs {
-    /// Address of a core: `http://host:port`. Several are separated by commas, or given one by one; a name may have several
+    /// Address of a core: `http://host:port` or `https://host:port`. Several are separated by commas, or given one by one; a name may have several
     /// addresses.
     #[arg(
         long,
@@ -30,6 +34,12 @@ pub(crate) struct GatewayTierArgs {
     #[command(flatten, next_help_heading = "Tokens")]
     keys: KeyArgs,
     #[command(flatten)]
+    core_tls: CoreTlsArgs,
+    #[command(flatten)]
+    rest_tls: RestTlsArgs,
+    #[command(flatten)]
+    tls_refresh: TlsRefreshArgs,
+    #[command(flatten)]
     telemetry: TelemetryArgs,
 }
 
@@ -38,15 +48,17 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
+    let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
     let port = args.gateway.bind()?;
     let _telemetry = Telemetry::start(&args.telemetry, "compliance-gateway")?;
-    let mut settings = Settings::from(&args.gateway);
+    let mut settings = Settings { core_tls, ..Settings::from(&args.gateway) };
     Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
     let core = rest_gateway::remote(&cores.join(","), &settings)?;
     let Some(verifier) = until_shutdown(&shutdown, args.keys.verifier()).await? else { return Ok(()) };
     let _refresh = args.keys.refresh(&verifier);
-    let listener = port.listen()?;
+    let _certificates = Certificates::keep(&args.tls_refresh, [&rest_tls], settings.core_tls.as_ref());
+    let listener = Listener::new(port.listen()?, rest_tls);
     let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
     tracing::info!(rest = %listener.local_addr()?, core = cores.join(","), "ready");
     let router = rest_gateway::router(core, verifier, &settings);

@@ -8,11 +8,13 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::{KeySource, Secret, Verifier};
 use core_server::{Core, CoreSettings};
+use http_server::Listener;
 use rest_gateway::Settings;
 use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, KeyArgs, Port, Telemetry, TelemetryArgs, close_pool,
-    until_shutdown,
+    Certificates, CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, KeyArgs, Port, RestTlsArgs,
+    Telemetry, TelemetryArgs, TlsRefreshArgs, close_pool, until_shutdown,
 };
+use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
 use self::greeting::Greeting;
@@ -39,6 +41,12 @@ pub(crate) struct ServeArgs {
     #[command(flatten, next_help_heading = "REST")]
     gateway: GatewayArgs,
     #[command(flatten)]
+    rest_tls: RestTlsArgs,
+    #[command(flatten)]
+    grpc_tls: GrpcTlsArgs,
+    #[command(flatten)]
+    tls_refresh: TlsRefreshArgs,
+    #[command(flatten)]
     telemetry: TelemetryArgs,
 }
 
@@ -51,12 +59,13 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     // Wrong settings are reported before a database is created.
     let given_database = args.database.options()?;
     let Some(given_keys) = until_shutdown(&shutdown, args.keys.given()).await? else { return Ok(()) };
+    let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
     let ports = (args.gateway.bind()?, args.core.bind()?);
     let _telemetry = Telemetry::start(&args.telemetry, "compliance")?;
     let data_dir = args.data_dir.choose()?;
     let start = DatabaseServer::start(given_database, &data_dir, args.core.database_connections);
     let Some(database) = until_shutdown(&shutdown, Box::pin(start)).await? else { return Ok(()) };
-    let served = Box::pin(serve_over(&database, args, ports, given_keys, &data_dir, &shutdown)).await;
+    let served = Box::pin(serve_over(&database, args, ports, certificates, given_keys, &data_dir, &shutdown)).await;
     let stopped = database.stop().await;
     served.and(stopped)
 }
@@ -66,6 +75,7 @@ async fn serve_over(
     database: &DatabaseServer,
     args: &ServeArgs,
     ports: (Port, Port),
+    certificates: [Option<ServerTls>; 2],
     given_keys: Option<(Option<Secret>, Arc<Verifier>)>,
     data_dir: &Path,
     shutdown: &CancellationToken,
@@ -94,7 +104,10 @@ async fn serve_over(
     let router = rest_gateway::router(core.clients(), Arc::clone(&verifier), &settings);
     let _refresh = args.keys.refresh(&verifier);
 
-    let (rest_listener, grpc_listener) = (ports.0.listen()?, ports.1.listen()?);
+    let _certificates = Certificates::keep(&args.tls_refresh, &certificates, None);
+    let [rest_tls, grpc_tls] = certificates;
+    let rest_listener = Listener::new(ports.0.listen()?, rest_tls);
+    let grpc_listener = Listener::new(ports.1.listen()?, grpc_tls);
     let (rest, grpc) = (rest_listener.local_addr()?, grpc_listener.local_addr()?);
     tracing::info!(%rest, %grpc, data = database.description, "ready");
     if args.demo {

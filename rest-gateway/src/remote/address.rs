@@ -7,15 +7,24 @@ use std::{
 
 use compliance_api::PrivateUrl;
 use http::Uri;
+use tls::{ClientFiles, ClientTls, TlsError};
 use tonic::transport::Endpoint;
 
+use super::target::{KEEPALIVE, Secure, Target};
 use crate::Settings;
 
-/// An address of a core is not one to connect to.
+/// Cores cannot be connected to.
 #[derive(Debug, thiserror::Error)]
-#[error("the core's address {url:?} is not of the form http://host:port")]
-pub struct RemoteError {
-    url: String,
+pub enum RemoteError {
+    /// The address of a core is none.
+    #[error("the core's address {url:?} is not of the form http://host:port or https://host:port")]
+    Address {
+        /// The address, without its secrets.
+        url: String,
+    },
+    /// The certificates that the system trusts cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// Where a core is, or several under one name.
@@ -25,6 +34,8 @@ pub(super) struct Address {
     port: u16,
     uri: Uri,
     connect_timeout: Duration,
+    /// For `https`.
+    tls: Option<ClientTls>,
 }
 
 impl Address {
@@ -34,9 +45,10 @@ impl Address {
     }
 
     fn parse(url: &str, settings: &Settings) -> Result<Self, RemoteError> {
-        let wrong = || RemoteError { url: PrivateUrl::from(url.to_owned()).to_string() };
+        let wrong = || RemoteError::Address { url: PrivateUrl::from(url.to_owned()).to_string() };
         // Other schemes would be taken for something: a Unix socket, a host without a scheme.
-        if !url.starts_with("http://") {
+        let is_secure = url.starts_with("https://");
+        if !is_secure && !url.starts_with("http://") {
             return Err(wrong());
         }
         let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| wrong())?;
@@ -48,9 +60,14 @@ impl Address {
             return Err(wrong());
         }
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = authority.port_u16().unwrap_or(80);
+        let port = authority.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
         let connect_timeout = settings.connect_timeout;
-        Ok(Self { host, port, uri: endpoint.uri().clone(), connect_timeout })
+        let tls = match &settings.core_tls {
+            _ if !is_secure => None,
+            Some(tls) => Some(tls.clone()),
+            None => Some(ClientTls::load(ClientFiles::default())?),
+        };
+        Ok(Self { host, port, uri: endpoint.uri().clone(), connect_timeout, tls })
     }
 
     /// As it was given.
@@ -58,23 +75,28 @@ impl Address {
         self.uri.to_string()
     }
 
-    /// The endpoint of whatever the name stands for when a connection is made.
-    pub(super) fn endpoint(&self) -> Endpoint {
-        self.endpoint_of(self.uri.clone())
+    /// Whatever the name stands for when a connection is made.
+    pub(super) fn target(&self) -> Target {
+        self.target_of(self.endpoint_of(self.uri.clone()))
     }
 
-    /// The endpoint of one of the addresses that the name stands for.
-    pub(super) fn endpoint_at(&self, address: SocketAddr) -> Option<Endpoint> {
-        let uri = Uri::try_from(format!("http://{address}")).ok()?;
+    /// One of the addresses that the name stands for.
+    pub(super) fn target_at(&self, address: SocketAddr) -> Option<Target> {
+        let scheme = self.uri.scheme_str()?;
+        let uri = Uri::try_from(format!("{scheme}://{address}")).ok()?;
         // The core still sees the name that was asked for.
-        Some(self.endpoint_of(uri).origin(self.uri.clone()))
+        Some(self.target_of(self.endpoint_of(uri).origin(self.uri.clone())))
+    }
+
+    fn target_of(&self, endpoint: Endpoint) -> Target {
+        Target::new(endpoint, self.tls.clone().map(|tls| Secure { tls, host: self.host.clone() }))
     }
 
     fn endpoint_of(&self, uri: Uri) -> Endpoint {
         Endpoint::from(uri)
             .connect_timeout(self.connect_timeout)
             .tcp_nodelay(true)
-            .tcp_keepalive(Some(Duration::from_secs(30)))
+            .tcp_keepalive(Some(KEEPALIVE))
             .http2_keep_alive_interval(Duration::from_secs(15))
             .keep_alive_timeout(Duration::from_secs(10))
             .keep_alive_while_idle(true)

@@ -14,7 +14,7 @@ use crate::Settings;
 
 pub use super::address::RemoteError;
 
-/// A channel to the cores at `core_urls` (`http://host:port`, several separated by commas). A name may have several
+/// A channel to the cores at `core_urls` (`http://host:port` or `https://host:port`, several separated by commas). A name may have several
 /// addresses. Connections are made when they are first needed, and again when they break.
 ///
 /// To be called within a Tokio runtime, which watches the cores.

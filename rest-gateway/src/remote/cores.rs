@@ -11,12 +11,12 @@ use std::{
 use tokio::sync::Notify;
 use tonic::{
     body::Body,
-    transport::{self, Channel, Endpoint},
+    transport::{self, Channel},
 };
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tower::ServiceExt as _;
 
-use super::address::Address;
+use super::{address::Address, target::Target};
 use crate::Settings;
 
 /// How long a core may take to report its health.
@@ -58,7 +58,7 @@ impl Cores {
     /// The cores at these addresses. Of a name it connects to one address until all are known.
     pub(super) fn new(addresses: &[Address], settings: &Settings) -> Self {
         let connections = settings.core_connections.max(1);
-        let cores = addresses.iter().map(|address| Core::new(address.name(), &address.endpoint(), connections));
+        let cores = addresses.iter().map(|address| Core::new(address.name(), &address.target(), connections));
         Self { list: RwLock::new(cores.collect()), next: AtomicUsize::new(0), connections, failure: Arc::default() }
     }
 
@@ -72,11 +72,11 @@ impl Cores {
     }
 
     /// Replaces the cores by those with these names, keeping the ones that are known already.
-    pub(super) fn replace(&self, endpoints: Vec<(String, Endpoint)>) {
+    pub(super) fn replace(&self, targets: Vec<(String, Target)>) {
         let known = self.all();
-        let cores = endpoints.into_iter().map(|(name, endpoint)| {
+        let cores = targets.into_iter().map(|(name, target)| {
             let known = known.iter().find(|core| core.name == name).cloned();
-            known.unwrap_or_else(|| Core::new(name, &endpoint, self.connections))
+            known.unwrap_or_else(|| Core::new(name, &target, self.connections))
         });
         let cores: Arc<[Arc<Core>]> = cores.collect();
         *self.list.write().unwrap_or_else(PoisonError::into_inner) = cores;
@@ -106,13 +106,12 @@ impl Cores {
 }
 
 impl Core {
-    fn new(name: String, endpoint: &Endpoint, connections: usize) -> Arc<Self> {
-        let lists =
-            endpoint.clone().initial_stream_window_size(LIST_WINDOW).initial_connection_window_size(LISTS_WINDOW);
+    fn new(name: String, target: &Target, connections: usize) -> Arc<Self> {
+        let lists = target.with_windows(LIST_WINDOW, LISTS_WINDOW);
         Arc::new(Self {
             lists: lists.connect_lazy(),
             name,
-            connections: (0..connections).map(|_| endpoint.connect_lazy()).collect(),
+            connections: (0..connections).map(|_| target.connect_lazy()).collect(),
             next: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             serves: AtomicBool::new(true),
@@ -210,9 +209,8 @@ mod tests {
     async fn cores_that_are_known_keep_their_connections() {
         let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
         let known = cores.all();
-        let endpoint =
-            |core: &Core| (core.name().to_owned(), tonic::transport::Endpoint::from_static("http://10.0.0.3:3"));
-        cores.replace(vec![endpoint(&known[1]), ("new".to_owned(), endpoint(&known[1]).1)]);
+        let target = || Address::parse_all("http://10.0.0.3:3", &Settings::default()).unwrap()[0].target();
+        cores.replace(vec![(known[1].name().to_owned(), target()), ("new".to_owned(), target())]);
         assert_eq!((cores.len(), cores.all()[1].name()), (2, "new"));
         assert!(Arc::ptr_eq(&cores.all()[0], &known[1]));
     }

@@ -65,10 +65,10 @@ async fn check(cores: &Cores) -> bool {
 
 /// Replaces each name by its addresses. A name that cannot be resolved now keeps the addresses that it had.
 async fn resolve(cores: &Cores, addresses: &[Address]) {
-    let mut endpoints = Vec::new();
+    let mut targets = Vec::new();
     for address in addresses {
         if !address.is_name() {
-            endpoints.push((address.name(), address.endpoint()));
+            targets.push((address.name(), address.target()));
             continue;
         }
         match address.resolve().await {
@@ -76,8 +76,8 @@ async fn resolve(cores: &Cores, addresses: &[Address]) {
                 let found: BTreeSet<_> = found.into_iter().collect();
                 let found = found
                     .into_iter()
-                    .filter_map(|at| Some((format!("{}({at})", address.name()), address.endpoint_at(at)?)));
-                endpoints.extend(found);
+                    .filter_map(|at| Some((format!("{}({at})", address.name()), address.target_at(at)?)));
+                targets.extend(found);
             }
             unresolved => {
                 tracing::warn!(core = address.name(), error = ?unresolved.err(), "the name of a core cannot be resolved");
@@ -85,5 +85,5 @@ async fn resolve(cores: &Cores, addresses: &[Address]) {
             }
         }
     }
-    cores.replace(endpoints);
+    cores.replace(targets);
 }

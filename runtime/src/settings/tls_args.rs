@@ -1,0 +1,107 @@
+//! Certificates of both ports, and for connections to cores.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use tls::{ClientFiles, ClientTls, IdentityFiles, ServerFiles, ServerTls, TlsError};
+
+use super::{InvalidSetting, units::duration};
+
+/// How often certificates are read again.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Certificates")]
+pub struct TlsRefreshArgs {
+    /// Time after which certificates are read again from their files.
+    #[arg(long, env = "COMPLIANCE_TLS_REFRESH", default_value = "1m", value_name = "TIME",
+          value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
+    pub(crate) tls_refresh: Duration,
+}
+
+/// The certificate of REST.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Certificates")]
+pub struct RestTlsArgs {
+    /// PEM file with the certificate that REST is served with, and those that lead to its authority. Without one, REST is
+    /// served without TLS.
+    #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE", requires = "rest_tls_key")]
+    rest_tls_cert: Option<PathBuf>,
+    /// PEM file with the key of --rest-tls-cert.
+    #[arg(long, env = "COMPLIANCE_REST_TLS_KEY", value_name = "FILE", requires = "rest_tls_cert")]
+    rest_tls_key: Option<PathBuf>,
+}
+
+/// The certificate of gRPC, and the authorities of its clients.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Certificates")]
+pub struct GrpcTlsArgs {
+    /// PEM file with the certificate that gRPC is served with, and those that lead to its authority. Without one, gRPC is
+    /// served without TLS.
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE", requires = "grpc_tls_key")]
+    grpc_tls_cert: Option<PathBuf>,
+    /// PEM file with the key of --grpc-tls-cert.
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE", requires = "grpc_tls_cert")]
+    grpc_tls_key: Option<PathBuf>,
+    /// PEM file with the authorities of clients. With it, gRPC clients must have a certificate of one of them (mutual TLS).
+    #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE", requires = "grpc_tls_cert")]
+    grpc_client_ca: Option<PathBuf>,
+}
+
+/// What is trusted, and who connects, at `https` addresses of cores.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Certificates")]
+pub struct CoreTlsArgs {
+    /// PEM file with the authorities of cores at https addresses. Without one, those that the system trusts.
+    #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]
+    core_ca: Option<PathBuf>,
+    /// PEM file with the certificate for cores that ask for one (mutual TLS).
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE", requires = "core_tls_key")]
+    core_tls_cert: Option<PathBuf>,
+    /// PEM file with the key of --core-tls-cert.
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_KEY", value_name = "FILE", requires = "core_tls_cert")]
+    core_tls_key: Option<PathBuf>,
+}
+
+/// Reads a file that was given; an empty name counts as absent.
+fn given(file: Option<&PathBuf>) -> Option<PathBuf> {
+    file.filter(|file| !file.as_os_str().is_empty()).cloned()
+}
+
+fn identity(certificate: Option<&PathBuf>, key: Option<&PathBuf>) -> Option<IdentityFiles> {
+    Some(IdentityFiles { certificate: given(certificate)?, key: given(key)? })
+}
+
+impl RestTlsArgs {
+    /// Reads the certificate, if one is given.
+    pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
+        let identity = identity(self.rest_tls_cert.as_ref(), self.rest_tls_key.as_ref());
+        let files = identity.map(|identity| ServerFiles { identity, client_authority: None });
+        let loaded = files.map(|files| ServerTls::load(files, &["h2", "http/1.1"])).transpose();
+        loaded.map_err(InvalidSetting::of::<TlsError>("--rest-tls-cert (COMPLIANCE_REST_TLS_CERT)"))
+    }
+}
+
+impl GrpcTlsArgs {
+    /// Reads the certificate and the authorities of clients, if they are given.
+    pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
+        let identity = identity(self.grpc_tls_cert.as_ref(), self.grpc_tls_key.as_ref());
+        let client_authority = given(self.grpc_client_ca.as_ref());
+        let files = identity.map(|identity| ServerFiles { identity, client_authority });
+        let loaded = files.map(|files| ServerTls::load(files, &["h2"])).transpose();
+        loaded.map_err(InvalidSetting::of::<TlsError>("--grpc-tls-cert (COMPLIANCE_GRPC_TLS_CERT)"))
+    }
+}
+
+impl CoreTlsArgs {
+    /// Reads what is given. `None` if nothing is.
+    pub fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
+        let identity = identity(self.core_tls_cert.as_ref(), self.core_tls_key.as_ref());
+        let files = ClientFiles { authority: given(self.core_ca.as_ref()), identity };
+        if files == ClientFiles::default() {
+            return Ok(None);
+        }
+        let loaded = ClientTls::load(files).map(Some);
+        loaded.map_err(InvalidSetting::of::<TlsError>(
+            "--core-ca (COMPLIANCE_CORE_CA) or --core-tls-cert (COMPLIANCE_CORE_TLS_CERT)",
+        ))
+    }
+}
