@@ -23,8 +23,9 @@ pub(crate) const MAX_CANCELLED: u64 = 500;
 /// A request that is cancelled after this time was of use to its client.
 pub(crate) const EARLY: Duration = Duration::from_secs(1);
 
-/// The largest head of an HTTP/1 request, and what one of its connections buffers.
-const HTTP1_BUFFER: usize = 32 << 10;
+/// The largest head of an HTTP/1 request, and what one of its connections buffers of a response beyond one piece. A client
+/// that does not read makes its connection hold as much.
+const HTTP1_BUFFER: usize = 16 << 10;
 /// The largest header list of an HTTP/2 request.
 const HEADER_LIST: u32 = 32 << 10;
 /// What one stream buffers of its response beyond the piece that is being sent.
