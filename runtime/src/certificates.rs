@@ -22,7 +22,8 @@ impl Certificates {
         client: Option<&ClientTls>,
     ) -> Self {
         let mut all: Vec<Reload> = Vec::new();
-        for server in servers.into_iter().flatten().cloned() {
+        for server in servers.into_iter().flatten() {
+            let server = server.clone();
             all.push(Box::new(move || server.reload()));
         }
         if let Some(client) = client.cloned() {

@@ -4,13 +4,18 @@ use std::{io::Write as _, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use http::{Request, StatusCode, Uri, header::HOST};
+use http::{Request, Response, StatusCode, Uri, header::HOST};
 use http_body_util::Empty;
-use hyper::{body::Bytes, client::conn::http1};
-use hyper_util::rt::TokioIo;
-use runtime::units::duration;
+use hyper::{
+    body::{Bytes, Incoming},
+    client::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rest_gateway::Settings;
+use runtime::{CoreTlsArgs, units::duration};
+use tls::{ClientFiles, ClientTls};
 use tokio::{net::TcpStream, time::timeout};
-use tonic::transport::Endpoint;
+use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
 /// Bounds of the time that an answer may take.
@@ -22,23 +27,33 @@ const LONGEST: Duration = Duration::from_mins(5);
 #[command(after_help = "Examples:
   compliance health
   compliance health http://127.0.0.1:8080
-  compliance health grpc://127.0.0.1:50051 --timeout 1s")]
+  compliance health grpc://127.0.0.1:50051 --timeout 1s
+  compliance health grpcs://core.example:50051 --core-ca authority.pem")]
 pub(crate) struct HealthArgs {
-    /// Address of the service: http:// for a gateway, grpc:// for a core.
+    /// Address of the service: http:// or https:// for a gateway, grpc:// or grpcs:// for a core.
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080")]
     address: Uri,
     /// How long the answer may take.
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration(SHORTEST..=LONGEST))]
     timeout: Duration,
+    /// For https and grpcs.
+    #[command(flatten)]
+    tls: CoreTlsArgs,
 }
 
 pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
     let authority = args.address.authority().with_context(|| format!("{} names no host", args.address))?.as_str();
+    let tls = || args.tls.load()?.map_or_else(|| Ok(ClientTls::load(ClientFiles::default())?), anyhow::Ok);
     let asked = async {
         match args.address.scheme_str() {
-            Some("http") => rest(authority).await,
-            Some("grpc") => grpc(authority).await,
-            _ => bail!("{} is no address of a service: it begins with http:// or grpc://", args.address),
+            Some("http") => rest(authority, None).await,
+            Some("https") => rest(authority, Some(tls()?)).await,
+            Some("grpc") => grpc(format!("http://{authority}"), None).await,
+            Some("grpcs") => grpc(format!("https://{authority}"), Some(tls()?)).await,
+            _ => bail!(
+                "{} is no address of a service: it begins with http://, https://, grpc:// or grpcs://",
+                args.address
+            ),
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -49,26 +64,48 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Asks a gateway.
-async fn rest(authority: &str) -> anyhow::Result<()> {
-    let with_port = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
+async fn rest(authority: &str, tls: Option<ClientTls>) -> anyhow::Result<()> {
+    let port = if tls.is_some() { 443 } else { 80 };
+    let with_port = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:{port}") };
     let stream = TcpStream::connect(&with_port).await.with_context(|| format!("{with_port} cannot be reached"))?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let request = Request::get("/readyz").header(HOST, authority).body(Empty::<Bytes>::new())?;
-    let exchange = sender.send_request(request);
-    let status = tokio::select! {
-        response = exchange => response.context("the gateway has not answered")?.status(),
-        ended = connection => bail!("the gateway has closed the connection: {ended:?}"),
+    let request = Request::get("/readyz").header(HOST, authority);
+    let status = match tls {
+        None => {
+            let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+            exchange(sender.send_request(request.body(Empty::<Bytes>::new())?), connection).await?
+        }
+        Some(tls) => {
+            let host = with_port.rsplit_once(':').map_or(authority, |(host, _)| host);
+            let stream = tls.connect(host, stream).await.context("the connection cannot be made secure")?;
+            let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+            let request = request.uri(format!("https://{authority}/readyz"));
+            exchange(sender.send_request(request.body(Empty::<Bytes>::new())?), connection).await?
+        }
     };
     ensure!(status == StatusCode::OK, "the gateway is not ready: {status}");
     Ok(())
 }
 
+/// The status of a response that arrives on a connection.
+async fn exchange(
+    response: impl Future<Output = hyper::Result<Response<Incoming>>>,
+    connection: impl Future<Output = hyper::Result<()>>,
+) -> anyhow::Result<StatusCode> {
+    tokio::select! {
+        response = response => Ok(response.context("the gateway has not answered")?.status()),
+        ended = connection => bail!("the gateway has closed the connection: {ended:?}"),
+    }
+}
+
 /// Asks a core.
-async fn grpc(authority: &str) -> anyhow::Result<()> {
-    let endpoint = Endpoint::from_shared(format!("http://{authority}"))?;
-    let channel = endpoint.connect().await.with_context(|| format!("{authority} cannot be reached"))?;
+async fn grpc(url: String, tls: Option<ClientTls>) -> anyhow::Result<()> {
+    let channel = rest_gateway::connect(&url, &Settings { core_tls: tls, ..Settings::default() })?;
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
-    let status = answer.map_err(|status| anyhow::anyhow!("the core has refused: {}", status.message()))?.into_inner();
-    ensure!(status.status() == ServingStatus::Serving, "the core does not serve: {:?}", status.status());
+    let status = answer.map_err(|status| match status.code() {
+        Code::Unavailable => anyhow::anyhow!("{url} cannot be reached: {}", status.message()),
+        _ => anyhow::anyhow!("the core has refused: {}", status.message()),
+    })?;
+    let status = status.into_inner().status();
+    ensure!(status == ServingStatus::Serving, "the core does not serve: {status:?}");
     Ok(())
 }

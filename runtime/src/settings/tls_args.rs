@@ -33,6 +33,7 @@ pub struct RestTlsArgs {
 /// The certificate of gRPC, and the authorities of its clients.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
+#[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub struct GrpcTlsArgs {
     /// PEM file with the certificate that gRPC is served with, and those that lead to its authority. Without one, gRPC is
     /// served without TLS.
@@ -49,6 +50,7 @@ pub struct GrpcTlsArgs {
 /// What is trusted, and who connects, at `https` addresses of cores.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Certificates")]
+#[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub struct CoreTlsArgs {
     /// PEM file with the authorities of cores at https addresses. Without one, those that the system trusts.
     #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]

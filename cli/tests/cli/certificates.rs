@@ -1,0 +1,195 @@
+//! Both ports with certificates: who is let in, and certificates that are replaced while they are used.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use nix::sys::signal::Signal;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use reqwest::{Certificate, Client, Version};
+use tokio::runtime::Runtime;
+
+use crate::{
+    common::{DataDir, Service, compliance, output, wait_until},
+    programs::{Programs, token},
+};
+
+/// An authority that issues certificates into a folder.
+struct Authority {
+    folder: PathBuf,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// A new authority, whose certificate is `NAME-ca.pem`.
+    fn new(folder: &Path, name: &str) -> Self {
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        fs::write(folder.join(format!("{name}-ca.pem")), issuer.pem()).unwrap();
+        Self { folder: folder.to_owned(), issuer }
+    }
+
+    /// Writes certificates of this machine and their keys, over those that are there.
+    fn issue(&self, files: &[&str]) {
+        for file in files {
+            let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+            let key = KeyPair::generate().unwrap();
+            let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.issuer).unwrap();
+            fs::write(self.folder.join(format!("{file}.pem")), certificate.pem()).unwrap();
+            fs::write(self.folder.join(format!("{file}-key.pem")), key.serialize_pem()).unwrap();
+        }
+    }
+
+    fn client(&self) -> Client {
+        let own = Certificate::from_pem(self.issuer.pem().as_bytes()).unwrap();
+        Client::builder().tls_certs_only([own]).build().unwrap()
+    }
+}
+
+/// Adds settings, of which those that end in `.pem` are files of a folder.
+fn with<'c>(command: &'c mut Command, folder: &Path, settings: &[(&str, &str)]) -> &'c mut Command {
+    for (flag, value) in settings {
+        let file = folder.join(value);
+        command.arg(flag).arg(if Path::new(value).extension().is_some_and(|extension| extension == "pem") {
+            file.as_os_str()
+        } else {
+            value.as_ref()
+        });
+    }
+    command
+}
+
+const REST: [(&str, &str); 2] = [("--rest-tls-cert", "rest.pem"), ("--rest-tls-key", "rest-key.pem")];
+const GRPC: [(&str, &str); 2] = [("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "grpc-key.pem")];
+
+fn gateway(programs: &Programs, core: SocketAddr) -> Command {
+    let mut command = programs.gateway_of(&[], &[]);
+    command.env("COMPLIANCE_CORE_URL", format!("https://localhost:{}", core.port()));
+    command
+}
+
+#[test]
+fn both_tiers_serve_with_certificates_and_know_each_other_by_them() {
+    let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
+    let folder = files.path();
+    fs::create_dir_all(folder).unwrap();
+    let [ours, other] = ["ours", "other"].map(|name| Authority::new(folder, name));
+    ours.issue(&["rest", "grpc", "gateway"]);
+    other.issue(&["stranger"]);
+    let programs = Programs::new();
+    let client_ca = ("--grpc-client-ca", "ours-ca.pem");
+    let core = Service::start_as(with(&mut programs.core(&[]), folder, &[&GRPC[..], &[client_ca]].concat()));
+    let trust = ("--core-ca", "ours-ca.pem");
+    let identity = [("--core-tls-cert", "gateway.pem"), ("--core-tls-key", "gateway-key.pem")];
+    let known = [&REST[..], &identity, &[trust]].concat();
+    let known = Service::start_as(with(&mut gateway(&programs, core.grpc), folder, &known));
+
+    let get = async |client: &Client, gateway: &Service| {
+        let url = format!("https://localhost:{}/api/affiliates", gateway.rest.port());
+        let response = client.get(url).bearer_auth(token()).send().await?;
+        Ok::<_, reqwest::Error>((response.version(), response.status().as_u16(), response.text().await?))
+    };
+    threads.block_on(async {
+        let (version, status, body) = get(&ours.client(), &known).await.unwrap();
+        assert!(version == Version::HTTP_2 && status == 200 && body.contains("\"data\":[]"), "{version:?} {body}");
+        let own = Certificate::from_pem(ours.issuer.pem().as_bytes()).unwrap();
+        let http1 = Client::builder().tls_certs_only([own]).http1_only().build().unwrap();
+        assert_eq!(get(&http1, &known).await.unwrap().0, Version::HTTP_11);
+        assert!(get(&other.client(), &known).await.is_err(), "the authority is not trusted");
+    });
+
+    // Cores let in only who has a certificate of the right authority, and gateways believe only such cores.
+    let stranger = [("--core-tls-cert", "stranger.pem"), ("--core-tls-key", "stranger-key.pem")];
+    for settings in
+        [&[trust][..], &[&stranger[..], &[trust]].concat(), &[&identity[..], &[("--core-ca", "other-ca.pem")]].concat()]
+    {
+        let gateway = Service::start_as(with(&mut gateway(&programs, core.grpc), folder, settings));
+        assert_eq!(gateway.request("GET", "/api/affiliates/1", &token(), "").0, 503, "{settings:?}");
+        assert_eq!(gateway.request("GET", "/readyz", "", "").0, 503, "{settings:?}");
+    }
+    let unencrypted = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
+    assert_eq!(unencrypted.request("GET", "/api/affiliates/1", &token(), "").0, 503);
+    let mut plain = TcpStream::connect(known.rest).unwrap();
+    plain.write_all(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "without TLS there is no response");
+
+    // Health checks can ask such a service.
+    let health = |address: &str, settings: &[(&str, &str)]| {
+        output(with(compliance(&DataDir::new()).args(["health", address]), folder, settings)).0.code()
+    };
+    let (of_core, of_gateway) = (format!("grpcs://{}", core.grpc), format!("https://{}", known.rest));
+    assert_eq!(health(&of_core, &[&identity[..], &[trust]].concat()), Some(0));
+    assert_eq!(health(&of_core, &[trust]), Some(1));
+    assert_eq!(health(&of_gateway, &[trust]), Some(0));
+    assert_eq!(health(&of_gateway, &[("--core-ca", "other-ca.pem")]), Some(1));
+}
+
+#[test]
+fn certificates_are_replaced_while_they_are_used() {
+    let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
+    let folder = files.path();
+    fs::create_dir_all(folder).unwrap();
+    let [first, second] = ["first", "second"].map(|name| Authority::new(folder, name));
+    first.issue(&["rest", "grpc"]);
+    fs::copy(folder.join("first-ca.pem"), folder.join("trusted.pem")).unwrap();
+    let programs = Programs::new();
+    let refresh = ("--tls-refresh", "1s");
+    let core = Service::start_as(with(&mut programs.core(&[]), folder, &[&GRPC[..], &[refresh]].concat()));
+    let settings = [&REST[..], &[refresh, ("--core-ca", "trusted.pem")]].concat();
+    let gateway = Service::start_as(with(&mut gateway(&programs, core.grpc), folder, &settings));
+    let url = format!("https://127.0.0.1:{}/api/affiliates/1", gateway.rest.port());
+    let status = |client: &Client| {
+        let response = threads.block_on(client.get(&url).bearer_auth(token()).send());
+        response.map(|response| response.status().as_u16()).ok()
+    };
+    let before = first.client();
+    assert_eq!((status(&before), status(&second.client())), (Some(404), None));
+
+    // What cannot be used changes nothing.
+    fs::write(folder.join("rest.pem"), "no certificate").unwrap();
+    gateway.wait_for_log("the previous ones stay in use");
+    assert_eq!(status(&first.client()), Some(404));
+
+    second.issue(&["rest", "grpc"]);
+    fs::copy(folder.join("second-ca.pem"), folder.join("trusted.pem")).unwrap();
+    wait_until("the new certificate is used", || status(&second.client()) == Some(404));
+    assert_eq!(status(&first.client()), None, "new connections have the new certificate");
+    assert_eq!(status(&before), Some(404), "a connection that is open goes on");
+    // A new core at the same address is known by the new authority alone.
+    let address = core.grpc.to_string();
+    core.signal(Signal::SIGTERM);
+    core.end();
+    let again = [&GRPC[..], &[("--grpc-addr", address.as_str())]].concat();
+    let _core = Service::start_as(with(&mut programs.core(&[]), folder, &again));
+    wait_until("the gateway has reached the new core", || status(&before) == Some(404));
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_refused_at_start() {
+    let files = DataDir::new();
+    let folder = files.path();
+    fs::create_dir_all(folder).unwrap();
+    let authority = Authority::new(folder, "ours");
+    authority.issue(&["rest", "grpc"]);
+    fs::write(folder.join("empty.pem"), "").unwrap();
+    let programs = Programs::new();
+    let wrong: [(&[(&str, &str)], &str); 5] = [
+        (&[("--rest-tls-cert", "rest.pem"), ("--rest-tls-key", "none.pem")], "cannot read"),
+        (&[("--rest-tls-cert", "empty.pem"), ("--rest-tls-key", "rest-key.pem")], "holds no certificate"),
+        (&[("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "empty.pem")], "holds no private key"),
+        (&[("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "rest-key.pem")], "cannot be used"),
+        (&[("--rest-tls-cert", "rest.pem")], "--rest-tls-key"),
+    ];
+    for (settings, reason) in wrong {
+        let (status, _, errors) = output(with(&mut programs.serve(&[]), folder, settings));
+        assert!(status.code() == Some(2) && errors.contains(reason) && errors.contains(settings[0].0), "{errors}");
+    }
+}
