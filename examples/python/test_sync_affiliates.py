@@ -4,6 +4,7 @@
 """
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -33,10 +34,13 @@ class FailingProxy(BaseHTTPRequestHandler):
         failure = self.failures.pop(0) if self.failures else None
         self.seen.append((self.command, failure))
         if failure in (429, 503):
+            body = json.dumps({"code": str(failure), "status": "error", "detail": {"msg": "Please wait."}}).encode()
             self.send_response(failure)
             self.send_header("Retry-After", "1")
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
+            self.wfile.write(body)
             return
         if failure == "lost before":
             self.connection.close()
@@ -61,14 +65,19 @@ class FailingProxy(BaseHTTPRequestHandler):
         pass
 
 
+def start_proxy(test):
+    """The address of a proxy that runs as long as a test."""
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), FailingProxy)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    test.addCleanup(proxy.server_close)
+    test.addCleanup(proxy.shutdown)
+    FailingProxy.failures, FailingProxy.seen = [], []
+    return f"http://127.0.0.1:{proxy.server_port}"
+
+
 class SyncAffiliates(unittest.TestCase):
     def setUp(self):
-        self.proxy = ThreadingHTTPServer(("127.0.0.1", 0), FailingProxy)
-        threading.Thread(target=self.proxy.serve_forever, daemon=True).start()
-        self.addCleanup(self.proxy.server_close)
-        self.addCleanup(self.proxy.shutdown)
-        FailingProxy.failures, FailingProxy.seen = [], []
-        self.service = Service(f"http://127.0.0.1:{self.proxy.server_port}", TOKEN, timeouts=(2, 2))
+        self.service = Service(start_proxy(self), TOKEN, timeouts=(2, 2))
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.prefix = uuid.uuid4().hex
 

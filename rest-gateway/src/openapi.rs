@@ -5,6 +5,7 @@
 //! model the format lack parts of it (headers that are required, shared parameters). So the document is plain
 //! JSON, and linters check its form.
 
+mod choice;
 mod documented;
 mod example;
 mod header;

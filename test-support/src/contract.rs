@@ -215,7 +215,7 @@ impl Contract {
         let sent: HashMap<_, _> = exchange.url.query_pairs().collect();
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let parameter = self.resolve(parameter);
-            let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
+            let (name, schema) = (parameter["name"].as_str().unwrap(), self.resolve(&parameter["schema"]));
             if let Some(value) = sent.get(name).filter(|value| parameter["in"] == "query" && !value.is_empty()) {
                 let validator = self.validator(&format!("{route} {name}"), || schema.clone());
                 found.extend(violations(&validator, &typed(schema, value), name));

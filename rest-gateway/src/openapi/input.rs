@@ -7,8 +7,8 @@ use compliance_api::{
 };
 
 use super::{
-    pattern,
-    schema::{list_of, reference},
+    choice, pattern,
+    schema::{any_of, list_of, null, reference},
 };
 use crate::json::{Json, object};
 
@@ -140,14 +140,14 @@ fn property(field: &Field, is_item: bool) -> Json {
             // The empty text, which clears the field, is of no format.
             Some(format) => {
                 let text = object! { "type": "string", "format": format, "pattern": pattern };
-                let cleared = object! { "enum": Json::List(vec!["".into(), Json::Null]) };
-                object! { "anyOf": Json::List(vec![most_characters(text, rules), cleared]) }
+                let empty = object! { "type": "string", "maxLength": 0 };
+                any_of([most_characters(text, rules), empty, null()])
             }
             None => most_characters(object! { "type": Json::list(["string", "null"]), "pattern": pattern }, rules),
         }
     } else {
-        let values = rules.one_of.iter().map(|value| Json::from(*value)).chain(["".into(), Json::Null]);
-        object! { "type": Json::list(["string", "null"]), "enum": Json::List(values.collect()) }
+        let empty = object! { "type": "string", "const": "" };
+        any_of([choice::of(rules.one_of), empty, null()])
     };
     schema.with("description", field.doc)
 }

@@ -24,12 +24,13 @@ pub(crate) enum Tag {
 impl Tag {
     pub(super) const ALL: [Self; 4] = [Self::Affiliates, Self::Urls, Self::Cases, Self::Service];
 
+    /// Generated clients name modules and folders after it.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Affiliates => "Affiliates",
-            Self::Urls => "Compliance URLs",
-            Self::Cases => "Compliance cases",
-            Self::Service => "Service",
+            Self::Affiliates => "affiliates",
+            Self::Urls => "urls",
+            Self::Cases => "cases",
+            Self::Service => "service",
         }
     }
 

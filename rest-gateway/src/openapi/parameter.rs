@@ -5,7 +5,7 @@ use compliance_api::{
     description::{Field, Kind, Message},
 };
 
-use super::schema::vocabulary_of_filter;
+use super::{choice, schema::vocabulary_of_filter};
 use crate::{
     extract::query::Parameters,
     json::{Json, object},
@@ -51,7 +51,7 @@ pub(super) fn of_query<R: Parameters>(request: &str) -> Vec<Json> {
 fn query_parameter<R: Parameters>(field: &Field) -> Json {
     let name = field.rules.name;
     let mut schema = match (R::choices(name), field.kind) {
-        (Some(choices), _) => object! { "type": "string", "enum": Json::list(choices) },
+        (Some(choices), _) => choice::of(&choices),
         (None, Kind::Integer) => object! { "type": "integer", "format": "int64" },
         // The only texts are days.
         (None, _) => object! { "type": "string", "format": "date" },

@@ -10,8 +10,8 @@ use compliance_api::{
 };
 
 use super::{
-    pattern,
-    schema::{closed, list_of, reference, vocabulary_sentence},
+    choice, pattern,
+    schema::{any_of, closed, list_of, null, reference, vocabulary_sentence},
 };
 use crate::json::{Json, object};
 
@@ -30,15 +30,14 @@ fn property(message: &str, field: &Field) -> Json {
     let column = column(message, field.rules.name);
     let is_nullable = field.may_be_absent && !field.is_list;
     let value = Value::of(message, field, column);
-    let kind = if is_nullable { Json::list([value.kind, "null"]) } else { value.kind.into() };
-    let mut schema = object! { "type": kind };
-    for (key, keyword) in value.keywords {
-        schema = schema.with(key, keyword);
-    }
-    if let Some(values) = value.one_of {
-        let values = values.iter().map(|value| Json::from(*value)).chain(is_nullable.then_some(Json::Null));
-        schema = schema.with("enum", Json::List(values.collect()));
-    }
+    let mut schema = match (value, is_nullable) {
+        (Value::OneOf(values), false) => choice::of(values),
+        (Value::OneOf(values), true) => any_of([choice::of(values), null()]),
+        (Value::Of(kind, keywords), _) => {
+            let kind = if is_nullable { Json::list([kind, "null"]) } else { kind.into() };
+            keywords.into_iter().fold(object! { "type": kind }, |schema, (key, keyword)| schema.with(key, keyword))
+        }
+    };
     if field.is_list {
         schema = list_of(schema);
     }
@@ -50,33 +49,30 @@ fn property(message: &str, field: &Field) -> Json {
 }
 
 /// What is known of the values of a field.
-struct Value {
-    kind: &'static str,
-    keywords: Vec<(&'static str, Json)>,
-    one_of: Option<&'static [&'static str]>,
+enum Value {
+    /// A type, and the keywords that narrow it.
+    Of(&'static str, Vec<(&'static str, Json)>),
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
 }
 
 impl Value {
     fn of(message: &str, field: &Field, column: Option<Column>) -> Self {
-        let text = |keywords| Self { kind: "string", keywords, one_of: None };
-        let choice = |values| Self { kind: "string", keywords: Vec::new(), one_of: Some(values) };
+        let text = |keywords| Self::Of("string", keywords);
         match (field.form, field.kind) {
             ("datetime", _) => {
                 text(vec![("pattern", pattern::TIMESTAMP.into()), ("example", "2026-01-31 12:00:00".into())])
             }
-            ("yes_no" | "yes_no_or_null", _) => choice(&["yes", "no"]),
-            ("incident_type", _) => choice(Vocabulary::IncidentType.defaults()),
+            ("yes_no" | "yes_no_or_null", _) => Self::OneOf(choice::YES_NO),
+            ("incident_type", _) => Self::OneOf(Vocabulary::IncidentType.defaults()),
             (_, Kind::Integer) => {
                 let (least, most) = bounds(message, field.rules.name, column);
-                Self {
-                    kind: "integer",
-                    keywords: vec![("format", "int64".into()), ("minimum", least.into()), ("maximum", most.into())],
-                    one_of: None,
-                }
+                let keywords = vec![("format", "int64".into()), ("minimum", least.into()), ("maximum", most.into())];
+                Self::Of("integer", keywords)
             }
             _ if column.is_some_and(|column| column.form == StoredAs::Date) => text(vec![("format", "date".into())]),
             _ => match column.and_then(rules_of_column) {
-                Some(rules) if !rules.one_of.is_empty() => choice(rules.one_of),
+                Some(rules) if !rules.one_of.is_empty() => Self::OneOf(rules.one_of),
                 Some(FieldRules { max_chars: Some(most), .. }) => text(vec![("maxLength", (*most).into())]),
                 _ => text(Vec::new()),
             },

@@ -2,7 +2,7 @@
 
 use compliance_api::{catalogue::Vocabulary, description, error::ResultCode};
 
-use super::{input, record, refusal::code};
+use super::{choice, input, record, refusal::code};
 use crate::json::{Json, object};
 
 /// A reference to a schema.
@@ -13,6 +13,16 @@ pub(super) fn reference(name: &str) -> Json {
 /// A list of what a schema describes.
 pub(super) fn list_of(items: Json) -> Json {
     object! { "type": "array", "items": items }
+}
+
+/// No value.
+pub(super) fn null() -> Json {
+    object! { "type": "null" }
+}
+
+/// Any of these schemas.
+pub(super) fn any_of(schemas: impl IntoIterator<Item = Json>) -> Json {
+    object! { "anyOf": Json::list(schemas) }
 }
 
 /// One of these schemas.
@@ -36,6 +46,7 @@ pub(super) fn all() -> Vec<(String, Json)> {
     for name in ["Infraction", "Incident", "PageMeta"] {
         all.push((name.to_owned(), record::schema(name)));
     }
+    all.extend(choice::all());
     all.extend(input::all());
     for (name, result, keys) in RESULTS {
         all.push(((*name).to_owned(), envelope(*result, keys, None, false)));

@@ -1,0 +1,40 @@
+//! Prints what a company has. Without arguments; the environment has `GRPC` (`http://127.0.0.1:50051`) and `TOKEN`, whose scope is
+//! `monitor`.
+//!
+//! `GRPC=http://127.0.0.1:50051 TOKEN=… cargo run -p compliance-client --example overview`
+
+use std::{collections::BTreeMap, env, pin::pin};
+
+use anyhow::Context as _;
+use compliance_client::{
+    Client, List,
+    v1::{ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest},
+};
+use futures::TryStreamExt as _;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let endpoint = env::var("GRPC").unwrap_or_else(|_| "http://127.0.0.1:50051".to_owned());
+    let client = Client::builder(endpoint).token(env::var("TOKEN").context("TOKEN is not set")?).build()?;
+
+    print("affiliates by status", &client, ListAffiliatesRequest {}, |it| it.distributor_status.clone()).await?;
+    print("URLs by incident status", &client, ExportUrlsRequest::default(), |it| it.incident_status.clone()).await?;
+    let status_of_case = |it: &compliance_client::v1::OpenCaseRequest| it.case.as_ref()?.case_status.clone();
+    print("cases by status", &client, ExportCasesRequest::default(), status_of_case).await
+}
+
+/// Counts records by a key while they are received.
+async fn print<L: List>(
+    title: &str,
+    client: &Client,
+    request: L,
+    key: impl Fn(&L::Record) -> Option<String>,
+) -> anyhow::Result<()> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut records = pin!(client.list(request));
+    while let Some(record) = records.try_next().await? {
+        *counts.entry(key(&record).unwrap_or_else(|| "none".to_owned())).or_default() += 1;
+    }
+    println!("{} {title}: {counts:?}", counts.values().sum::<usize>());
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! How often, and when, a call is repeated.
+
+use std::time::Duration;
+
+use crate::Error;
+
+/// How often calls are repeated after errors that may go away: the service is busy or cannot be reached, the connection
+/// broke, or the rate limit is used up. Every operation may be repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// Tries of a call, the first one included. Of a list: tries without a message between them. Four by default.
+    pub tries: u32,
+    /// The wait before the second try. It doubles with each further one, is varied at random, and is added to
+    /// what the service asks for. 100 ms by default.
+    pub first_wait: Duration,
+    /// The longest such wait. Five seconds by default.
+    pub longest_wait: Duration,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self { tries: 4, first_wait: Duration::from_millis(100), longest_wait: Duration::from_secs(5) }
+    }
+}
+
+impl Retries {
+    /// Every call is tried once.
+    pub fn none() -> Self {
+        Self { tries: 1, ..Self::default() }
+    }
+
+    /// How long to wait after this number of failed tries, the last one with this error; none if it is not repeated.
+    pub(crate) fn wait(&self, failed: u32, error: &Error) -> Option<Duration> {
+        if !error.is_temporary() || failed >= self.tries {
+            return None;
+        }
+        let doubled = self.first_wait.saturating_mul(1 << failed.saturating_sub(1).min(20));
+        let backoff = doubled.min(self.longest_wait).mul_f64(rand::random_range(0.5..=1.0));
+        Some(error.retry_after().unwrap_or_default() + backoff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use compliance_api::error::Reason;
+
+    use super::Retries;
+    use crate::Error;
+
+    fn busy(seconds: u64) -> Error {
+        let retry_after = Some(Duration::from_secs(seconds));
+        Error::Unavailable { reason: Reason::Overloaded, message: String::new(), retry_after }
+    }
+
+    #[test]
+    fn waits_grow_up_to_a_bound_and_never_fall_short_of_what_the_service_asks_for() {
+        let retries = Retries { tries: 30, ..Retries::default() };
+        for failed in 1..30 {
+            let (wait, asked) = (retries.wait(failed, &busy(2)).unwrap(), Duration::from_secs(2));
+            let most = Duration::from_millis(100 << (failed - 1).min(10)).min(retries.longest_wait);
+            assert!(wait >= asked + most / 2 && wait <= asked + most, "{failed}: {wait:?}");
+        }
+        assert_eq!(retries.wait(30, &busy(2)), None);
+    }
+
+    #[test]
+    fn what_does_not_go_away_is_not_repeated() {
+        let error = Error::NotFound { reason: Reason::CaseNotFound, message: String::new() };
+        assert_eq!(Retries::default().wait(1, &error), None);
+        assert_eq!(Retries::none().wait(1, &busy(0)), None);
+    }
+}

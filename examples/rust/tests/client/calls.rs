@@ -1,0 +1,177 @@
+//! Calls: results, errors, retries, deadlines.
+
+use std::{
+    net::SocketAddr,
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use compliance_api::error::Reason;
+use compliance_client::{
+    Client, Error, Retries,
+    v1::{
+        AffiliateInput, BatchCreateAffiliatesRequest, CheckAccessRequest, CreateAffiliateRequest, GetAffiliateRequest,
+        GetComplianceCaseRequest, ListVocabulariesRequest, ResultCode,
+    },
+};
+use core_server::access::RateLimit;
+use test_support::{Proxy, token_with_scope};
+use tokio::{
+    io::{AsyncReadExt as _, copy_bidirectional},
+    net::{TcpListener, TcpStream},
+};
+
+use crate::{Service, observations};
+
+test_support::tests![
+    what_is_created_is_read,
+    errors_have_reasons_and_violations,
+    a_scope_that_is_missing_is_no_invalid_token,
+    the_rate_limit_is_waited_for,
+    a_call_is_repeated_after_lost_connections,
+    a_call_ends_at_its_deadline,
+    a_service_that_is_not_there_is_tried_a_few_times,
+    settings_are_checked,
+];
+
+fn affiliate(name: &str) -> CreateAffiliateRequest {
+    let affiliate = AffiliateInput {
+        client_affiliate_id: Some("A-1".to_owned()),
+        affiliate_name: Some(name.to_owned()),
+        ..AffiliateInput::default()
+    };
+    CreateAffiliateRequest { affiliate: Some(affiliate) }
+}
+
+async fn what_is_created_is_read() {
+    let service = Service::start().await;
+    let client = service.client();
+    assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
+    let id = client.call(affiliate("Ann")).await.unwrap().affiliate_id;
+    let read = client.call(GetAffiliateRequest { id }).await.unwrap();
+    assert_eq!(read.distributor_name.as_deref(), Some("Ann"));
+    // A message of more than the 4 MiB that generated clients accept.
+    let saved = client.call(observations(1000, 8000)).await.unwrap();
+    assert!(saved.results.len() == 1000 && saved.results.iter().all(|it| it.code() == ResultCode::Saved && it.created));
+}
+
+async fn errors_have_reasons_and_violations() {
+    let service = Service::start().await;
+    let client = service.client();
+    client.call(affiliate("Ann")).await.unwrap();
+    let error = client.call(affiliate("Ann")).await.unwrap_err();
+    assert!(matches!(error, Error::AlreadyExists { reason: Reason::AffiliateNameExists, .. }), "{error:?}");
+    let error = client.call(GetComplianceCaseRequest { case_id: 7 }).await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { reason: Reason::CaseNotFound, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "Case not found.");
+
+    let wrong = AffiliateInput { email_one: Some("nobody".to_owned()), ..AffiliateInput::default() };
+    let error = client.call(CreateAffiliateRequest { affiliate: Some(wrong.clone()) }).await.unwrap_err();
+    let fields: Vec<&str> = error.violations().iter().map(|violation| violation.field.as_str()).collect();
+    assert_eq!(fields, ["client_affiliate_id", "affiliate_name", "email_one"]);
+    assert_eq!((error.reason(), error.retry_after()), (Some(Reason::InvalidFields), None));
+
+    // Of very many violations the first ones are sent.
+    let error = client.call(BatchCreateAffiliatesRequest { affiliates: vec![wrong; 1000] }).await.unwrap_err();
+    let Error::Invalid { violations, total, .. } = error else { panic!("{error:?}") };
+    assert!(total == 3000 && violations.len() > 10, "{total}, {}", violations.len());
+}
+
+async fn a_scope_that_is_missing_is_no_invalid_token() {
+    let service = Service::start().await;
+    let endpoint = format!("http://{}", service.address);
+    let client = Client::builder(endpoint).token(token_with_scope(service.company, None, 60)).build().unwrap();
+    let error = client.call(ListVocabulariesRequest {}).await.unwrap_err();
+    assert!(matches!(error, Error::PermissionDenied { .. }), "{error:?}");
+    assert_eq!(error.reason(), Some(Reason::ScopeMissing));
+}
+
+async fn the_rate_limit_is_waited_for() {
+    let limit = RateLimit::Limited { requests: NonZeroU32::MIN, window: Duration::from_secs(1) };
+    let service = Service::limited(limit).await;
+    let start = Instant::now();
+    let client = service.client();
+    for _ in 0..3 {
+        client.call(CheckAccessRequest {}).await.unwrap();
+    }
+    assert!(start.elapsed() > Duration::from_millis(1500), "{:?}", start.elapsed());
+
+    // There is no time to wait: the error comes at once.
+    let hasty = service.client_at(service.address).deadline(Duration::from_millis(900)).build().unwrap();
+    let once = service.client_at(service.address).retries(Retries::none()).build().unwrap();
+    client.call(CheckAccessRequest {}).await.unwrap();
+    for client in [hasty, once] {
+        let error = client.call(CheckAccessRequest {}).await.unwrap_err();
+        assert_eq!(error.reason(), Some(Reason::RateLimited));
+        assert!(error.is_temporary() && error.retry_after() >= Some(Duration::from_secs(1)), "{error:?}");
+    }
+}
+
+/// Listens in front of a service, and closes the first connections when a request has arrived on them.
+async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let lost = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&lost);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            if counter.load(Ordering::SeqCst) == connections {
+                let mut service = TcpStream::connect(service).await.unwrap();
+                tokio::spawn(async move { copy_bidirectional(&mut client, &mut service).await });
+                continue;
+            }
+            // The preface and the settings are shorter, a token is longer.
+            let _ = client.read_exact(&mut [0; 300]).await;
+            counter.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    (address, lost)
+}
+
+async fn a_call_is_repeated_after_lost_connections() {
+    let service = Service::start().await;
+    let (address, lost) = losing(2, service.address).await;
+    let client = service.client_at(address).build().unwrap();
+    assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
+    assert_eq!(lost.load(Ordering::SeqCst), 2);
+
+    let (address, _) = losing(1, service.address).await;
+    let client = service.client_at(address).retries(Retries::none()).build().unwrap();
+    let error = client.call(CheckAccessRequest {}).await.unwrap_err();
+    assert!(error.is_temporary() && error.reason() == Some(Reason::CoreUnavailable), "{error:?}");
+    assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
+}
+
+async fn a_call_ends_at_its_deadline() {
+    let service = Service::start().await;
+    let proxy = Proxy::tcp(service.address).await;
+    let client = service.client_at(proxy.address()).build().unwrap();
+    client.call(CheckAccessRequest {}).await.unwrap();
+    let _held = proxy.hold().await;
+    let start = Instant::now();
+    let error = client.with_deadline(Duration::from_millis(200)).call(CheckAccessRequest {}).await.unwrap_err();
+    assert!(matches!(error, Error::DeadlineExceeded), "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+async fn a_service_that_is_not_there_is_tried_a_few_times() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let client = Client::builder(format!("http://{free}")).token("t").build().unwrap();
+    let start = Instant::now();
+    let error = client.call(CheckAccessRequest {}).await.unwrap_err();
+    assert_eq!(error.reason(), Some(Reason::CoreUnavailable), "{error:?}");
+    // Three waits, each after an attempt that the service is taken to ask a second for.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+async fn settings_are_checked() {
+    for client in [Client::builder("http://127.0.0.1:1").build(), Client::builder("no url").token("t").build()] {
+        assert!(matches!(client, Err(Error::Settings(_))), "{client:?}");
+    }
+    let client = Client::builder("http://127.0.0.1:1").token("a\nb").build().unwrap();
+    assert!(matches!(client.call(CheckAccessRequest {}).await, Err(Error::Token(_))));
+}

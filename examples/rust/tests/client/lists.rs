@@ -1,0 +1,94 @@
+//! Lists that are read over connections that break.
+
+use std::{collections::BTreeSet, pin::pin, time::Duration};
+
+use compliance_api::error::Reason;
+use compliance_client::{
+    Error, List, Retries,
+    v1::{AffiliateInput, BatchCreateAffiliatesRequest, ExportUrlsRequest, ListAffiliatesRequest},
+};
+use futures::{StreamExt as _, TryStreamExt as _};
+use test_support::Proxy;
+
+use crate::{Service, observations};
+
+const RECORDS: usize = 3000;
+
+test_support::tests![
+    an_export_resumes_after_the_last_record,
+    a_list_resumes_after_the_last_record,
+    an_export_continues_after_an_id,
+    a_list_that_goes_silent_ends,
+];
+
+/// Reads a list through a proxy that cuts its connection after some records, and again after some more.
+async fn read_broken<L: List>(service: &Service, request: L) -> Vec<L::Record> {
+    let proxy = Proxy::tcp(service.address).await;
+    let client = service.client_at(proxy.address()).build().unwrap();
+    let mut records = Vec::new();
+    let mut stream = pin!(client.list(request));
+    while let Some(record) = stream.try_next().await.unwrap() {
+        records.push(record);
+        if [100, 1500].contains(&records.len()) {
+            proxy.cut();
+        }
+    }
+    assert!(proxy.connections() >= 3, "{} connections", proxy.connections());
+    records
+}
+
+async fn an_export_resumes_after_the_last_record() {
+    let service = Service::start().await;
+    service.client().call(observations(RECORDS, 4000)).await.unwrap();
+    let urls = read_broken(&service, ExportUrlsRequest::default()).await;
+    let unique: BTreeSet<_> = urls.iter().map(|observation| observation.url.clone()).collect();
+    assert_eq!((urls.len(), unique.len()), (RECORDS, RECORDS));
+}
+
+async fn a_list_resumes_after_the_last_record() {
+    let service = Service::start().await;
+    let affiliate = |number| AffiliateInput {
+        client_affiliate_id: Some("A".to_owned()),
+        affiliate_name: Some(format!("Affiliate {number}")),
+        notes: Some("x".repeat(2000)),
+        address: Some("x".repeat(500)),
+        ..AffiliateInput::default()
+    };
+    let affiliates = (0..RECORDS).map(affiliate).collect();
+    service.client().call(BatchCreateAffiliatesRequest { affiliates }).await.unwrap();
+    let affiliates = read_broken(&service, ListAffiliatesRequest {}).await;
+    assert!(affiliates.is_sorted_by(|a, b| a.id < b.id) && affiliates.len() == RECORDS, "{}", affiliates.len());
+}
+
+async fn an_export_continues_after_an_id() {
+    let service = Service::start().await;
+    let client = service.client();
+    let saved = client.call(observations(100, 10)).await.unwrap();
+    let after_url_id = saved.results[89].url_id;
+    let rest: Vec<_> = client.list(ExportUrlsRequest { after_url_id }).try_collect().await.unwrap();
+    assert_eq!(rest.len(), 10);
+}
+
+async fn a_list_that_goes_silent_ends() {
+    let service = Service::start().await;
+    service.client().call(observations(RECORDS, 4000)).await.unwrap();
+    let proxy = Proxy::tcp(service.address).await;
+    let hasty = service.client_at(proxy.address()).deadline(Duration::from_millis(500)).retries(Retries::none());
+    let client = hasty.build().unwrap();
+    let mut urls = pin!(client.list(ExportUrlsRequest::default()));
+    urls.next().await.unwrap().unwrap();
+    proxy.silence(false);
+    let end = loop {
+        match urls.next().await {
+            Some(Ok(_)) => {}
+            other => break other,
+        }
+    };
+    assert!(matches!(end, Some(Err(Error::DeadlineExceeded))), "{end:?}");
+    assert!(urls.next().await.is_none());
+
+    // A client that is refused reports it.
+    let error = service.client_at(service.address).token("t").build().unwrap();
+    let error = pin!(error.list(ListAffiliatesRequest {})).try_next().await.unwrap_err();
+    assert_eq!(error.reason(), Some(Reason::TokenInvalid));
+}

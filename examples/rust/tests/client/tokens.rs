@@ -1,0 +1,70 @@
+//! Tokens that expire while a client is in use.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use compliance_api::error::Reason;
+use compliance_client::{BoxError, Client, Error, v1::CheckAccessRequest};
+use futures::future::join_all;
+use test_support::{token, token_with_scope};
+
+use crate::Service;
+
+test_support::tests![
+    an_expired_token_is_replaced_once_for_all_calls,
+    a_source_that_gives_refused_tokens_is_asked_twice,
+    a_source_that_fails_fails_the_call,
+    tokens_are_not_shown,
+];
+
+/// A client whose source gives these tokens one after the other, and then the last one; and how often it was asked.
+fn client_with(service: &Service, tokens: Vec<Result<String, &'static str>>) -> (Client, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let source = move || {
+        let index = counter.fetch_add(1, Ordering::SeqCst).min(tokens.len() - 1);
+        let token = tokens[index].clone().map_err(BoxError::from);
+        async move { token }
+    };
+    let client = Client::builder(format!("http://{}", service.address)).token_source(source).build().unwrap();
+    (client, asked)
+}
+
+async fn an_expired_token_is_replaced_once_for_all_calls() {
+    let service = Service::start().await;
+    let expired = token_with_scope(service.company, None, -10);
+    let (client, asked) = client_with(&service, vec![Ok(expired), Ok(token(service.company))]);
+    for result in join_all((0..20).map(|_| client.call(CheckAccessRequest {}))).await {
+        assert_eq!(result.unwrap().company_id, service.company);
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+async fn a_source_that_gives_refused_tokens_is_asked_twice() {
+    let service = Service::start().await;
+    let expired = |seconds| Ok(token_with_scope(service.company, None, seconds));
+    let (client, asked) = client_with(&service, vec![expired(-10), expired(-20)]);
+    let error = client.call(CheckAccessRequest {}).await.unwrap_err();
+    assert!(matches!(error, Error::Unauthenticated { reason: Reason::TokenExpired, .. }), "{error:?}");
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+async fn a_source_that_fails_fails_the_call() {
+    let service = Service::start().await;
+    let (client, asked) = client_with(&service, vec![Err("the issuer is away"), Ok(token(service.company))]);
+    let error = client.call(CheckAccessRequest {}).await.unwrap_err();
+    assert_eq!(error.to_string(), "no token: the issuer is away");
+    assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+async fn tokens_are_not_shown() {
+    let service = Service::start().await;
+    let builder = Client::builder(format!("http://{}", service.address)).token("hidden");
+    assert!(!format!("{builder:?}").contains("hidden"));
+    let client = builder.build().unwrap();
+    assert!(client.call(CheckAccessRequest {}).await.is_err());
+    assert!(!format!("{client:?}").contains("hidden"));
+}

@@ -1,0 +1,51 @@
+/**
+ * Prints how many affiliates a company has, by status. With a file, creates the affiliates of that JSON list first:
+ *
+ *     BASE=http://127.0.0.1:8080 TOKEN=… npm start -- affiliates.json
+ *
+ * Exit status: 0 if all of them exist now, 1 if some were refused (each is named), 2 if the program could not go on.
+ */
+
+import { readFile } from "node:fs/promises";
+
+import { createAffiliates, listAffiliates, type NewAffiliate } from "./affiliates.js";
+import { connect, Refusal, type Service } from "./service.js";
+
+async function main(): Promise<number> {
+  const { BASE = "http://127.0.0.1:8080", TOKEN = "" } = process.env;
+  const service = connect(BASE, TOKEN);
+  const [, , path] = process.argv;
+  const refused = path === undefined ? 0 : await create(service, JSON.parse(await readFile(path, "utf8")));
+
+  const counts = new Map<string, number>();
+  for (const { distributor_status: status } of await listAffiliates(service)) {
+    counts.set(status ?? "none", (counts.get(status ?? "none") ?? 0) + 1);
+  }
+  console.log("affiliates by status:", Object.fromEntries(counts));
+  return refused > 0 ? 1 : 0;
+}
+
+/** Creates affiliates, and returns how many were refused. */
+async function create(service: Service, affiliates: NewAffiliate[]): Promise<number> {
+  let refused = 0;
+  for (const [index, result] of (await createAffiliates(service, affiliates)).entries()) {
+    const name = affiliates[index]?.affiliate_name;
+    if (result.kind === "invalid country") {
+      refused += 1;
+      console.error(`${name}: ${result.message}`);
+    } else {
+      console.log(`${name}: ${result.kind === "created" ? `created as ${result.id}` : "exists"}`);
+    }
+  }
+  return refused;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  for (const [path, messages] of error instanceof Refusal ? Object.entries(error.errors) : []) {
+    console.error(`  ${path}: ${messages.join(" ")}`);
+  }
+  process.exitCode = 2;
+}
