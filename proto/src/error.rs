@@ -39,6 +39,9 @@ pub const fn meaning(reason: Reason) -> Meaning {
         Reason::FailedPrecondition => (Grpc::FailedPrecondition, Http::CONFLICT, ResultCode::UpdateFailed),
         Reason::HostInvalid => (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest),
         Reason::ExpectationFailed => (Grpc::InvalidArgument, Http::EXPECTATION_FAILED, ResultCode::ExpectationFailed),
+        Reason::EncodingUnsupported => {
+            (Grpc::InvalidArgument, Http::UNSUPPORTED_MEDIA_TYPE, ResultCode::UnsupportedMediaType)
+        }
         Reason::UnknownPath => (Grpc::Unimplemented, Http::NOT_FOUND, ResultCode::UnknownPath),
         Reason::MethodNotAllowed => (Grpc::Unimplemented, Http::METHOD_NOT_ALLOWED, ResultCode::MethodNotAllowed),
         Reason::BodyTooLarge => (Grpc::OutOfRange, Http::PAYLOAD_TOO_LARGE, ResultCode::BodyTooLarge),

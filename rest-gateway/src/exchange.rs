@@ -73,6 +73,11 @@ impl Exchange {
         self.company.store(company_id, Ordering::Relaxed);
     }
 
+    /// The company, once the token is verified.
+    pub(crate) fn company(&self) -> Option<i64> {
+        Some(self.company.load(Ordering::Relaxed)).filter(|company| *company != 0)
+    }
+
     /// Sets the status of the response.
     pub(crate) fn set_status(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
@@ -84,7 +89,7 @@ impl Drop for Exchange {
         let Self { method, route, ref span, .. } = *self;
         let (status, duration) = (*self.status.get_mut(), self.started.elapsed());
         DURATIONS.record((method, route, status), duration);
-        let company = Some(*self.company.get_mut()).filter(|company| *company != 0);
+        let company = self.company();
         if let Some(company) = company {
             span.set("compliance.company_id", company);
         }

@@ -9,6 +9,8 @@
 //! what they use.
 
 mod caller;
+mod compression;
+mod cors;
 mod envelope;
 mod error;
 mod exchange;

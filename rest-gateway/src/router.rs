@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Router, middleware::from_fn_with_state};
 use compliance_api::{client::Clients, token::Verifier};
 
 use crate::{
     Settings,
+    compression::compress,
+    cors::cross_origin,
     gateway::Gateway,
     json::Json,
     observe::observe,
@@ -19,6 +21,11 @@ pub fn router(clients: Clients, verifier: Arc<Verifier>, settings: &Settings) ->
     docs::set_document(document);
     let gateway = Arc::new(Gateway::new(clients, verifier, settings.clone()));
     let routes = routes().into_router().fallback(unknown_path).method_not_allowed_fallback(wrong_method);
+    let routes = routes.layer(from_fn_with_state(Arc::clone(&gateway), compress));
+    let routes = match cross_origin(&settings.cors_origins) {
+        Some(layer) => routes.layer(layer),
+        None => routes,
+    };
     observe(routes).with_state(gateway)
 }
 

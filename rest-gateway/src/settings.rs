@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::HeaderValue;
 use http_server::Limits;
 use tls::ClientTls;
 
@@ -21,6 +22,8 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// How long a whole streamed list may take, the client's reading included.
     pub list_timeout: Duration,
+    /// Origins of web pages that may call the interface from a browser; `*` is any. None: only the service's own pages.
+    pub cors_origins: Vec<HeaderValue>,
     /// Limits of clients' connections.
     pub connections: Limits,
     /// Connections to a core that is reached over the network.
@@ -39,6 +42,7 @@ impl Default for Settings {
             body_timeout: Duration::from_mins(1),
             request_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_mins(10),
+            cors_origins: Vec::new(),
             connections: Limits::default(),
             core_connections: 2,
             connect_timeout: Duration::from_secs(3),

@@ -10,6 +10,7 @@ mod cases;
 mod concurrency;
 mod counts;
 mod described;
+mod encodings;
 mod faults;
 mod grpc_only;
 mod hostile;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         concurrency::tests(),
         counts::tests(),
         described::all_tests(),
+        encodings::tests(),
         faults::tests(),
         grpc_only::tests(),
         hostile::tests(),

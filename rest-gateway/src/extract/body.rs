@@ -16,8 +16,8 @@ use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
 pub(crate) use super::body_violations::too_large;
-use super::{Form, Parse, body_violations::not_json};
-use crate::{caller::Caller, error::Refusal, gateway::Gateway};
+use super::{Form, Parse, body_violations::not_readable};
+use crate::{caller::Caller, compression::decoded, error::Refusal, gateway::Gateway};
 
 /// A request that takes more than this is processed away from the threads that serve everybody, and few are at the same
 /// time.
@@ -50,12 +50,19 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 
     /// Checks the token, then reads the body.
     async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
-        let (parts, mut body) = request.into_parts();
+        let (parts, body) = request.into_parts();
         let caller = match Caller::of(gateway, &parts) {
             Ok(caller) => caller,
             Err(error) => {
                 discard(gateway, &parts.headers, body).await;
                 return Err(Error::from(error).into());
+            }
+        };
+        let mut body = match decoded(&parts.headers, body) {
+            Ok(body) => body,
+            Err((error, body)) => {
+                discard(gateway, &parts.headers, body).await;
+                return caller.accept(Err(error)).await;
             }
         };
         let mut memory = gateway.memory.reservation(Some(caller.company_id()));
@@ -151,8 +158,8 @@ async fn read(gateway: &Gateway, body: &mut Body, memory: &mut Reservation) -> R
 
     let mut bytes = BytesMut::with_capacity(announced as usize);
     while let Some(frame) = body.frame().await {
-        // An incomplete body has no client left to respond to.
-        let Ok(data) = frame.map_err(|_| not_json())?.into_data() else { continue };
+        // Not what its encoding says; an incomplete body has no client left to respond to.
+        let Ok(data) = frame.map_err(|_| not_readable())?.into_data() else { continue };
         let length = bytes.len() + data.len();
         if length > limit {
             return Err(too_large());

@@ -103,6 +103,11 @@ pub(super) fn not_json() -> Error {
     Error::invalid(Violations::one("body", "The body must be valid JSON."))
 }
 
+/// The body ends too early, or is not what its encoding says.
+pub(super) fn not_readable() -> Error {
+    Error::invalid(Violations::one("body", "The body must be complete, and have the encoding that its head names."))
+}
+
 /// The body is JSON, but not an object.
 pub(super) fn not_an_object() -> Error {
     Error::invalid(Violations::one("body", "The body must be a JSON object."))

@@ -104,7 +104,11 @@ impl Operation {
     pub(super) fn body(self, schema: Json, examples: Json) -> Self {
         let content = object! { "application/json": object! { "schema": schema, "examples": examples } };
         let body = object! { "required": true, "content": content };
-        Self { body: Some(body), ..self }.refuses(&[Reason::InvalidFields, Reason::BodyTooLarge])
+        Self { body: Some(body), ..self }.refuses(&[
+            Reason::InvalidFields,
+            Reason::BodyTooLarge,
+            Reason::EncodingUnsupported,
+        ])
     }
 
     /// Adds a successful response with JSON: its schema and examples by name.

@@ -16,6 +16,7 @@ use super::{
     schema,
 };
 use crate::{
+    compression::unsupported_encoding,
     error::Refusal,
     extract::body::too_large,
     json::{Json, object},
@@ -121,6 +122,7 @@ fn sample(reason: Reason) -> Error {
         Reason::AffiliateNameExists => Error::affiliate_name_exists("A-1001"),
         Reason::HostInvalid => host_invalid(),
         Reason::ExpectationFailed => expectation_failed(),
+        Reason::EncodingUnsupported => unsupported_encoding(),
         Reason::BodyTooLarge => too_large(),
         Reason::DatabaseUnavailable => Error::database_unavailable(),
         Reason::Overloaded => Error::overloaded(),

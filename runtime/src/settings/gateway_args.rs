@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
 
 use clap::Args;
+use http::{HeaderValue, Uri};
 use http_server::Limits;
 use rest_gateway::Settings;
 
@@ -72,6 +73,10 @@ pub struct GatewayArgs {
     /// Let several processes serve the same REST address, each with its share of the connections.
     #[arg(long, env = "COMPLIANCE_REST_REUSE_PORT")]
     rest_reuse_port: bool,
+    /// Origin of web pages that may call REST from a browser, such as `https://partner.example`; `*` for any. Several are
+    /// separated by commas.
+    #[arg(long, env = "COMPLIANCE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
+    cors_origin: Vec<HeaderValue>,
     /// Connections to a core in another process.
     #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = Settings::default().core_connections,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
@@ -93,6 +98,7 @@ impl From<&GatewayArgs> for Settings {
             body_timeout: args.body_timeout,
             request_timeout: args.rest_request_timeout,
             list_timeout: args.rest_list_timeout,
+            cors_origins: args.cors_origin.clone(),
             connections: Limits {
                 max_connections: args.rest_max_connections,
                 max_connections_per_peer: args.rest_max_connections_per_peer,
@@ -106,6 +112,19 @@ impl From<&GatewayArgs> for Settings {
             ..Self::default()
         }
     }
+}
+
+/// An origin as browsers send it: scheme, host and port alone.
+fn origin(text: &str) -> Result<HeaderValue, String> {
+    let allowed = "must be * or scheme://host[:port], such as https://partner.example";
+    let is_origin = |url: Uri| {
+        let scheme_and_host = url.scheme_str().zip(url.authority());
+        scheme_and_host.is_some_and(|(scheme, host)| text == format!("{scheme}://{host}"))
+    };
+    if text != "*" && !text.parse().is_ok_and(is_origin) {
+        return Err(allowed.to_owned());
+    }
+    HeaderValue::from_str(text).map_err(|_| allowed.to_owned())
 }
 
 #[cfg(test)]

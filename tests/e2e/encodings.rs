@@ -1,0 +1,191 @@
+//! Compressed responses, request bodies in gzip, `HEAD`, and calls of web pages of other origins.
+
+use std::{collections::HashSet, io::Cursor};
+
+use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, GzipEncoder, ZstdDecoder};
+use rest_gateway::Settings;
+use serde_json::{Value, json};
+use test_support::{Options, RestClient, RestResponse, TestService, new_company, tests};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use crate::http::envelope;
+
+tests![
+    lists_are_compressed_as_clients_accept,
+    bodies_may_be_in_gzip,
+    what_gzip_hides_is_bounded,
+    head_has_the_head_alone,
+    pages_of_other_origins,
+];
+
+async fn all(mut reader: impl AsyncRead + Unpin) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).await.unwrap();
+    bytes
+}
+
+async fn gzip(bytes: &[u8]) -> Vec<u8> {
+    all(GzipEncoder::new(Cursor::new(bytes))).await
+}
+
+async fn with_affiliates(rest: &RestClient, count: usize) {
+    let items: Vec<Value> = (0..count)
+        .map(|number| json!({"client_affiliate_id": number.to_string(), "affiliate_name": format!("Name {number}")}))
+        .collect();
+    rest.post("/affiliates", json!({"affiliates": items}).to_string()).await.with_status(201);
+}
+
+async fn lists_are_compressed_as_clients_accept() {
+    let rate_limit = "1000/s".parse().unwrap();
+    let service = TestService::with(Options { rate_limit, ..Options::default() }).await;
+    let company = new_company();
+    with_affiliates(&service.rest(company), 2000).await;
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let plain = rest.get("/affiliates").await;
+        assert_eq!(plain.header("content-encoding"), None);
+        for (accepted, encoding) in
+            [("gzip", "gzip"), ("br", "br"), ("zstd", "zstd"), ("deflate, gzip;q=0.5, br;q=0.1", "gzip")]
+        {
+            let response = rest.request("GET", "/affiliates").header("Accept-Encoding", accepted).send().await.unwrap();
+            assert_eq!(response.status(), 200);
+            assert_eq!(response.headers()["content-encoding"], encoding);
+            assert_eq!(response.headers()["vary"], "accept-encoding");
+            assert!(
+                response.headers().contains_key("x-ratelimit-limit") && response.headers().contains_key("x-request-id")
+            );
+            let encoded = response.bytes().await.unwrap();
+            assert!(encoded.len() * 5 < plain.text.len(), "{encoding}: {} of {}", encoded.len(), plain.text.len());
+            let reader = Cursor::new(encoded);
+            let decoded = match encoding {
+                "gzip" => all(GzipDecoder::new(reader)).await,
+                "br" => all(BrotliDecoder::new(reader)).await,
+                _ => all(ZstdDecoder::new(reader)).await,
+            };
+            assert!(decoded == plain.text.as_bytes(), "{encoding}");
+        }
+        for accepted in ["identity", "unknown", "gzip;q=0", ""] {
+            let request = rest.request("GET", "/affiliates").header("Accept-Encoding", accepted);
+            let response = RestResponse::of(request).await;
+            assert_eq!((response.header("content-encoding"), response.text == plain.text), (None, true), "{accepted}");
+        }
+        // Too short to be worth it.
+        let one = RestResponse::of(rest.request("GET", "/affiliates/0").header("Accept-Encoding", "gzip")).await;
+        assert_eq!((one.status, one.header("content-encoding")), (404, None));
+    }
+}
+
+async fn bodies_may_be_in_gzip() {
+    let rate_limit = "1000/s".parse().unwrap();
+    let service = TestService::with(Options { rate_limit, ..Options::default() }).await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        let send = async |encoding: &str, body: Vec<u8>| {
+            RestResponse::of(rest.request("POST", "/urls").header("Content-Encoding", encoding).body(body)).await
+        };
+        let body = |name: &str| json!({"urls": [{"url": format!("https://{name}.example/")}]}).to_string().into_bytes();
+        for (encoding, bytes) in [
+            ("gzip", gzip(&body("a")).await),
+            ("X-GZIP", gzip(&body("b")).await),
+            ("identity", body("c")),
+            // Members that follow each other are one text (RFC 1952, section 2.2).
+            ("gzip", [gzip(&body("d")[..10]).await, gzip(&body("d")[10..]).await].concat()),
+        ] {
+            assert_eq!(send(encoding, bytes).await.with_status(201)[0]["code"], "1020", "{encoding}");
+        }
+        let urls = rest.get("/urls").await.with_status(200);
+        let urls: HashSet<_> =
+            urls["data"].as_array().unwrap().iter().map(|url| url["url"].as_str().unwrap()).collect();
+        assert_eq!(
+            urls,
+            ["a", "b", "c", "d"].map(|name| format!("https://{name}.example/")).iter().map(String::as_str).collect()
+        );
+
+        for encoding in ["br", "deflate", "gzip, gzip", "nonsense"] {
+            let refused = send(encoding, gzip(&body("x")).await).await;
+            assert_eq!(refused.status, 415, "{encoding}");
+            envelope("415")(&refused);
+            assert!(refused.header("x-ratelimit-limit").is_some());
+        }
+        let cut_off = gzip(&body("x")).await;
+        for broken in [body("x"), cut_off[..cut_off.len() - 12].to_vec()] {
+            let refused = send("gzip", broken).await;
+            assert_eq!((refused.status, refused.paths()), (422, vec!["body".to_owned()]), "{}", refused.text);
+        }
+        let nobody = rest.with_token(None);
+        let refused =
+            RestResponse::of(nobody.request("POST", "/urls").header("Content-Encoding", "br").body("x")).await;
+        assert_eq!(refused.status, 401, "the token comes first");
+        assert_eq!(rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"], 4);
+    }
+}
+
+async fn what_gzip_hides_is_bounded() {
+    let limit = 1 << 20;
+    let settings = Settings { body_limit: limit, ..Settings::default() };
+    let service = TestService::with(Options { settings, ..Options::default() }).await;
+    let rest = service.rest(new_company());
+    // A gibibyte of spaces is a mebibyte.
+    let mebibyte = gzip(&vec![b' '; 1 << 20]).await;
+    for members in [2, 1024] {
+        let body = mebibyte.repeat(members);
+        assert!(members == 1024 || body.len() < limit);
+        let refused =
+            RestResponse::of(rest.request("POST", "/urls").header("Content-Encoding", "gzip").body(body)).await;
+        assert_eq!(refused.status, 413, "{members}: {}", refused.text);
+    }
+}
+
+async fn head_has_the_head_alone() {
+    let service = TestService::start().await;
+    let rest = service.rest(new_company());
+    with_affiliates(&rest, 3).await;
+    for path in ["/affiliates", "/urls", "/cases", "/affiliates/0"] {
+        for accepted in ["identity", "gzip"] {
+            let ask = async |method: &str| {
+                rest.request(method, path).header("Accept-Encoding", accepted).send().await.unwrap()
+            };
+            let (get, head) = (ask("GET").await, ask("HEAD").await);
+            assert_eq!(
+                (get.status(), &get.headers()["content-type"]),
+                (head.status(), &head.headers()["content-type"]),
+                "{path}"
+            );
+            assert!(head.headers().contains_key("x-request-id"));
+            assert_eq!(head.bytes().await.unwrap().len(), 0, "{path}");
+        }
+    }
+}
+
+async fn pages_of_other_origins() {
+    let origin = "https://partner.example";
+    let settings = Settings { cors_origins: vec![origin.parse().unwrap()], ..Settings::default() };
+    let open = TestService::with(Options { settings, ..Options::default() }).await;
+    let closed = TestService::start().await;
+    let company = new_company();
+    for (service, asked, allowed) in
+        [(&open, origin, Some(origin)), (&open, "https://stranger.example", None), (&closed, origin, None)]
+    {
+        let rest = service.rest(company);
+        let before = rest
+            .with_token(None)
+            .request("OPTIONS", "/affiliates/1")
+            .header("Origin", asked)
+            .header("Access-Control-Request-Method", "PUT")
+            .header("Access-Control-Request-Headers", "authorization,content-type");
+        let before = before.send().await.unwrap();
+        let header = |response: &reqwest::Response, name: &str| {
+            response.headers().get(name).map(|value| value.to_str().unwrap().to_lowercase())
+        };
+        assert_eq!(header(&before, "access-control-allow-origin").as_deref(), allowed, "{asked}");
+        if allowed.is_some() {
+            assert_eq!(before.status(), 200);
+            assert!(header(&before, "access-control-allow-methods").unwrap().contains("put"));
+            assert!(header(&before, "access-control-allow-headers").unwrap().contains("authorization"));
+        }
+        let response = rest.request("GET", "/affiliates").header("Origin", asked).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(header(&response, "access-control-allow-origin").as_deref(), allowed, "{asked}");
+        let exposed = header(&response, "access-control-expose-headers").unwrap_or_default();
+        assert!(allowed.is_none() || exposed.contains("x-ratelimit-remaining") && exposed.contains("x-request-id"));
+        assert_eq!(header(&response, "access-control-allow-credentials"), None);
+    }
+}
