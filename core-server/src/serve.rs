@@ -156,6 +156,7 @@ impl Core {
             service: self.service.clone(),
             is_health_check: |path| path == HEALTH_CHECK,
             full: || Status::from(Error::overloaded()).into_http(),
+            refuse: None,
             // Streams have times of their own.
             request_time: None,
         };

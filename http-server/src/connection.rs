@@ -25,6 +25,7 @@ use crate::{
     coalesce::Coalesced,
     limits::RESERVED_TIME,
     permits::Slot,
+    refusal::{Refusals, Refuse},
     stream::{MaybeTls, Watched},
     traffic::Traffic,
 };
@@ -42,6 +43,8 @@ pub struct App<S, B> {
     pub is_health_check: fn(&str) -> bool,
     /// The response to other requests when the server is full.
     pub full: fn() -> Response<B>,
+    /// The response to a request of HTTP/1 that HTTP itself refuses. `None`: one without a body.
+    pub refuse: Option<Refuse>,
     /// How long a request may take, until its response is sent. `None`: as long as the service lets it.
     pub request_time: Option<Duration>,
 }
@@ -91,6 +94,7 @@ where
     });
     let stream = Watched::new(stream, Arc::clone(&activity), server.traffic.clone());
     let Some(stream) = secure(&server, stream).await else { return };
+    let stream = Refusals::new(stream, server.app.refuse);
     let io = TokioIo::new(Coalesced::new(stream, server.app.protocols == Protocols::Http2));
     let mut exchange = pin!(server.http.serve_connection(io, service));
     let first_check = server.limits.header_timeout.min(server.limits.write_timeout);

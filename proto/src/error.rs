@@ -42,6 +42,11 @@ pub const fn meaning(reason: Reason) -> Meaning {
         Reason::EncodingUnsupported => {
             (Grpc::InvalidArgument, Http::UNSUPPORTED_MEDIA_TYPE, ResultCode::UnsupportedMediaType)
         }
+        Reason::RequestMalformed => (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest),
+        Reason::UriTooLong => (Grpc::InvalidArgument, Http::URI_TOO_LONG, ResultCode::UriTooLong),
+        Reason::HeadersTooLarge => {
+            (Grpc::InvalidArgument, Http::REQUEST_HEADER_FIELDS_TOO_LARGE, ResultCode::HeadersTooLarge)
+        }
         Reason::UnknownPath => (Grpc::Unimplemented, Http::NOT_FOUND, ResultCode::UnknownPath),
         Reason::MethodNotAllowed => (Grpc::Unimplemented, Http::METHOD_NOT_ALLOWED, ResultCode::MethodNotAllowed),
         Reason::BodyTooLarge => (Grpc::OutOfRange, Http::PAYLOAD_TOO_LARGE, ResultCode::BodyTooLarge),

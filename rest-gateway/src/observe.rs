@@ -70,8 +70,13 @@ struct SequentialIds(Arc<AtomicU64>);
 
 impl Default for SequentialIds {
     fn default() -> Self {
-        Self(Arc::new(AtomicU64::new(RandomState::new().hash_one(()))))
+        Self(Arc::new(AtomicU64::new(new_id())))
     }
+}
+
+/// An ID for a request that no layer has seen.
+pub(crate) fn new_id() -> u64 {
+    RandomState::new().hash_one(())
 }
 
 impl MakeRequestId for SequentialIds {

@@ -7,11 +7,17 @@ use axum::{
     body::Body,
     response::{IntoResponse as _, Response},
 };
-use compliance_api::error::Error;
+use compliance_api::error::{Error, Reason};
+use http::StatusCode;
 use http_server::{App, Listener, Protocols};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Settings, error::Refusal};
+use crate::{
+    Settings,
+    envelope::{Detail, Envelope},
+    error::Refusal,
+    observe::new_id,
+};
 
 /// Serves `router` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
 /// is over.
@@ -27,10 +33,35 @@ pub async fn serve(
         service: router,
         is_health_check: |path| matches!(path, "/livez" | "/readyz"),
         full,
+        refuse: Some(refuse),
         // The body arrives, the core is called twice at most, and the client reads a list.
         request_time: Some(settings.body_timeout + settings.request_timeout * 3 + settings.list_timeout),
     };
     http_server::serve(listener, app, settings.connections.clone(), shutdown).await
+}
+
+/// The response to a request that HTTP itself refuses, before any handler sees it.
+fn refuse(status: StatusCode) -> Vec<u8> {
+    let error = match status {
+        StatusCode::URI_TOO_LONG => {
+            Error::new(Reason::UriTooLong, "The path and the query of the request are too long.")
+        }
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+            Error::new(Reason::HeadersTooLarge, "The headers of the request are too large.")
+        }
+        _ => Error::new(Reason::RequestMalformed, "The request is not valid HTTP."),
+    };
+    let (id, meaning) = (new_id(), error.meaning());
+    tracing::info!(target: "access", operation = "(malformed request)", status = meaning.http.as_u16(), request_id = %id, "request");
+    let body =
+        serde_json::to_string(&Envelope::result(meaning.result, Detail { msg: &error.message, ..Detail::default() }));
+    let body = body.unwrap_or_default();
+    format!(
+        "HTTP/1.1 {}\r\ncontent-type: application/json\r\nx-request-id: {id}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        meaning.http,
+        body.len()
+    )
+    .into_bytes()
 }
 
 /// The response when all connections are in use.

@@ -56,6 +56,7 @@ fn serve_metrics(port: Port) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
         service: Router::new().route("/metrics", get(answer)),
         is_health_check: |_| false,
         full: || Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).body(Body::empty()).unwrap_or_default(),
+        refuse: None,
         request_time: None,
     };
     let limits = Limits { max_connections: MAX_CONNECTIONS, ..Limits::default() };

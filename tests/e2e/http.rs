@@ -15,6 +15,7 @@ tests![
     bodies_over_the_limit,
     content_types_and_request_ids,
     token_comes_first,
+    what_http_itself_refuses,
     health,
 ];
 
@@ -126,6 +127,33 @@ async fn content_types_and_request_ids() {
         let answer = rest.get("/affiliates").await;
         assert_eq!(answer.header("content-type"), Some("application/json"));
         assert!(answer.header("x-request-id").is_some());
+    }
+}
+
+/// Requests that no handler sees have the same body and headers as others.
+async fn what_http_itself_refuses() {
+    let service = TestService::start().await;
+    let long = "x".repeat(40_000);
+    for (request, status) in [
+        ("nonsense\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/1.1\r\nHost : a\r\n\r\n".to_owned(), 400),
+        ("GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 400),
+        (format!("GET /api/urls HTTP/1.1\r\nHost: a\r\nX-Long: {long}\r\n\r\n"), 431),
+        (format!("GET /api/urls HTTP/1.1\r\nHost: a\r\n{}\r\n", "X-Many: 1\r\n".repeat(200)), 431),
+    ] {
+        let mut stream = TcpStream::connect(service.rest).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        // The rest of what was sent may have been refused by then.
+        let _ = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await.unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{request:.40}: {head}");
+        assert!(head.contains("\r\nx-request-id: ") && head.contains("\r\ncontent-type: application/json"), "{head}");
+        assert!(head.contains(&format!("\r\ncontent-length: {}", body.len())), "{head}");
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!((&body["code"], &body["status"]), (&json!(status.to_string()), &json!("error")));
+        assert!(body["detail"]["msg"].as_str().is_some_and(|msg| msg.ends_with('.')), "{body}");
     }
 }
 
