@@ -49,6 +49,11 @@ pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Secret> {
     read(&path)?.with_context(|| format!("the secret {} was removed while it was created", path.display()))
 }
 
+/// The secret of the data folder, if there is one.
+pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
+    read(&data_dir.join(FILE))
+}
+
 fn read(path: &Path) -> anyhow::Result<Option<Secret>> {
     let shown = path.display();
     let file = match File::open(path) {

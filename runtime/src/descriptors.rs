@@ -15,6 +15,11 @@ const FEWEST_CONNECTIONS: usize = 8;
 pub struct Descriptors(usize);
 
 impl Descriptors {
+    /// As many as the process may have once it has raised its limit; `None` if that cannot be read.
+    pub fn most() -> Option<u64> {
+        getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(_, hard)| hard)
+    }
+
     /// Raises the limit as far as the process may, and logs it.
     pub fn raise() -> Self {
         let (soft, hard) = match getrlimit(Resource::RLIMIT_NOFILE) {

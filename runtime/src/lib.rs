@@ -20,13 +20,13 @@ pub use certificates::Certificates;
 pub use clock::unix_now;
 pub use configuration::{ConfigurationArgs, parse};
 pub use descriptors::Descriptors;
-pub use failure::report as report_failure;
+pub use failure::{describe, report as report_failure};
 pub use logging::{LoggingArgs, start as start_logging};
 pub use ports::Port;
 pub use program::{block_on, serve_until_signal};
 pub use settings::{
     CoreArgs, CoreTlsArgs, DatabaseUrlArgs, GatewayArgs, GrpcTlsArgs, Hidden, InvalidSetting, KeyArgs,
-    RequiredDatabaseArgs, RestTlsArgs, SigningArgs, TelemetryArgs, TlsRefreshArgs, units,
+    RequiredDatabaseArgs, RestTlsArgs, SigningArgs, TelemetryArgs, TlsRefreshArgs, listen_address, units,
 };
 pub use shutdown::{close_pool, until_shutdown};
 pub use signals::Signals;

@@ -18,5 +18,6 @@ pub use gateway_args::GatewayArgs;
 pub use hidden::Hidden;
 pub use invalid::InvalidSetting;
 pub use key_args::{KeyArgs, SigningArgs};
+pub use listen::listen_address;
 pub use telemetry_args::TelemetryArgs;
 pub use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

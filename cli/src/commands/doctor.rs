@@ -1,64 +1,134 @@
-//! `compliance doctor`: checks the stored data.
+//! `compliance doctor`: checks what a service needs on this machine, or the stored data.
 
-use std::{io::Write as _, process::ExitCode};
+mod checks;
+
+use std::{io::Write as _, net::SocketAddr, process::ExitCode};
 
 use clap::Args;
 use core_server::doctor::{Difference, check_counts};
-use runtime::DatabaseUrlArgs;
+use runtime::{DatabaseUrlArgs, Hidden, KeyArgs, listen_address, unix_now};
 
-use crate::{data_dir::DataDirArgs, database::DatabaseServer};
+use self::checks::{Finding, State};
+use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
 
-/// The exit status if something differs and was not repaired.
-const DIFFERS: u8 = 3;
+/// The exit status if something is wrong and was not repaired.
+const WRONG: u8 = 3;
 
-/// Check the stored data. Works beside a running service and without one. The exit status is 3 if something is wrong and was not
-/// repaired.
+/// Check what a service needs on this machine: ports, PostgreSQL, permissions, clock, keys, a token, file descriptors. With
+/// --counts, check the stored data instead.
+///
+/// Works beside a running service and without one, and changes nothing unless --repair is given. The exit status is 3 if
+/// something is wrong and was not repaired.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  compliance doctor --counts
+  compliance doctor
+  compliance doctor --database-url postgres://compliance@db/compliance --jwks-url https://issuer/keys --json
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
-    #[command(flatten)]
-    checks: Checks,
-    /// Repair what is wrong.
+    /// Compare the counts of the lists with the records: of every company, in every dimension.
     #[arg(long)]
+    counts: bool,
+    /// Repair counts that are wrong.
+    #[arg(long, requires = "counts")]
     repair: bool,
+    /// Print what is found as JSON, one object a line.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
-}
-
-/// What is checked; at least one.
-#[derive(Args, Debug)]
-#[group(required = true, multiple = true)]
-struct Checks {
-    /// Compare the counts of the lists with the records: of every company, in every dimension.
-    #[arg(long)]
-    counts: bool,
+    /// Address that REST is to be served at.
+    #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
+          value_parser = listen_address)]
+    rest_addr: SocketAddr,
+    /// Address that gRPC is to be served at.
+    #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
+          value_parser = listen_address)]
+    grpc_addr: SocketAddr,
+    #[command(flatten)]
+    keys: KeyArgs,
+    /// Token to be verified.
+    #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    token: Option<Hidden>,
 }
 
 pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(async {
-        let server = DatabaseServer::find(&args.database, &args.data_dir, false).await?;
-        let pool = server.connect_for_maintenance().await?;
-        let mut wrong = 0;
-        if args.checks.counts {
-            let mut connection = pool.acquire().await?;
-            wrong += check_counts(&mut connection, args.repair, |found| print(&found)).await?;
-        }
-        server.close(&pool).await?;
-        let (result, status) = match (wrong, args.repair) {
-            (0, _) => ("nothing is wrong".to_owned(), ExitCode::SUCCESS),
-            (_, true) => (format!("{wrong} counts were wrong and are repaired"), ExitCode::SUCCESS),
-            (_, false) => (format!("{wrong} counts are wrong; `--repair` repairs them"), ExitCode::from(DIFFERS)),
-        };
-        writeln!(std::io::stdout(), "{result}")?;
-        Ok(status)
-    })
+    runtime::block_on(async { if args.counts { counts(args).await } else { machine(args).await } })
 }
 
-fn print(Difference { company_id, list, counts }: &Difference) {
+/// Checks what a service needs here.
+async fn machine(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let data_dir = args.data_dir.choose()?;
+    let mut findings = vec![
+        checks::descriptors(),
+        checks::port("REST", args.rest_addr, "--rest-addr", "COMPLIANCE_REST_ADDR"),
+        checks::port("gRPC", args.grpc_addr, "--grpc-addr", "COMPLIANCE_GRPC_ADDR"),
+    ];
+    findings.extend(match args.database.options()? {
+        Some(options) => checks::given_database(options).await,
+        None => checks::own_database(&data_dir).await,
+    });
+    let given = args.keys.given().await.map(|keys| keys.map(|(_, verifier)| verifier));
+    let (keys, verifier) = checks::keys(given, secret::stored(&data_dir)).await;
+    findings.push(keys);
+    if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
+        findings.push(checks::token(token, verifier.as_deref(), unix_now()?));
+    }
+    for finding in &findings {
+        print(finding, args.json)?;
+    }
+    let is_wrong = findings.iter().any(|finding| finding.state == State::Problem);
+    Ok(if is_wrong { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
+}
+
+fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
+    let mut out = std::io::stdout();
+    if as_json {
+        writeln!(out, "{}", serde_json::to_string(finding)?)?;
+        return Ok(());
+    }
+    let Finding { check, state, found, next_step } = finding;
+    let state = match state {
+        State::Ok => "ok",
+        State::Warning => "warning",
+        State::Problem => "PROBLEM",
+    };
+    writeln!(out, "{state:<8} {check:<16} {found}")?;
+    if let Some(next_step) = next_step {
+        writeln!(out, "{:<8} {:<16} next: {next_step}", "", "")?;
+    }
+    Ok(())
+}
+
+/// Checks the counts of the lists.
+async fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let server = DatabaseServer::find(&args.database, &args.data_dir, false).await?;
+    let pool = server.connect_for_maintenance().await?;
+    let mut connection = pool.acquire().await?;
+    let wrong = check_counts(&mut connection, args.repair, |found| print_difference(&found, args.json)).await?;
+    drop(connection);
+    server.close(&pool).await?;
+    let (result, status) = match (wrong, args.repair) {
+        (0, _) => ("nothing is wrong".to_owned(), ExitCode::SUCCESS),
+        (_, true) => (format!("{wrong} counts were wrong and are repaired"), ExitCode::SUCCESS),
+        (_, false) => (format!("{wrong} counts are wrong; `--repair` repairs them"), ExitCode::from(WRONG)),
+    };
+    if args.json {
+        let repaired = args.repair && wrong > 0;
+        writeln!(std::io::stdout(), "{}", serde_json::json!({ "wrong": wrong, "repaired": repaired }))?;
+    } else {
+        writeln!(std::io::stdout(), "{result}")?;
+    }
+    Ok(status)
+}
+
+fn print_difference(Difference { company_id, list, counts }: &Difference, as_json: bool) {
+    let line = if as_json {
+        serde_json::json!({ "company": company_id, "list": list, "counts": counts }).to_string()
+    } else {
+        format!("company {company_id}: {counts} counts of {list} differ from the records")
+    };
     // Nobody may be reading.
-    let _ = writeln!(std::io::stdout(), "company {company_id}: {counts} counts of {list} differ from the records");
+    let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -69,7 +69,7 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
         assert_eq!(doctor(&["--counts", "--repair"]).0, Some(0));
         let (status, printed, log) = doctor(&["--counts"]);
         assert!(status == Some(0) && printed == "nothing is wrong\n", "{printed}{log}");
-        assert_eq!(doctor(&[]).0, Some(2), "a check must be named");
+        assert_eq!(doctor(&["--repair"]).0, Some(2), "what is to be repaired must be named");
     })
     .await
     .unwrap();

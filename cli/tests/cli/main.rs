@@ -6,6 +6,7 @@ mod certificates;
 mod common;
 mod configuration;
 mod data;
+mod doctor;
 mod durability;
 mod files;
 mod given_database;

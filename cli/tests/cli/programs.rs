@@ -40,7 +40,7 @@ impl Programs {
         programs
     }
 
-    fn database(&self) -> String {
+    pub(crate) fn database(&self) -> String {
         self.cluster.as_ref().unwrap().endpoint().url("given")
     }
 
