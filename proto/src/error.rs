@@ -37,12 +37,13 @@ pub const fn meaning(reason: Reason) -> Meaning {
         }
         Reason::AffiliateNameExists => (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate),
         Reason::FailedPrecondition => (Grpc::FailedPrecondition, Http::CONFLICT, ResultCode::UpdateFailed),
-        Reason::HostInvalid => (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest),
+        Reason::HostInvalid | Reason::RequestMalformed => {
+            (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest)
+        }
         Reason::ExpectationFailed => (Grpc::InvalidArgument, Http::EXPECTATION_FAILED, ResultCode::ExpectationFailed),
         Reason::EncodingUnsupported => {
             (Grpc::InvalidArgument, Http::UNSUPPORTED_MEDIA_TYPE, ResultCode::UnsupportedMediaType)
         }
-        Reason::RequestMalformed => (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest),
         Reason::UriTooLong => (Grpc::InvalidArgument, Http::URI_TOO_LONG, ResultCode::UriTooLong),
         Reason::HeadersTooLarge => {
             (Grpc::InvalidArgument, Http::REQUEST_HEADER_FIELDS_TOO_LARGE, ResultCode::HeadersTooLarge)

@@ -46,7 +46,7 @@ fn flags_precede_variables_and_these_the_file() {
         ("body-limit", "\"1MiB\"", path),
         ("call-timeout", "45", path),
         ("message-limit", "\"64MiB\"", "default"),
-        ("log", "\"info,sqlx::postgres::notice=warn\"", "default"),
+        ("log", "\"info,access=warn,sqlx::postgres::notice=warn\"", "default"),
     ] {
         let line = format!("{setting} = {value}   # {origin}");
         assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
