@@ -11,7 +11,10 @@ use clap::Parser;
 use compliance_api::{
     json::records::timestamp_of_text,
     token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
-    v1::{InfractionInput, ObserveUrlsRequest, UrlObservation, monitoring_service_client::MonitoringServiceClient},
+    v1::{
+        InfractionInput, StreamUrlObservationsRequest, UrlObservation,
+        monitoring_service_client::MonitoringServiceClient,
+    },
 };
 use core_server::{Core, CoreSettings, database};
 use embedded_postgres::{Cluster, ClusterOptions, ServerSettings};
@@ -63,7 +66,7 @@ async fn main() {
             let (address, bearer) = (address.clone(), bearer.clone());
             let (urls, chunk) = (args.urls / args.streams, args.chunk);
             streams.spawn(async move {
-                let chunks = (0..urls.div_ceil(chunk)).map(move |nth| ObserveUrlsRequest {
+                let chunks = (0..urls.div_ceil(chunk)).map(move |nth| StreamUrlObservationsRequest {
                     observations: (nth * chunk..urls.min((nth + 1) * chunk))
                         .map(|nth| observation(stream * urls + nth, round))
                         .collect(),

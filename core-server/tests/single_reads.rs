@@ -61,7 +61,7 @@ async fn both_paths_answer_alike() {
         ("AffiliateService/GetAffiliate", affiliate, |id| GetAffiliateRequest { id }.encode_to_vec()),
         ("ComplianceUrlService/GetComplianceUrl", url, |id| GetComplianceUrlRequest { id }.encode_to_vec()),
         ("ComplianceCaseService/GetComplianceCase", case, |case_id| {
-            GetComplianceCaseRequest { case_id }.encode_to_vec()
+            GetComplianceCaseRequest { id: case_id }.encode_to_vec()
         }),
     ];
     for (operation, id, message) in kinds {

@@ -23,7 +23,8 @@ from google.protobuf import json_format
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from compliance.v1 import errors_pb2, monitoring_pb2, monitoring_pb2_grpc, urls_pb2, urls_pb2_grpc
+from compliance.v1 import errors_pb2, exports_pb2, observations_pb2, urls_pb2, vocabularies_pb2
+from compliance.v1 import monitoring_pb2_grpc, urls_pb2_grpc
 
 # Seconds that a call may take, its retries included.
 DEADLINE = 10
@@ -126,20 +127,20 @@ class Crawler:
 
     def vocabulary(self, kind):
         """The names of a vocabulary, with the IDs that filters take."""
-        vocabularies = self.call(self.monitoring.ListVocabularies, monitoring_pb2.ListVocabulariesRequest()).vocabularies
+        vocabularies = self.call(self.monitoring.ListVocabularies, vocabularies_pb2.ListVocabulariesRequest()).vocabularies
         return {entry.name: entry.id for names in vocabularies if names.vocabulary == kind for entry in names.entries}
 
     def observe(self, observations):
         """Saves observations, and returns a result for each."""
         results = []
         for start in range(0, len(observations), BATCH):
-            request = monitoring_pb2.ObserveUrlsRequest(observations=observations[start : start + BATCH])
+            request = observations_pb2.ObserveUrlsRequest(observations=observations[start : start + BATCH])
             results += self.call(self.monitoring.ObserveUrls, request).results
         return results
 
     def record(self, url_id, *infractions):
         """Records infractions, given as (type, name), on a URL that the company has, and returns a result for each."""
-        request = monitoring_pb2.RecordInfractionsRequest(
+        request = observations_pb2.RecordInfractionsRequest(
             infractions=[
                 {"url_id": url_id, "infraction": {"infraction_type": kind, "infraction_name": name}} for kind, name in infractions
             ]
@@ -154,7 +155,7 @@ class Crawler:
         that was received; one that ends without an error is complete."""
         failures = 0
         while True:
-            request = monitoring_pb2.ExportUrlsRequest(after_url_id=after)
+            request = exports_pb2.ExportUrlsRequest(after_url_id=after)
             try:
                 for message in self.monitoring.ExportUrls(request, timeout=EXPORT_DEADLINE, metadata=self.metadata):
                     failures = 0
@@ -179,7 +180,7 @@ def read_findings(path):
             if not line.strip():
                 continue
             try:
-                findings.append((number, json_format.Parse(line, monitoring_pb2.UrlObservation())))
+                findings.append((number, json_format.Parse(line, observations_pb2.UrlObservation())))
             except json_format.ParseError as error:
                 raise json_format.ParseError(f"{path}:{number}: {error}") from None
     return findings

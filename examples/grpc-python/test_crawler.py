@@ -18,7 +18,7 @@ from pathlib import Path
 import grpc
 
 import crawler
-from compliance.v1 import errors_pb2, monitoring_pb2, urls_pb2
+from compliance.v1 import errors_pb2, exports_pb2, observations_pb2, urls_pb2, vocabularies_pb2
 from crawler import OPTIONS, Crawler, Refusal, refusal
 
 GRPC, TOKEN = os.environ["GRPC"], os.environ["TOKEN"]
@@ -83,10 +83,10 @@ class TestCrawler(unittest.TestCase):
         return proxy
 
     def observations(self, count, **fields):
-        return [monitoring_pb2.UrlObservation(url=f"{self.prefix}/{number}", **fields) for number in range(count)]
+        return [observations_pb2.UrlObservation(url=f"{self.prefix}/{number}", **fields) for number in range(count)]
 
     def test_findings_are_saved_and_read(self):
-        wrong = monitoring_pb2.UrlObservation(url=f"{self.prefix}/x", country="ZZ")
+        wrong = observations_pb2.UrlObservation(url=f"{self.prefix}/x", country="ZZ")
         wrong.infractions.add(infraction_type="Health Claim", infraction_name="unlimited income")
         saved, refused = self.crawler.observe([*self.observations(1, landing_page="https://example.org"), wrong])
         self.assertEqual((saved.code, saved.created), (errors_pb2.RESULT_CODE_SAVED, True))
@@ -100,7 +100,7 @@ class TestCrawler(unittest.TestCase):
         url = self.crawler.read(saved.url_id)
         self.assertEqual((url.url, url.landing_page), (f"{self.prefix}/0", "https://example.org"))
         self.assertEqual([infraction.infraction_name for infraction in url.infractions], ["weight loss"])
-        statuses = self.crawler.vocabulary(monitoring_pb2.VOCABULARY_KIND_URL_INCIDENT_STATUS)
+        statuses = self.crawler.vocabulary(vocabularies_pb2.VOCABULARY_KIND_URL_INCIDENT_STATUS)
         self.assertIn(url.incident_status, statuses)
 
     def test_errors_have_a_reason_and_violations(self):
@@ -152,7 +152,7 @@ class TestCrawler(unittest.TestCase):
 
     def test_streams_above_the_limit_wait(self):
         self.crawler.observe(self.observations(RECORDS, note="x" * 4000))
-        request, metadata = monitoring_pb2.ExportUrlsRequest(), self.crawler.metadata
+        request, metadata = exports_pb2.ExportUrlsRequest(), self.crawler.metadata
         streams = [self.crawler.monitoring.ExportUrls(request, timeout=60, metadata=metadata) for _ in range(64)]
         for stream in streams:
             next(stream)

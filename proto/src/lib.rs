@@ -44,3 +44,21 @@ pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "
 
 /// The largest ID there can be: 2^53 − 1, the largest integer that every JSON reader keeps exact.
 pub const MAX_ID: i64 = (1 << 53) - 1;
+
+#[cfg(test)]
+mod tests {
+    use prost_reflect::DescriptorPool;
+    use sha2::{Digest as _, Sha256};
+
+    #[test]
+    fn the_numbers_of_options_follow_from_their_names() {
+        let pool = DescriptorPool::decode(super::FILE_DESCRIPTOR_SET).unwrap();
+        let options: Vec<_> = pool.all_extensions().filter(|option| option.package_name() == "compliance.v1").collect();
+        assert!(options.len() >= 3, "{options:?}");
+        for option in options {
+            let [a, b, c, d, ..] = Sha256::digest(option.full_name())[..] else { panic!("a digest has 32 bytes") };
+            let digest = u32::from_be_bytes([a, b, c, d]) >> 4;
+            assert_eq!(option.number(), (1 << 28) + digest, "{}", option.full_name());
+        }
+    }
+}

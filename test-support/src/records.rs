@@ -43,6 +43,6 @@ impl GrpcClients {
 
     /// Reads a case that exists.
     pub async fn case(&mut self, case_id: i64) -> ComplianceCase {
-        self.cases.get_compliance_case(GetComplianceCaseRequest { case_id }).await.unwrap().into_inner()
+        self.cases.get_compliance_case(GetComplianceCaseRequest { id: case_id }).await.unwrap().into_inner()
     }
 }

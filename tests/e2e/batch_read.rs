@@ -70,7 +70,7 @@ pub(crate) fn url(id: i64) -> Operation {
 }
 
 pub(crate) fn case(case_id: i64) -> Operation {
-    Operation::Case(GetComplianceCaseRequest { case_id })
+    Operation::Case(GetComplianceCaseRequest { id: case_id })
 }
 
 /// What a read shows: the company's name for the affiliate, or the reason why there is none.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
     v1::{
-        ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest, ObserveUrlsRequest, OpenCaseRequest,
+        ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest, OpenCaseRequest, StreamUrlObservationsRequest,
         UrlObservation,
     },
 };
@@ -54,7 +54,7 @@ const CASES: &[Case] = &[
         Box::pin(async move {
             let chunk = |number: i64| {
                 let url = Some(format!("https://new.example/{number}"));
-                ObserveUrlsRequest { observations: vec![UrlObservation { url, ..UrlObservation::default() }] }
+                StreamUrlObservationsRequest { observations: vec![UrlObservation { url, ..UrlObservation::default() }] }
             };
             // Without an end of its own: only the service can end it.
             let chunks = stream::iter(0..RECORDS).map(chunk).chain(stream::pending());

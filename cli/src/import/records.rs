@@ -7,8 +7,8 @@ use compliance_api::{
     error::Error,
     rules::{Check, check},
     v1::{
-        BatchOpenCasesRequest, FieldViolation, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, ResultCode,
-        UrlObservation,
+        BatchOpenCasesRequest, FieldViolation, OpenCaseRequest, ResultCode, StreamUrlObservationsRequest,
+        StreamUrlObservationsResponse, UrlObservation,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -127,13 +127,13 @@ pub(super) async fn open_cases(source: &Source, service: &Service, recorder: &mu
 /// A chunk of observations without a response.
 struct Chunk {
     positions: Vec<Position>,
-    request: ObserveUrlsRequest,
+    request: StreamUrlObservationsRequest,
 }
 
 /// A stream of observations and its responses.
 struct Stream {
-    chunks: mpsc::Sender<ObserveUrlsRequest>,
-    responses: Streaming<ObserveUrlsResponse>,
+    chunks: mpsc::Sender<StreamUrlObservationsRequest>,
+    responses: Streaming<StreamUrlObservationsResponse>,
 }
 
 /// Streams observations. Chunks without a response are sent again when a stream breaks, since observations are
@@ -157,7 +157,7 @@ pub(super) async fn observe_urls(source: &Source, service: &Service, recorder: &
                 continue;
             }
             let (positions, observations) = split(rows);
-            let request = ObserveUrlsRequest { observations };
+            let request = StreamUrlObservationsRequest { observations };
             // A chunk that cannot be sent is sent with the next stream.
             let _ = open.chunks.send(request.clone()).await;
             unanswered.push_back(Chunk { positions, request });

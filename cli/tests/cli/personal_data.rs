@@ -238,7 +238,7 @@ async fn over_grpc(core: SocketAddr, token: &str) -> usize {
     };
     let case_id = m.open_case(opening.clone()).await.unwrap().into_inner().case_id;
     let attach = AttachIncidentsRequest {
-        case_id,
+        id: case_id,
         incidents: vec![IncidentInput { reference: some("qzcanary 2"), ..incident.clone() }],
     };
     m.attach_incidents(attach).await.unwrap();
@@ -254,7 +254,7 @@ async fn over_grpc(core: SocketAddr, token: &str) -> usize {
         CaseInput { case_country: some(CANARY), ..case.clone() },
     ];
     for case in cases {
-        let update = UpdateCaseRequest { case_id, case: Some(case.clone()), update_mask: None };
+        let update = UpdateCaseRequest { id: case_id, case: Some(case.clone()), update_mask: None };
         errors.push(m.update_case(update).await.unwrap_err());
         let opening = OpenCaseRequest { request_id: some("qzcanary other"), case: Some(case), ..opening.clone() };
         errors.push(m.open_case(opening.clone()).await.unwrap_err());

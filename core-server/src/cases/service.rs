@@ -56,7 +56,7 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<GetComplianceCaseRequest>,
     ) -> Result<Response<ComplianceCase>, Status> {
         let (company_id, request) = accept(request)?;
-        Ok(self.single.get(company_id, request.case_id).await?)
+        Ok(self.single.get(company_id, request.id).await?)
     }
 
     async fn batch_get_compliance_cases(

@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use compliance_api::v1::{
     AddVocabularyEntriesRequest, AddVocabularyEntriesResponse, AttachIncidentsRequest, AttachIncidentsResponse,
-    BatchOpenCasesRequest, BatchOpenCasesResponse, CloseCaseRequest, DetachIncidentsRequest, DetachIncidentsResponse,
-    ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse, ListVocabulariesRequest,
-    ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, OpenCaseResponse,
-    RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest,
-    UpdateCaseResponse, WithdrawInfractionsRequest, WithdrawInfractionsResponse,
-    monitoring_service_server::MonitoringService,
+    BatchOpenCasesRequest, BatchOpenCasesResponse, CloseCaseRequest, CloseCaseResponse, DetachIncidentsRequest,
+    DetachIncidentsResponse, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse,
+    ListVocabulariesRequest, ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest,
+    OpenCaseResponse, RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ReopenCaseResponse,
+    ResolveCaseRequest, ResolveCaseResponse, StreamUrlObservationsRequest, UpdateCaseRequest, UpdateCaseResponse,
+    WithdrawInfractionsRequest, WithdrawInfractionsResponse, monitoring_service_server::MonitoringService,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -72,7 +72,7 @@ impl MonitoringService for Monitoring {
 
     async fn stream_url_observations(
         &self,
-        request: Request<Streaming<ObserveUrlsRequest>>,
+        request: Request<Streaming<StreamUrlObservationsRequest>>,
     ) -> Result<Response<Self::StreamUrlObservationsStream>, Status> {
         let caller = Caller::of(&request)?.clone();
         let timeout = timeout_of(&request).map_or(self.stream_timeout, |asked| asked.min(self.stream_timeout));
@@ -137,17 +137,20 @@ impl MonitoringService for Monitoring {
         Ok(Response::new(cases::update(&self.context, company_id, request).await?))
     }
 
-    async fn resolve_case(&self, request: Request<ResolveCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
+    async fn resolve_case(
+        &self,
+        request: Request<ResolveCaseRequest>,
+    ) -> Result<Response<ResolveCaseResponse>, Status> {
         let (company_id, request) = accept(request)?;
         Ok(Response::new(cases::resolve(&self.context, company_id, request).await?))
     }
 
-    async fn close_case(&self, request: Request<CloseCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
+    async fn close_case(&self, request: Request<CloseCaseRequest>) -> Result<Response<CloseCaseResponse>, Status> {
         let (company_id, request) = accept(request)?;
         Ok(Response::new(cases::close(&self.context, company_id, request).await?))
     }
 
-    async fn reopen_case(&self, request: Request<ReopenCaseRequest>) -> Result<Response<UpdateCaseResponse>, Status> {
+    async fn reopen_case(&self, request: Request<ReopenCaseRequest>) -> Result<Response<ReopenCaseResponse>, Status> {
         let (company_id, request) = accept(request)?;
         Ok(Response::new(cases::reopen(&self.context, company_id, request).await?))
     }

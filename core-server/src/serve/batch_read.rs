@@ -69,7 +69,7 @@ impl ReadService for BatchReads {
             let (operation, id, accepted) = match read.operation {
                 Some(Operation::Affiliate(get)) => (GET_AFFILIATE, get.id, &mut affiliates),
                 Some(Operation::Url(get)) => (GET_URL, get.id, &mut urls),
-                Some(Operation::Case(get)) => (GET_CASE, get.case_id, &mut cases),
+                Some(Operation::Case(get)) => (GET_CASE, get.id, &mut cases),
                 None => {
                     let error = Error::invalid(Violations::one("operation", "The operation field is required."));
                     refused.push(response(index, None, Err(error.into())));

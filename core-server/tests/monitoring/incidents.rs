@@ -21,12 +21,12 @@ tests![
 ];
 
 async fn attach(company: &mut GrpcClients, case_id: i64, incidents: Vec<IncidentInput>) -> Vec<IncidentResult> {
-    let request = AttachIncidentsRequest { case_id, incidents };
+    let request = AttachIncidentsRequest { id: case_id, incidents };
     company.monitoring.attach_incidents(request).await.unwrap().into_inner().results
 }
 
 async fn detach(company: &mut GrpcClients, case_id: i64, incidents: Vec<IncidentKey>) -> Vec<IncidentResult> {
-    let request = DetachIncidentsRequest { case_id, incidents };
+    let request = DetachIncidentsRequest { id: case_id, incidents };
     company.monitoring.detach_incidents(request).await.unwrap().into_inner().results
 }
 
@@ -225,8 +225,8 @@ async fn a_full_case_takes_changes_but_no_more_incidents() {
 async fn unknown_cases_are_not_found() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
-    let attach = AttachIncidentsRequest { case_id: 5, incidents: vec![form_incident("x")] };
+    let attach = AttachIncidentsRequest { id: 5, incidents: vec![form_incident("x")] };
     assert_eq!(company.monitoring.attach_incidents(attach).await.unwrap_err().code(), Code::NotFound);
-    let detach = DetachIncidentsRequest { case_id: 5, incidents: vec![] };
+    let detach = DetachIncidentsRequest { id: 5, incidents: vec![] };
     assert_eq!(company.monitoring.detach_incidents(detach).await.unwrap_err().code(), Code::NotFound);
 }

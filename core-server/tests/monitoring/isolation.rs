@@ -51,7 +51,7 @@ async fn records_of_another_company_do_not_exist() {
         let request = OpenCaseRequest { case: Some(own.clone()), incidents: incidents.clone(), ..opening("r-2") };
         let results = m.batch_open_cases(BatchOpenCasesRequest { cases: vec![request] }).await.unwrap().into_inner();
         assert_eq!(results.results[0].code(), ResultCode::NotFound);
-        let request = AttachIncidentsRequest { case_id: opened.case_id, incidents };
+        let request = AttachIncidentsRequest { id: opened.case_id, incidents };
         let results = m.attach_incidents(request).await.unwrap().into_inner().results;
         assert_eq!(results[0].code(), ResultCode::NotFound);
     }
@@ -70,17 +70,17 @@ async fn records_of_another_company_do_not_exist() {
 
     // Cases.
     let case = Some(CaseInput { case_worker: some("x"), ..CaseInput::default() });
-    not_found(m.update_case(UpdateCaseRequest { case_id, case, update_mask: None }).await.map(drop));
-    not_found(m.resolve_case(ResolveCaseRequest { case_id, resolved_date: None }).await.map(drop));
-    not_found(m.close_case(CloseCaseRequest { case_id, ..Default::default() }).await.map(drop));
-    not_found(m.reopen_case(ReopenCaseRequest { case_id, case_status: None }).await.map(drop));
-    not_found(m.attach_incidents(AttachIncidentsRequest { case_id, incidents: vec![] }).await.map(drop));
+    not_found(m.update_case(UpdateCaseRequest { id: case_id, case, update_mask: None }).await.map(drop));
+    not_found(m.resolve_case(ResolveCaseRequest { id: case_id, resolved_date: None }).await.map(drop));
+    not_found(m.close_case(CloseCaseRequest { id: case_id, ..Default::default() }).await.map(drop));
+    not_found(m.reopen_case(ReopenCaseRequest { id: case_id, case_status: None }).await.map(drop));
+    not_found(m.attach_incidents(AttachIncidentsRequest { id: case_id, incidents: vec![] }).await.map(drop));
     let incidents = vec![IncidentKey { incident_id: Some(incident_id), ..IncidentKey::default() }];
-    not_found(m.detach_incidents(DetachIncidentsRequest { case_id, incidents: incidents.clone() }).await.map(drop));
-    let request = DetachIncidentsRequest { case_id: opened.case_id, incidents };
+    not_found(m.detach_incidents(DetachIncidentsRequest { id: case_id, incidents: incidents.clone() }).await.map(drop));
+    let request = DetachIncidentsRequest { id: opened.case_id, incidents };
     assert!(!m.detach_incidents(request).await.unwrap().into_inner().results[0].changed);
     let case = Some(CaseInput { affiliate_id: Some(affiliate), ..CaseInput::default() });
-    let request = UpdateCaseRequest { case_id: opened.case_id, case, update_mask: None };
+    let request = UpdateCaseRequest { id: opened.case_id, case, update_mask: None };
     not_found(m.update_case(request).await.map(drop));
 
     // Exports have the records of the caller's company only.

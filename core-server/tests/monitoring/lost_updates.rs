@@ -78,7 +78,7 @@ async fn every_field_of_a_case_is_kept() {
                 let mut company = core.company(1);
                 async move {
                     let case = Some(serde_json::from_value(json!({ name: value })).unwrap());
-                    let request = UpdateCaseRequest { case_id, case, update_mask: None };
+                    let request = UpdateCaseRequest { id: case_id, case, update_mask: None };
                     assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
                 }
             })
@@ -103,14 +103,14 @@ async fn changes_of_a_case_by_every_operation_are_kept() {
     let writers: Vec<Writer<'_>> = vec![
         Box::pin(async move {
             let case = Some(serde_json::from_value(json!({"case_worker": "worker"})).unwrap());
-            one.monitoring.update_case(UpdateCaseRequest { case_id, case, update_mask: None }).await.unwrap();
+            one.monitoring.update_case(UpdateCaseRequest { id: case_id, case, update_mask: None }).await.unwrap();
         }),
         Box::pin(async move {
-            let request = ResolveCaseRequest { case_id, ..ResolveCaseRequest::default() };
+            let request = ResolveCaseRequest { id: case_id, ..ResolveCaseRequest::default() };
             two.monitoring.resolve_case(request).await.unwrap();
         }),
         Box::pin(async move {
-            let request = AttachIncidentsRequest { case_id, incidents: vec![form_incident("form")] };
+            let request = AttachIncidentsRequest { id: case_id, incidents: vec![form_incident("form")] };
             three.monitoring.attach_incidents(request).await.unwrap();
         }),
     ];
@@ -118,7 +118,7 @@ async fn changes_of_a_case_by_every_operation_are_kept() {
     let read = company.case(case_id).await;
     assert_eq!((read.case_worker, read.case_status.as_deref()), (some("worker"), Some("Resolved")));
     assert!(read.resolved_date.is_some() && read.first_action_date.is_some() && read.incidents.len() == 1);
-    let request = CloseCaseRequest { case_id, ..CloseCaseRequest::default() };
+    let request = CloseCaseRequest { id: case_id, ..CloseCaseRequest::default() };
     company.monitoring.close_case(request).await.unwrap();
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use compliance_api::{
     error::Error,
     token::SCOPE_MONITOR,
-    v1::{ObserveUrlsRequest, Reason, UrlObservation},
+    v1::{Reason, StreamUrlObservationsRequest, UrlObservation},
 };
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -23,12 +23,12 @@ tests![
     a_chunk_of_too_many_items_ends_the_stream,
 ];
 
-fn chunk(chunk: usize, items: usize) -> ObserveUrlsRequest {
+fn chunk(chunk: usize, items: usize) -> StreamUrlObservationsRequest {
     let mut observations: Vec<UrlObservation> =
         (0..items).map(|item| observation(&format!("https://example.org/{chunk}/{item}"))).collect();
     observations.push(UrlObservation { note: some(&chunk.to_string()), ..observation("https://example.org/shared") });
     observations.push(observation("nothing"));
-    ObserveUrlsRequest { observations }
+    StreamUrlObservationsRequest { observations }
 }
 
 async fn chunks_are_acknowledged_in_order() {

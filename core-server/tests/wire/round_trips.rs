@@ -79,7 +79,7 @@ fn operations() -> BTreeMap<&'static str, Call> {
     operation!(urls.get_compliance_url(GetComplianceUrlRequest { id: 1 }));
     operation!(urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids: vec![1, 2], ..Default::default() }));
     operation!(cases.list_compliance_cases(ListComplianceCasesRequest::default()));
-    operation!(cases.get_compliance_case(GetComplianceCaseRequest { case_id: 1 }));
+    operation!(cases.get_compliance_case(GetComplianceCaseRequest { id: 1 }));
     operation!(cases.batch_get_compliance_cases(BatchGetComplianceCasesRequest { ids: vec![1, 2] }));
     calls
 }

@@ -157,7 +157,7 @@ async fn incidents() {
                     ..IncidentInput::default()
                 }
             });
-            let request = AttachIncidentsRequest { case_id, incidents: incidents.collect() };
+            let request = AttachIncidentsRequest { id: case_id, incidents: incidents.collect() };
             let results = clients.monitoring.attach_incidents(request).await.unwrap().into_inner().results;
             assert_eq!(results.iter().filter(|result| result.changed).count(), PART);
         }
@@ -169,7 +169,7 @@ async fn incidents() {
             let (kind, url, reference) = content(number);
             IncidentKey { incident_type: Some(kind.into()), url, reference, ..IncidentKey::default() }
         });
-        let request = DetachIncidentsRequest { case_id, incidents: incidents.collect() };
+        let request = DetachIncidentsRequest { id: case_id, incidents: incidents.collect() };
         let results = clients.monitoring.detach_incidents(request).await.unwrap().into_inner().results;
         assert_eq!(results.iter().filter(|result| result.changed).count(), PART);
     }

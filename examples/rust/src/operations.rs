@@ -8,15 +8,16 @@ use compliance_api::v1::{
     BatchCreateAffiliatesResponse, BatchGetAffiliatesRequest, BatchGetAffiliatesResponse,
     BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, BatchGetComplianceUrlsRequest,
     BatchGetComplianceUrlsResponse, BatchOpenCasesRequest, BatchOpenCasesResponse, BatchUpdateAffiliatesRequest,
-    BatchUpdateAffiliatesResponse, CheckAccessRequest, CheckAccessResponse, CloseCaseRequest, ComplianceCase,
-    ComplianceUrl, CreateAffiliateRequest, CreateAffiliateResponse, DetachIncidentsRequest, DetachIncidentsResponse,
-    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, ListComplianceCasesRequest,
-    ListComplianceCasesResponse, ListComplianceUrlsRequest, ListComplianceUrlsResponse, ListVocabulariesRequest,
-    ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, OpenCaseResponse,
-    RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ResolveCaseRequest, UpdateAffiliateRequest,
-    UpdateAffiliateResponse, UpdateCaseRequest, UpdateCaseResponse, WithdrawInfractionsRequest,
-    WithdrawInfractionsResponse, access_service_client::AccessServiceClient,
-    affiliate_service_client::AffiliateServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
+    BatchUpdateAffiliatesResponse, CheckAccessRequest, CheckAccessResponse, CloseCaseRequest, CloseCaseResponse,
+    ComplianceCase, ComplianceUrl, CreateAffiliateRequest, CreateAffiliateResponse, DetachIncidentsRequest,
+    DetachIncidentsResponse, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
+    ListComplianceCasesRequest, ListComplianceCasesResponse, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
+    ListVocabulariesRequest, ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest,
+    OpenCaseResponse, RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ReopenCaseResponse,
+    ResolveCaseRequest, ResolveCaseResponse, UpdateAffiliateRequest, UpdateAffiliateResponse, UpdateCaseRequest,
+    UpdateCaseResponse, WithdrawInfractionsRequest, WithdrawInfractionsResponse,
+    access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
+    compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
 };
 use tonic::{Request, Response, Status, transport::Channel};
@@ -98,9 +99,9 @@ operations! {
         open_case(OpenCaseRequest) -> OpenCaseResponse;
         batch_open_cases(BatchOpenCasesRequest) -> BatchOpenCasesResponse;
         update_case(UpdateCaseRequest) -> UpdateCaseResponse;
-        resolve_case(ResolveCaseRequest) -> UpdateCaseResponse;
-        close_case(CloseCaseRequest) -> UpdateCaseResponse;
-        reopen_case(ReopenCaseRequest) -> UpdateCaseResponse;
+        resolve_case(ResolveCaseRequest) -> ResolveCaseResponse;
+        close_case(CloseCaseRequest) -> CloseCaseResponse;
+        reopen_case(ReopenCaseRequest) -> ReopenCaseResponse;
         attach_incidents(AttachIncidentsRequest) -> AttachIncidentsResponse;
         detach_incidents(DetachIncidentsRequest) -> DetachIncidentsResponse;
         list_vocabularies(ListVocabulariesRequest) -> ListVocabulariesResponse;

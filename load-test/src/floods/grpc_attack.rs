@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use compliance_api::v1::{
-    ExportUrlsRequest, ObserveUrlsRequest, UrlObservation, monitoring_service_client::MonitoringServiceClient,
+    ExportUrlsRequest, StreamUrlObservationsRequest, UrlObservation, monitoring_service_client::MonitoringServiceClient,
 };
 use futures::{StreamExt as _, stream};
 use load_test::target::Target;
@@ -80,7 +80,7 @@ async fn observe(
     outcomes: &Outcomes,
 ) -> anyhow::Result<()> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_millis();
-    let chunk = move |chunk: u64| ObserveUrlsRequest {
+    let chunk = move |chunk: u64| StreamUrlObservationsRequest {
         observations: (0..CHUNK)
             .map(|item| UrlObservation {
                 url: Some(format!("https://flood.example/{since:x}/{client}/{number}/{chunk}/{item}")),

@@ -20,7 +20,7 @@ pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Re
 }
 
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
-    let request = GetComplianceCaseRequest { case_id: caller.accept(path.record_id(Error::case_not_found)).await? };
+    let request = GetComplianceCaseRequest { id: caller.accept(path.record_id(Error::case_not_found)).await? };
     let read = caller.read(request, |core, request| core.cases.get_compliance_case(request));
     let (case, rate_limit, memory) = read.await?;
     respond_found(&caller, rate_limit, memory, 0, &Envelope::found(text::CASE_FOUND, &case, None))

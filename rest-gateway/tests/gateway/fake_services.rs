@@ -215,7 +215,7 @@ impl ComplianceCaseService for Fake {
         &self,
         request: Request<v1::GetComplianceCaseRequest>,
     ) -> Result<Response<v1::ComplianceCase>, Status> {
-        let id = self.enter("get_compliance_case", request)?.case_id;
+        let id = self.enter("get_compliance_case", request)?.id;
         Err(failure(Error::case_not_found(id)))
     }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use compliance_api::{
     token::SCOPE_MONITOR,
-    v1::{ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest, ObserveUrlsRequest, UrlObservation},
+    v1::{ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest, StreamUrlObservationsRequest, UrlObservation},
 };
 use futures::{StreamExt as _, stream};
 use sqlx::AssertSqlSafe;
@@ -74,7 +74,7 @@ async fn a_stream_of_observations_has_deadlines() {
     let service = TestService::with(Options { call_timeout: TIMEOUT * 2, ..Options::default() }).await;
     let company = new_company();
     let grpc = &mut GrpcClients::connect(service.grpc, &token_with_scope(company, Some(SCOPE_MONITOR), 3600)).await;
-    let chunk = |number: u32| ObserveUrlsRequest {
+    let chunk = |number: u32| StreamUrlObservationsRequest {
         observations: vec![UrlObservation {
             url: Some(format!("https://h.example/{number}")),
             ..UrlObservation::default()

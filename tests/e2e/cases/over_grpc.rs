@@ -53,7 +53,7 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
             Ok(found("Cases found", &page.cases, page.meta.as_ref()))
         }
         ("GET", "cases", Some(case_id)) => {
-            let case = grpc.cases.get_compliance_case(GetComplianceCaseRequest { case_id }).await?.into_inner();
+            let case = grpc.cases.get_compliance_case(GetComplianceCaseRequest { id: case_id }).await?.into_inner();
             Ok(found("Case found.", &case, None))
         }
         _ => panic!("{method} {path}: gRPC has no such operation"),

@@ -128,13 +128,13 @@ fn template(parameter: &Parameter, stranger: &Stranger, id: i64) -> Vec<u8> {
         "MonitoringService/OpenCase" => opening.encode_to_vec(),
         "MonitoringService/BatchOpenCases" => BatchOpenCasesRequest { cases: vec![opening] }.encode_to_vec(),
         "MonitoringService/UpdateCase" => {
-            UpdateCaseRequest { case_id: stranger.case, case: Some(worker), update_mask: None }.encode_to_vec()
+            UpdateCaseRequest { id: stranger.case, case: Some(worker), update_mask: None }.encode_to_vec()
         }
         "MonitoringService/AttachIncidents" => {
-            AttachIncidentsRequest { case_id: stranger.case, incidents: vec![incident] }.encode_to_vec()
+            AttachIncidentsRequest { id: stranger.case, incidents: vec![incident] }.encode_to_vec()
         }
         "MonitoringService/DetachIncidents" => {
-            DetachIncidentsRequest { case_id: stranger.case, incidents: vec![key] }.encode_to_vec()
+            DetachIncidentsRequest { id: stranger.case, incidents: vec![key] }.encode_to_vec()
         }
         _ => Vec::new(),
     }

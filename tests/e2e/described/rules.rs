@@ -185,8 +185,8 @@ async fn every_rule_is_checked_by_the_core() {
         for path in paths(&method.input()) {
             for Violation { rule, mut message, paths } in violations(&method, &path) {
                 // Results of items need a case.
-                if path[0].name() == "incidents" && method.input().get_field_by_name("case_id").is_some() {
-                    message.set_field_by_name("case_id", Value::I64(case_id));
+                if path[0].name() == "incidents" && method.input().get_field_by_name("id").is_some() {
+                    message.set_field_by_name("id", Value::I64(case_id));
                 }
                 let answer = core.call(&operation, &[&bearer], message.encode_to_vec()).await;
                 let reported = paths_in(&method, &answer);

@@ -5,8 +5,8 @@ use compliance_api::v1::{
     AddVocabularyEntriesRequest, AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest,
     DetachIncidentsRequest, ExportCasesRequest, ExportUrlsRequest, IncidentInput, IncidentKey, IncidentType,
     InfractionInput, ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
-    ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest, UrlInfraction, UrlObservation, VocabularyEntryInput,
-    VocabularyKind, WithdrawInfractionsRequest,
+    ReopenCaseRequest, ResolveCaseRequest, StreamUrlObservationsRequest, UpdateCaseRequest, UrlInfraction,
+    UrlObservation, VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
 };
 use tonic::{Code, Status};
 
@@ -66,7 +66,7 @@ async fn observe_urls(world: &mut World) {
 }
 
 async fn stream_url_observations(world: &mut World) {
-    let chunks = futures::stream::iter([ObserveUrlsRequest { observations: observations(world) }]);
+    let chunks = futures::stream::iter([StreamUrlObservationsRequest { observations: observations(world) }]);
     let mut answers = world.grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
     let results = answers.message().await.unwrap().unwrap().results;
     assert_eq!(results.iter().map(|result| result.code).collect::<Vec<_>>(), OBSERVED);
@@ -167,41 +167,41 @@ async fn export_cases(world: &mut World) {
 async fn update_case(world: &mut World) {
     let worker = CaseInput { case_worker: text("Eve"), ..CaseInput::default() };
     for case in [Some(worker), None] {
-        let request = UpdateCaseRequest { case_id: world.case, case, update_mask: None };
+        let request = UpdateCaseRequest { id: world.case, case, update_mask: None };
         not_found(world.grpc.monitoring.update_case(request).await);
     }
     // A case of the stranger's own does not go to the owner's affiliate.
     let own = world.affiliate_of_the_stranger().await;
     let case_id = world.grpc.monitoring.open_case(opening(&own)).await.unwrap().into_inner().case_id;
     for affiliate in owned_affiliates(world) {
-        let request = UpdateCaseRequest { case_id, case: Some(affiliate), update_mask: None };
+        let request = UpdateCaseRequest { id: case_id, case: Some(affiliate), update_mask: None };
         not_found(world.grpc.monitoring.update_case(request).await);
     }
 }
 
 async fn resolve_case(world: &mut World) {
-    let request = ResolveCaseRequest { case_id: world.case, resolved_date: None };
+    let request = ResolveCaseRequest { id: world.case, resolved_date: None };
     not_found(world.grpc.monitoring.resolve_case(request).await);
 }
 
 async fn close_case(world: &mut World) {
-    let request = CloseCaseRequest { case_id: world.case, ..CloseCaseRequest::default() };
+    let request = CloseCaseRequest { id: world.case, ..CloseCaseRequest::default() };
     not_found(world.grpc.monitoring.close_case(request).await);
 }
 
 async fn reopen_case(world: &mut World) {
-    let request = ReopenCaseRequest { case_id: world.case, case_status: None };
+    let request = ReopenCaseRequest { id: world.case, case_status: None };
     not_found(world.grpc.monitoring.reopen_case(request).await);
 }
 
 async fn attach_incidents(world: &mut World) {
     let form =
         IncidentInput { incident_type: IncidentType::Form.into(), reference: text("form"), ..IncidentInput::default() };
-    let request = AttachIncidentsRequest { case_id: world.case, incidents: vec![form] };
+    let request = AttachIncidentsRequest { id: world.case, incidents: vec![form] };
     not_found(world.grpc.monitoring.attach_incidents(request).await);
     let own = world.affiliate_of_the_stranger().await;
     let case_id = world.grpc.monitoring.open_case(opening(&own)).await.unwrap().into_inner().case_id;
-    let request = AttachIncidentsRequest { case_id, incidents: owned_urls(world).to_vec() };
+    let request = AttachIncidentsRequest { id: case_id, incidents: owned_urls(world).to_vec() };
     let results = world.grpc.monitoring.attach_incidents(request).await.unwrap().into_inner().results;
     assert_eq!(results.iter().map(|result| result.code).collect::<Vec<_>>(), [NOT_FOUND; 2]);
 }
@@ -215,11 +215,11 @@ async fn detach_incidents(world: &mut World) {
             ..IncidentKey::default()
         },
     ];
-    let request = DetachIncidentsRequest { case_id: world.case, incidents: incidents.clone() };
+    let request = DetachIncidentsRequest { id: world.case, incidents: incidents.clone() };
     not_found(world.grpc.monitoring.detach_incidents(request).await);
     let own = world.affiliate_of_the_stranger().await;
     let case_id = world.grpc.monitoring.open_case(opening(&own)).await.unwrap().into_inner().case_id;
-    let request = DetachIncidentsRequest { case_id, incidents };
+    let request = DetachIncidentsRequest { id: case_id, incidents };
     let results = world.grpc.monitoring.detach_incidents(request).await.unwrap().into_inner().results;
     assert!(results.iter().all(|result| !result.changed), "{results:?}");
 }

@@ -145,7 +145,7 @@ async fn list_cases(world: &mut World) {
 }
 
 async fn get_case(world: &mut World) {
-    let request = GetComplianceCaseRequest { case_id: world.case };
+    let request = GetComplianceCaseRequest { id: world.case };
     refused(world.grpc.cases.get_compliance_case(request).await, "CASE_NOT_FOUND");
 }
 

@@ -10,8 +10,8 @@ use compliance_api::v1::{
     GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, IncidentInput, IncidentKey, IncidentType,
     InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
     ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest,
-    ResolveCaseRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort,
-    VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
+    ResolveCaseRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction,
+    UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use test_support::GrpcClients;
@@ -94,7 +94,7 @@ calls! {
     "ComplianceCaseService/ListComplianceCases" unary cases.list_compliance_cases |twin|
         ListComplianceCasesRequest { distributor_id: Some(AFFILIATE), ..ListComplianceCasesRequest::default() };
     "ComplianceCaseService/GetComplianceCase" unary cases.get_compliance_case |twin|
-        GetComplianceCaseRequest { case_id: CASE };
+        GetComplianceCaseRequest { id: CASE };
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
     "ReadService/BatchRead" unordered reads.batch_read |twin| {
@@ -105,7 +105,7 @@ calls! {
     "MonitoringService/ObserveUrls" unary monitoring.observe_urls |twin|
         ObserveUrlsRequest { observations: observations(twin.side) };
     "MonitoringService/StreamUrlObservations" stream monitoring.stream_url_observations |twin|
-        futures::stream::iter([ObserveUrlsRequest { observations: observations(twin.side) }]);
+        futures::stream::iter([StreamUrlObservationsRequest { observations: observations(twin.side) }]);
     "MonitoringService/ExportUrls" stream monitoring.export_urls |twin| ExportUrlsRequest::default();
     "MonitoringService/RecordInfractions" unary monitoring.record_infractions |twin|
         RecordInfractionsRequest { infractions: infractions() };
@@ -116,25 +116,25 @@ calls! {
         BatchOpenCasesRequest { cases: vec![opening("Same"), opening("New")] };
     "MonitoringService/ExportCases" stream monitoring.export_cases |twin| ExportCasesRequest::default();
     "MonitoringService/UpdateCase" unary monitoring.update_case |twin| UpdateCaseRequest {
-        case_id: CASE,
+        id: CASE,
         case: Some(CaseInput { case_status: text("Case B"), client_affiliate_id: text("B"), ..CaseInput::default() }),
         update_mask: None,
     };
     "MonitoringService/ResolveCase" unary monitoring.resolve_case |twin|
-        ResolveCaseRequest { case_id: CASE, ..ResolveCaseRequest::default() };
+        ResolveCaseRequest { id: CASE, ..ResolveCaseRequest::default() };
     "MonitoringService/CloseCase" unary monitoring.close_case |twin|
-        CloseCaseRequest { case_id: CASE, ..CloseCaseRequest::default() };
+        CloseCaseRequest { id: CASE, ..CloseCaseRequest::default() };
     "MonitoringService/ReopenCase" unary monitoring.reopen_case |twin|
-        ReopenCaseRequest { case_id: CASE, case_status: text("Case A") };
+        ReopenCaseRequest { id: CASE, case_status: text("Case A") };
     "MonitoringService/AttachIncidents" unary monitoring.attach_incidents |twin| AttachIncidentsRequest {
-        case_id: CASE,
+        id: CASE,
         incidents: vec![
             IncidentInput { url: text("https://same.example/"), ..incident() },
             IncidentInput { url_id: Some(OTHER_URL), ..incident() },
         ],
     };
     "MonitoringService/DetachIncidents" unary monitoring.detach_incidents |twin| DetachIncidentsRequest {
-        case_id: CASE,
+        id: CASE,
         incidents: vec![IncidentKey { incident_id: Some(INCIDENT), ..IncidentKey::default() }],
     };
     "MonitoringService/ListVocabularies" unary monitoring.list_vocabularies |twin| ListVocabulariesRequest {};

@@ -4,7 +4,10 @@ use compliance_api::{
     catalogue::Vocabulary,
     error::Error,
     rules::Violations,
-    v1::{CloseCaseRequest, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseResponse},
+    v1::{
+        CloseCaseRequest, CloseCaseResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest,
+        ResolveCaseResponse,
+    },
 };
 
 use super::{
@@ -19,11 +22,12 @@ pub(in crate::monitoring) async fn resolve(
     context: &Context,
     company_id: i64,
     request: ResolveCaseRequest,
-) -> Result<UpdateCaseResponse, Error> {
+) -> Result<ResolveCaseResponse, Error> {
     let mut change = Change::status(RESOLVED);
     change.case.record.resolved_date = request.resolved_date;
     let condition = Condition { not: Some(vec![RESOLVED]), ..Condition::default() };
-    apply(context, company_id, request.case_id, change, condition).await
+    let changed = apply(context, company_id, request.id, change, condition).await?;
+    Ok(ResolveCaseResponse { case_id: request.id, changed })
 }
 
 /// Closes a case, or gives a closed case another status that closes it.
@@ -31,14 +35,15 @@ pub(in crate::monitoring) async fn close(
     context: &Context,
     company_id: i64,
     request: CloseCaseRequest,
-) -> Result<UpdateCaseResponse, Error> {
+) -> Result<CloseCaseResponse, Error> {
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
     let status = name.and_then(|name| Vocabulary::CaseStatus.default_id(name));
     let mut change = Change::status(status.unwrap_or(*CLOSED.start()));
     change.case.record.closed_date = request.closed_date;
     let not = status.map_or_else(|| CLOSED.collect(), |status| vec![status]);
     let condition = Condition { not: Some(not), ..Condition::default() };
-    apply(context, company_id, request.case_id, change, condition).await
+    let changed = apply(context, company_id, request.id, change, condition).await?;
+    Ok(CloseCaseResponse { case_id: request.id, changed })
 }
 
 /// Reopens a case that is resolved or closed.
@@ -46,7 +51,7 @@ pub(in crate::monitoring) async fn reopen(
     context: &Context,
     company_id: i64,
     request: ReopenCaseRequest,
-) -> Result<UpdateCaseResponse, Error> {
+) -> Result<ReopenCaseResponse, Error> {
     let ended = RESOLVED..=*CLOSED.end();
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
     let used = name.map(|name| NameRef::Name(Vocabulary::CaseStatus, name)).into_iter();
@@ -61,5 +66,6 @@ pub(in crate::monitoring) async fn reopen(
     }
     let change = Change::status(status.unwrap_or(OPEN));
     let condition = Condition { only: Some(ended.collect()), ..Condition::default() };
-    apply(context, company_id, request.case_id, change, condition).await
+    let changed = apply(context, company_id, request.id, change, condition).await?;
+    Ok(ReopenCaseResponse { case_id: request.id, changed })
 }

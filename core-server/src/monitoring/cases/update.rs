@@ -36,17 +36,19 @@ pub(in crate::monitoring) async fn update(
     if !violations.is_empty() {
         return Err(Error::invalid(violations));
     }
-    apply(context, company_id, request.case_id, change, Condition::default()).await
+    let changed = apply(context, company_id, request.id, change, Condition::default()).await?;
+    Ok(UpdateCaseResponse { case_id: request.id, changed })
 }
 
-/// Applies a change to a case that meets a condition. A case that does not meet it stays as it is.
+/// Applies a change to a case that meets a condition, and returns whether it changed anything. A case that does not meet
+/// the condition stays as it is.
 pub(super) async fn apply(
     context: &Context,
     company_id: i64,
     case_id: i64,
     change: Change,
     condition: Condition,
-) -> Result<UpdateCaseResponse, Error> {
+) -> Result<bool, Error> {
     let Condition { only, not } = condition;
     let (only, not) = (only.as_deref(), not.as_deref());
     let changes = [&change];
@@ -62,5 +64,5 @@ pub(super) async fn apply(
     if let Some(field) = change.case.affiliate_field().filter(|_| !updated.affiliate_found) {
         return Err(Error::new(Reason::ReferenceNotFound, AFFILIATE_NOT_FOUND).with("field", field));
     }
-    Ok(UpdateCaseResponse { case_id, changed: updated.changed })
+    Ok(updated.changed)
 }

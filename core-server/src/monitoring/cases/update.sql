@@ -1,6 +1,6 @@
 -- Locks the case $2, works out what it becomes, and writes it unless it is that already. $4 and $5 are the statuses that
 -- the case must have, and must not have, for anything to happen; null for any and for none. The dates that follow from a
--- change are described at `CaseInput` in monitoring.proto.
+-- change are described at `CaseInput` in case_changes.proto.
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid

@@ -36,7 +36,7 @@ pub(in crate::monitoring) async fn attach(
     company_id: i64,
     request: AttachIncidentsRequest,
 ) -> Result<Vec<Outcome>, Error> {
-    let AttachIncidentsRequest { case_id, incidents } = request;
+    let AttachIncidentsRequest { id: case_id, incidents } = request;
     let names = context.names.of(company_id, incidents.iter().map(names_of)).await?;
     let items = Items::check(incidents, |violations, item| Incident::new(&names, violations, "", item));
     let rows = until_final(|| {

@@ -42,7 +42,7 @@ pub(in crate::monitoring) async fn detach(
     company_id: i64,
     request: DetachIncidentsRequest,
 ) -> Result<Vec<Outcome>, Error> {
-    let DetachIncidentsRequest { case_id, incidents } = request;
+    let DetachIncidentsRequest { id: case_id, incidents } = request;
     let items = Items::check(incidents, Key::new);
     let rows = context.write(company_id, |layouts| {
         let batch = INPUT.batch(&layouts, &items.valid);

@@ -9,7 +9,7 @@ use admission::Count;
 use compliance_api::{
     error::Error,
     token::TokenError,
-    v1::{ObserveUrlsRequest, ObserveUrlsResponse},
+    v1::{StreamUrlObservationsRequest, StreamUrlObservationsResponse},
 };
 use http_server::FinishBy;
 use tokio::{
@@ -34,7 +34,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 const SLACK: Duration = Duration::from_secs(2);
 
 /// The acknowledgements of a stream: one for each chunk, in order.
-pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<ObserveUrlsResponse, Status>>;
+pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<StreamUrlObservationsResponse, Status>>;
 
 /// Serves streams of observations.
 pub(in crate::monitoring) struct Streams {
@@ -54,7 +54,7 @@ impl Streams {
     pub(in crate::monitoring) fn serve(
         &self,
         caller: Caller,
-        requests: Streaming<ObserveUrlsRequest>,
+        requests: Streaming<StreamUrlObservationsRequest>,
         timeout: Duration,
     ) -> Result<Response<Acknowledgements>, Error> {
         let times = Times { stream: Instant::now() + timeout, chunk: self.chunk_timeout };
@@ -103,10 +103,10 @@ struct Saving {
 
 impl Saving {
     /// A chunk that is not saved in time is not saved at all: its statement is cancelled.
-    async fn save(&self, chunk: Chunk) -> Result<ObserveUrlsResponse, Error> {
+    async fn save(&self, chunk: Chunk) -> Result<StreamUrlObservationsResponse, Error> {
         let saving = async {
             let _slot = self.shares.enter(self.company_id, Work::of_items(chunk.items())).await?;
-            Ok(ObserveUrlsResponse { results: messages(chunk.save(&self.context, self.company_id).await?) })
+            Ok(StreamUrlObservationsResponse { results: messages(chunk.save(&self.context, self.company_id).await?) })
         };
         self.times.bound(self.times.chunk, saving).await?
     }
@@ -117,7 +117,7 @@ impl Saving {
 async fn read(
     context: Arc<Context>,
     caller: Caller,
-    mut requests: Streaming<ObserveUrlsRequest>,
+    mut requests: Streaming<StreamUrlObservationsRequest>,
     prepared: mpsc::Sender<Result<Chunk, Status>>,
     times: Times,
 ) {
@@ -142,7 +142,7 @@ async fn read(
     }
 }
 
-async fn prepare(context: &Context, caller: &Caller, request: ObserveUrlsRequest) -> Result<Chunk, Error> {
+async fn prepare(context: &Context, caller: &Caller, request: StreamUrlObservationsRequest) -> Result<Chunk, Error> {
     // A stream may outlive its token.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64);
     if caller.claims.exp <= now {
@@ -155,7 +155,7 @@ async fn prepare(context: &Context, caller: &Caller, request: ObserveUrlsRequest
 async fn save(
     saving: Saving,
     mut chunks: mpsc::Receiver<Result<Chunk, Status>>,
-    acknowledgements: mpsc::Sender<Result<ObserveUrlsResponse, Status>>,
+    acknowledgements: mpsc::Sender<Result<StreamUrlObservationsResponse, Status>>,
 ) {
     loop {
         let chunk = tokio::select! {

@@ -65,7 +65,7 @@ async fn errors_have_reasons_and_violations() {
     client.call(affiliate("Ann")).await.unwrap();
     let error = client.call(affiliate("Ann")).await.unwrap_err();
     assert!(matches!(error, Error::AlreadyExists { reason: Reason::AffiliateNameExists, .. }), "{error:?}");
-    let error = client.call(GetComplianceCaseRequest { case_id: 7 }).await.unwrap_err();
+    let error = client.call(GetComplianceCaseRequest { id: 7 }).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { reason: Reason::CaseNotFound, .. }), "{error:?}");
     assert_eq!(error.to_string(), "Case not found.");
 
