@@ -4,6 +4,7 @@ mod batch_read;
 mod call_record;
 mod guard;
 mod operations;
+mod protocol;
 mod receive;
 mod services;
 

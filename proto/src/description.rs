@@ -101,7 +101,7 @@ mod tests {
             }
         }
         assert!(OPERATIONS.iter().all(|(_, doc)| !doc.is_empty()) && OPERATIONS.len() > 10);
-        for number in 1..=Reason::HeadersTooLarge as i32 {
+        for number in 1..=Reason::CompressionUnsupported as i32 {
             assert!(!reason(Reason::try_from(number).unwrap()).is_empty(), "{number}");
         }
         assert_eq!(result_code(ResultCode::Found), "Record(s) found.");

@@ -40,8 +40,11 @@ pub const fn meaning(reason: Reason) -> Meaning {
         Reason::HostInvalid | Reason::RequestMalformed => {
             (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest)
         }
+        Reason::CompressionUnsupported => {
+            (Grpc::Unimplemented, Http::UNSUPPORTED_MEDIA_TYPE, ResultCode::UnsupportedMediaType)
+        }
         Reason::ExpectationFailed => (Grpc::InvalidArgument, Http::EXPECTATION_FAILED, ResultCode::ExpectationFailed),
-        Reason::EncodingUnsupported => {
+        Reason::EncodingUnsupported | Reason::ContentTypeInvalid => {
             (Grpc::InvalidArgument, Http::UNSUPPORTED_MEDIA_TYPE, ResultCode::UnsupportedMediaType)
         }
         Reason::UriTooLong => (Grpc::InvalidArgument, Http::URI_TOO_LONG, ResultCode::UriTooLong),

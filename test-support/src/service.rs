@@ -36,6 +36,8 @@ pub struct Options {
     pub list_timeout: Duration,
     /// What requests may take in the memory of the core.
     pub request_memory: usize,
+    /// The largest message of the core.
+    pub message_limit: usize,
 }
 
 impl Default for Options {
@@ -48,6 +50,7 @@ impl Default for Options {
             call_timeout: Duration::from_mins(1),
             list_timeout: core.list_timeout,
             request_memory: core.request_memory,
+            message_limit: core.message_limit,
         }
     }
 }
@@ -84,6 +87,7 @@ impl TestService {
             call_timeout: options.call_timeout,
             list_timeout: options.list_timeout,
             request_memory: options.request_memory,
+            message_limit: options.message_limit,
             max_streams: options.company_streams,
             ..CoreSettings::default()
         };

@@ -18,7 +18,10 @@ use telemetry::{
 };
 use tonic::{Code, Status, body::Body};
 
-use super::operations::{COALESCED, STANDARD};
+use super::{
+    operations::{COALESCED, STANDARD},
+    protocol::{ENCODING, describe},
+};
 
 const REQUEST_ID: &str = "x-request-id";
 /// The longest request ID that is written to the log, in bytes.
@@ -52,6 +55,8 @@ impl CallRecord {
     pub(super) fn remote(path: &str, headers: &HeaderMap) -> Self {
         let mut record = Self::local(path, headers);
         record.is_logged = true;
+        // These take the general path, which has the code in the trailers.
+        record.is_single_read &= !headers.contains_key(ENCODING);
         record.request_id = headers.get(REQUEST_ID).cloned();
         record
     }
@@ -91,7 +96,8 @@ impl CallRecord {
     }
 
     /// Records the call to the end of its response, where the code is unless the head has it.
-    pub(super) fn until_end(mut self, response: http::Response<Body>) -> http::Response<Body> {
+    pub(super) fn until_end(mut self, mut response: http::Response<Body>) -> http::Response<Body> {
+        describe(self.operation, response.headers_mut());
         match code(response.headers()) {
             Some(code) => self.code = code,
             // One record, which is sent at once.
@@ -186,7 +192,12 @@ impl http_body::Body for Recorded {
     type Error = Status;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let mut frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(Ok(frame)) = &mut frame
+            && let Some(trailers) = frame.trailers_mut()
+        {
+            describe(self.record.operation, trailers);
+        }
         let code = match &frame {
             Some(Ok(frame)) => frame.trailers_ref().and_then(code),
             Some(Err(status)) => Some(status.code()),

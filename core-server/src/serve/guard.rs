@@ -33,6 +33,7 @@ use tracing::{Instrument as _, Span};
 use super::{
     call_record::CallRecord,
     operations::{COALESCED, HEALTH_CHECK, STANDARD, work},
+    protocol,
     receive::{self, Received, receive},
 };
 use crate::{
@@ -376,7 +377,8 @@ where
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
         let path = request.uri().path();
         let mut record = CallRecord::remote(path, request.headers());
-        match self.guard.admit(path, request.headers(), None) {
+        let head = protocol::check_head(&request).map_err(|error| Denied { error, rate_limit: None });
+        match head.and_then(|()| self.guard.admit(path, request.headers(), None)) {
             Ok(mut admitted) => {
                 let (operation, company_id) = (Operation::at(path), admitted.company_id());
                 record.set_company(company_id);
@@ -406,7 +408,10 @@ where
                 let refusals = self.guard.0.shares.refusals.clone();
                 Box::pin(async move {
                     refusals.hold_back().await;
-                    denied(refused, record)
+                    let reason = refused.error.reason;
+                    let mut response: Self::Response = denied::<Result<_, Infallible>>(refused, record)?;
+                    protocol::complete_refusal(reason, &mut response);
+                    Ok(response)
                 })
             }
         }

@@ -11,9 +11,9 @@ use compliance_api::{
 use futures::stream;
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::{BodyExt as _, Full, StreamBody};
-use tonic::{Status, body::Body};
+use tonic::{Code, Status, body::Body};
 
-use super::operations::BATCH_READ;
+use super::{operations::BATCH_READ, protocol::malformed};
 
 /// Flag and length of a message.
 const HEADER: usize = 5;
@@ -74,7 +74,7 @@ where
     let Some((message, measure)) = messages.next().await? else {
         return Err(malformed("The request has no message.").into());
     };
-    // Whatever follows is not read.
+    messages.end().await?;
     Ok(Received { body: Body::new(Full::new(message)), measure, memory: messages.memory })
 }
 
@@ -103,8 +103,7 @@ where
                 return Ok(Some((message, measure)));
             }
             let Some(frame) = self.body.frame().await else { break };
-            let frame = frame.map_err(|error| Status::from_error(error.into()))?;
-            if let Ok(data) = frame.into_data() {
+            if let Ok(data) = frame.map_err(broken)?.into_data() {
                 // Small messages arrive whole, and are not copied.
                 if self.buffer.is_empty() {
                     self.buffer = data.into();
@@ -115,6 +114,22 @@ where
             }
         }
         if self.buffer.is_empty() { Ok(None) } else { Err(malformed("The request's message is incomplete.").into()) }
+    }
+
+    /// Refuses whatever follows the one message of a request. Most requests end with it, so that nothing is waited for.
+    async fn end(&mut self) -> Result<(), Status> {
+        loop {
+            if !self.buffer.is_empty() {
+                return Err(malformed("The request has more than one message.").into());
+            }
+            if self.body.is_end_stream() {
+                return Ok(());
+            }
+            let Some(frame) = self.body.frame().await else { return Ok(()) };
+            if let Ok(data) = frame.map_err(broken)?.into_data() {
+                self.buffer = data.into();
+            }
+        }
     }
 
     /// The length of the next message with its header, once that has arrived.
@@ -150,6 +165,8 @@ where
 /// A message of more than this is measured away from the threads that serve everybody.
 const OFF_THREAD: usize = 256 << 10;
 
-fn malformed(message: &str) -> Error {
-    Error::invalid(compliance_api::rules::Violations::one("body", message))
+/// The status of a request whose body has not arrived. A client that has cancelled its call reads none.
+fn broken(error: impl Into<tonic::codegen::StdError>) -> Status {
+    let status = Status::from_error(error.into());
+    if status.code() == Code::Cancelled { status } else { malformed("The request's message is incomplete.").into() }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use compliance_api::{
-    error::Error,
+    error::{Error, Reason},
     v1::{
         affiliate_service_server::AffiliateService as _, compliance_case_service_server::ComplianceCaseService as _,
         compliance_url_service_server::ComplianceUrlService as _,
@@ -23,7 +23,10 @@ use prost::Message;
 use tonic::{Request, Response, Status, body::Body, metadata::GRPC_CONTENT_TYPE, service::Routes};
 use tower::Service;
 
-use super::operations::{GET_AFFILIATE, GET_CASE, GET_URL};
+use super::{
+    operations::{GET_AFFILIATE, GET_CASE, GET_URL},
+    protocol::{ENCODING, RESPONSE_TOO_LARGE},
+};
 use crate::{affiliates::Affiliates, cases::ComplianceCases, urls::ComplianceUrls};
 
 /// Flag and length of a message.
@@ -66,8 +69,8 @@ impl Service<http::Request<Body>> for Services {
     /// The message of a request for a single record must have been received whole, as the guard does it.
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let Self(services) = self.clone();
-        // The general path refuses encodings that it does not know in the words of the library.
-        let path = if request.headers().contains_key("grpc-encoding") { "" } else { request.uri().path() };
+        // A request that names its encoding takes the general path, which knows all of them.
+        let path = if request.headers().contains_key(ENCODING) { "" } else { request.uri().path() };
         let limit = services.message_limit;
         match path {
             GET_AFFILIATE => Box::pin(async move {
@@ -124,8 +127,7 @@ fn encode<R: Message>(response: Response<R>, limit: usize) -> Result<http::Respo
     let (metadata, message, extensions) = response.into_parts();
     let length = message.encoded_len();
     if length > limit {
-        let text = "Error, encoded message length too large";
-        return Err(Status::out_of_range(format!("{text}: found {length} bytes, the limit is: {limit} bytes")));
+        return Err(Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE).into());
     }
     let mut encoded = BytesMut::with_capacity(PREFIX + length);
     encoded.put_u8(0);

@@ -109,9 +109,16 @@ fn vocabulary(name: &str) -> String {
 /// What a partner may be refused for.
 fn reasons() -> String {
     let mut reasons: Vec<Reason> = (1..).map_while(|number| Reason::try_from(number).ok()).collect();
-    // These are errors of the internal write side alone.
+    // These are errors of the internal write side, and of gRPC.
     reasons.retain(|reason| {
-        !matches!(reason, Reason::ScopeMissing | Reason::ReferenceNotFound | Reason::FailedPrecondition)
+        !matches!(
+            reason,
+            Reason::ScopeMissing
+                | Reason::ReferenceNotFound
+                | Reason::FailedPrecondition
+                | Reason::ContentTypeInvalid
+                | Reason::CompressionUnsupported
+        )
     });
     reasons.sort_by_key(|reason| meaning(*reason).http);
     let mut table = "| Status | `code` | Why |\n|---|---|---|\n".to_owned();

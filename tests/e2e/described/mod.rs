@@ -5,8 +5,9 @@ mod calls;
 mod headers;
 mod messages;
 mod pairs;
+mod protocol;
 mod rules;
 
 pub(crate) fn all_tests() -> Vec<test_support::Test> {
-    [headers::tests(), pairs::tests(), rules::tests()].into_iter().flatten().collect()
+    [headers::tests(), pairs::tests(), protocol::tests(), rules::tests()].into_iter().flatten().collect()
 }

@@ -1,0 +1,124 @@
+//! What gRPC requires of the head of a call, and errors that the library makes, in the terms of the contract.
+
+use compliance_api::{
+    deadline::grpc_timeout,
+    error::{Error, Reason},
+    rules::Violations,
+};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response,
+    header::{ALLOW, CONTENT_TYPE},
+};
+use tonic::{Code, Status, body::Body};
+
+use super::operations::STANDARD;
+
+/// Names the encoding of the messages of a request.
+pub(super) const ENCODING: &str = "grpc-encoding";
+const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
+const TIMEOUT: &str = "grpc-timeout";
+
+/// The encoding of messages that are not compressed.
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
+/// Refuses a request that is not a call of gRPC, or that asks for something that the service does not understand. This
+/// is the same for every path, and comes before the token: it says nothing about operations or records.
+pub(super) fn check_head<B>(request: &Request<B>) -> Result<(), Error> {
+    let headers = request.headers();
+    if request.method() != Method::POST {
+        let message = "An operation is called with the HTTP method POST.";
+        return Err(Error::new(Reason::MethodNotAllowed, message).with("method", "POST"));
+    }
+    if !headers.get(CONTENT_TYPE).is_some_and(|value| is_grpc(value.as_bytes())) {
+        let message = "The content-type of a call must be application/grpc or application/grpc+proto.";
+        return Err(Error::new(Reason::ContentTypeInvalid, message));
+    }
+    if headers.get_all(ENCODING).iter().any(|encoding| encoding != IDENTITY) {
+        let message = "The request's messages must not be compressed.";
+        return Err(Error::new(Reason::CompressionUnsupported, message).with(ACCEPT_ENCODING, "identity"));
+    }
+    if headers.contains_key(TIMEOUT) && grpc_timeout(headers).is_none() {
+        let message = "The grpc-timeout must be one to eight digits and a unit: H, M, S, m, u or n.";
+        return Err(Error::invalid(Violations::one(TIMEOUT, message)));
+    }
+    Ok(())
+}
+
+/// Whether a `content-type` is that of a call with encoded messages.
+fn is_grpc(content_type: &[u8]) -> bool {
+    let media_type = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    [&b"application/grpc"[..], b"application/grpc+proto"].iter().any(|known| media_type.eq_ignore_ascii_case(known))
+}
+
+/// Adds to the refusal of a head what HTTP and gRPC require: a client that does not speak gRPC reads the HTTP status.
+pub(super) fn complete_refusal(reason: Reason, response: &mut Response<Body>) {
+    match reason {
+        Reason::MethodNotAllowed => {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        }
+        Reason::ContentTypeInvalid => {}
+        Reason::CompressionUnsupported => {
+            response.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
+            return;
+        }
+        _ => return,
+    }
+    *response.status_mut() = compliance_api::error::meaning(reason).http;
+}
+
+/// Gives an error that the library made the details and the message of ours. `headers` are the head of a response, or its
+/// trailers; those of a success and those of our own errors stay as they are.
+pub(super) fn describe(operation: &'static str, headers: &mut HeaderMap) {
+    let Some(code) = headers.get(Status::GRPC_STATUS).map(|code| Code::from_bytes(code.as_bytes())) else { return };
+    if matches!(code, Code::Ok | Code::Cancelled) || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
+        return;
+    }
+    let is_standard = STANDARD.iter().any(|path| path.trim_start_matches('/') == operation);
+    let error = match code {
+        Code::OutOfRange | Code::ResourceExhausted if is_standard => {
+            Error::new(Reason::BodyTooLarge, "The request's message is too large.")
+        }
+        // The guard has measured the request, so it is the response.
+        Code::OutOfRange | Code::ResourceExhausted => Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE),
+        Code::NotFound if is_standard => {
+            Error::new(Reason::ReferenceNotFound, "What the request names does not exist.")
+        }
+        // Health and reflection are decoded by the library, and fail for no other reason.
+        Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
+        _ => {
+            let message = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());
+            tracing::error!(operation, message, "the library refused a call with {code:?}");
+            Error::internal()
+        }
+    };
+    for name in [Status::GRPC_STATUS, Status::GRPC_MESSAGE] {
+        headers.remove(name);
+    }
+    if Status::from(error).add_header(headers).is_err() {
+        headers.insert(Status::GRPC_STATUS, HeaderValue::from(Code::Internal as i32));
+    }
+}
+
+/// The message of a response that is larger than a message may be.
+pub(super) const RESPONSE_TOO_LARGE: &str = "The response's message is too large. Please ask for less.";
+const MALFORMED: &str = "The body must be a valid message of the operation.";
+
+/// The body of a request is not what it must be.
+pub(super) fn malformed(message: &str) -> Error {
+    Error::invalid(Violations::one("body", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_grpc;
+
+    #[test]
+    fn content_types_of_calls() {
+        for known in ["application/grpc", "application/grpc+proto", "Application/GRPC", "application/grpc; x=y"] {
+            assert!(is_grpc(known.as_bytes()), "{known}");
+        }
+        for other in ["", "application/json", "application/grpc-web", "application/grpc+json", "application/grpcx"] {
+            assert!(!is_grpc(other.as_bytes()), "{other}");
+        }
+    }
+}
