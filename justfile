@@ -25,6 +25,10 @@ sqlx:
 reference:
     scripts/write-reference
 
+# Check the gRPC contract: lint, format, compatibility.
+proto:
+    scripts/check-proto
+
 # Everything that CI checks.
 ci:
     .ci/run
