@@ -100,8 +100,10 @@ async function affiliates(page) {
   await checked(page, "affiliates");
   await picture(page, "console-affiliates.png");
   const [name] = await column(page, 3);
-  await page.getByLabel("Search").fill(name.toUpperCase());
-  await heading(page, "1 of 12 affiliates", 2);
+  for (const text of [name.toUpperCase(), "linnea EKDAHL"]) {
+    await page.getByLabel("Search").fill(text);
+    await heading(page, "1 of 12 affiliates", 2);
+  }
   await page.getByLabel("Search").fill("");
   await heading(page, "12 affiliates", 2);
   await page.getByLabel("Status").selectOption("active");
@@ -224,7 +226,7 @@ async function lists(page) {
     return expected.length;
   };
   await page.getByLabel("Disabled").selectOption("no");
-  await page.getByLabel("Incident status ID").selectOption({ label: "In Violation" });
+  await page.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });
   await page.getByLabel("Sort by").selectOption("last_seen");
   await page.getByLabel("Sort direction").selectOption("asc");
   await page.getByLabel("Records a page").selectOption("10");
@@ -250,8 +252,8 @@ async function lists(page) {
   await message(page, "Some values have to be corrected.");
   assert.notEqual(await page.locator("#field-distributor_id-error").innerText(), "");
   await page.getByLabel("Affiliate ID in this service").fill("");
-  await page.getByLabel("Incident status ID").first().selectOption("other");
-  await page.getByLabel("Incident status ID: another ID").fill("1000");
+  await page.getByLabel("Incident status", { exact: true }).selectOption("other");
+  await page.getByLabel("ID of another incident status").fill("1000");
   await page.getByRole("button", { name: "Apply" }).click();
   await heading(page, "No URLs match these filters", 2);
   await checked(page, "URLs without a match");
@@ -265,7 +267,7 @@ async function lists(page) {
   await section(page, "Cases");
   await heading(page, "Cases 1–10 of 10", 2);
   await checked(page, "cases");
-  await page.getByLabel("Case status ID").selectOption({ label: "Open" });
+  await page.getByLabel("Case status", { exact: true }).selectOption({ label: "Open" });
   await page.getByLabel("Created after").fill("2020-01-01");
   await page.getByLabel("Sort by").selectOption("created_dt");
   await page.getByRole("button", { name: "Apply" }).click();
@@ -314,7 +316,7 @@ async function charts(page) {
 }
 
 /** Records hold what strangers wrote. */
-async function markup(page) {
+async function markup(page, context, problems) {
   const texts = Object.fromEntries(["affiliate_name", "first_name", "last_name", "notes", "city", "facebook", "company_name", "address"].map((name) => [name, MARKUP]));
   const affected = (await api("GET", "cases?per_page=1")).data[0];
   const { id } = (await api("GET", "affiliates")).data.find((record) => record.distributor_name === affected.affiliate_name);
@@ -334,6 +336,7 @@ async function markup(page) {
   // Were there code that made markup of a text, the browser would refuse it.
   const refused = await page.evaluate(`try { document.createElement("p").innerHTML = "x"; "made" } catch (error) { error.name }`);
   assert.equal(refused, "TypeError");
+  assert.match(problems.pop() ?? "", /TrustedHTML/);
 }
 
 /** What the page says when the service cannot be reached, limits, is unavailable, or the token expires. */
@@ -388,6 +391,28 @@ async function limit(page) {
   assert.fail("the limit was not reached");
 }
 
+/** Records are found in a list however it is cut into pieces, and a list that breaks off is noticed. */
+async function pieces(page) {
+  const records = [{ id: 1, name: 'a "b\\"} ]{', list: [{}, []] }, { id: 2, name: "\\" }, { id: 3, name: "é\u2028😀", none: null }];
+  const text = JSON.stringify({ code: "1026", detail: { msg: "[{}]" }, data: records });
+  const read = await page.evaluate(async ([whole, path]) => {
+    const { RecordStream } = await import(path);
+    const results = [];
+    for (let size = 1; size <= whole.length; size += 1) {
+      const found = [];
+      const stream = new RecordStream((record) => found.push(record));
+      const wasComplete = [];
+      for (let start = 0; start < whole.length; start += size) {
+        wasComplete.push(stream.isComplete);
+        stream.push(whole.slice(start, start + size));
+      }
+      results.push([found, stream.isComplete, wasComplete.includes(true)]);
+    }
+    return results;
+  }, [text, `${base}/console/record-stream.js`]);
+  for (const result of read) assert.deepEqual(result, [records, true, false]);
+}
+
 /** Lists that do not fit on a page. */
 async function largeLists(page) {
   await page.goto(`${base}/console`);
@@ -403,12 +428,11 @@ async function largeLists(page) {
 }
 
 async function check(page, problems, context) {
-  const steps = { signingIn, keyboard, affiliates, creating, lists, cases, charts, markup, refusals, limit, largeLists };
+  const steps = { signingIn, keyboard, affiliates, creating, lists, cases, charts, markup, refusals, limit, largeLists, pieces };
   page.on("dialog", (dialog) => dialog.message() === "1" && problems.push("a record ran a script"));
   for (const [name, step] of Object.entries(steps)) {
-    await step(page, context).catch((error) => {
-      error.message = `${name}: ${error.message}`;
-      throw error;
+    await step(page, context, problems).catch((error) => {
+      throw new Error(name, { cause: error });
     });
     assert.deepEqual(problems, [], name);
   }

@@ -16,11 +16,16 @@ const COLUMNS = [
 ];
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
+/** A text without accents, in one case, so that `linnea` and `LINNÉA` find the same. Upper case first: it makes `I` of `ı`. */
+function folded(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase().toLowerCase().replaceAll("ς", "σ");
+}
+
 /** What was read for a token; kept while the tab shows other views. */
 let kept = { token: null, entries: [], byId: new Map(), isComplete: false };
 
 function entryOf(record) {
-  const entry = { text: SEARCHED.map((name) => record[name] ?? "").join("\n").toLowerCase() };
+  const entry = { text: folded(SEARCHED.map((name) => record[name] ?? "").join("\n")) };
   for (const [name] of COLUMNS) entry[name] = record[name];
   return entry;
 }
@@ -44,7 +49,7 @@ export function forget() {
 
 /** The entries that match, sorted. */
 function matching({ search, status, sort, isDescending }) {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = folded(search).split(/\s+/).filter(Boolean);
   const found = kept.entries.filter((entry) =>
     (status === "" || entry.distributor_status === status) && words.every((word) => entry.text.includes(word)));
   if (sort !== "id") {

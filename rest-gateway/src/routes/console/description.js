@@ -42,7 +42,7 @@ export async function parameters(path) {
     const schema = resolve(document, parameter.schema);
     return {
       name: parameter.name,
-      label: label(parameter.name),
+      label: label(schema["x-vocabulary"] ? parameter.name.replace(/_id$/, "") : parameter.name),
       hint: parameter.description,
       isDay: schema.format === "date",
       choices: schema.enum?.filter((choice) => choice !== null) ?? null,

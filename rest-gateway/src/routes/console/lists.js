@@ -52,7 +52,7 @@ function control(parameter) {
   let other = null;
   if (names) {
     input = select([["", "any"], ...Object.entries(names), [OTHER, "another ID"]]);
-    other = element("input", { type: "text", inputmode: "numeric", "aria-label": `${parameter.label}: another ID`, hidden: true });
+    other = element("input", { type: "text", inputmode: "numeric", "aria-label": `ID of another ${parameter.label.toLowerCase()}`, hidden: true });
     input.addEventListener("change", () => {
       other.hidden = input.value !== OTHER;
     });

@@ -31,8 +31,8 @@ export class RecordStream {
         this.#position += 1;
       }
     }
-    // What has been read and is not the beginning of a record, or of the end of a text, is dropped.
-    const keep = this.#start >= 0 ? this.#start : Math.max(0, this.#position - (this.#inText ? 1 : 0));
+    // What has been read and is not the beginning of a record is dropped.
+    const keep = this.#start >= 0 ? this.#start : this.#position;
     this.#buffer = this.#buffer.slice(keep);
     this.#position -= keep;
     if (this.#start >= 0) this.#start = 0;
@@ -40,25 +40,23 @@ export class RecordStream {
 
   /** Moves behind the end of the text; returns false if it has not arrived yet. */
   #skipText() {
-    for (;;) {
-      const quote = this.#buffer.indexOf('"', this.#position);
-      const escape = this.#buffer.indexOf("\\", this.#position);
-      if (escape >= 0 && (quote < 0 || escape < quote)) {
-        // The character behind the backslash is part of the text.
-        if (escape + 1 >= this.#buffer.length) {
-          this.#position = escape;
-          return false;
-        }
-        this.#position = escape + 2;
-      } else if (quote < 0) {
-        this.#position = this.#buffer.length;
-        return false;
-      } else {
-        this.#position = quote + 1;
-        this.#inText = false;
-        return true;
-      }
+    const start = this.#position;
+    // How many backslashes are before this position: a quotation mark after an odd number is part of the text.
+    const backslashes = (position) => {
+      let first = position;
+      while (first > start && this.#buffer[first - 1] === "\\") first -= 1;
+      return position - first;
+    };
+    let quote = this.#buffer.indexOf('"', start);
+    while (quote >= 0 && backslashes(quote) % 2 === 1) quote = this.#buffer.indexOf('"', quote + 1);
+    if (quote < 0) {
+      // Backslashes at the end are counted again with what follows.
+      this.#position = this.#buffer.length - backslashes(this.#buffer.length);
+      return false;
     }
+    this.#position = quote + 1;
+    this.#inText = false;
+    return true;
   }
 
   #read(character) {
