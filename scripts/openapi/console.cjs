@@ -57,6 +57,21 @@ async function section(page, name) {
   await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name }).click();
 }
 
+async function headers() {
+  const get = (path, sent = {}) => fetch(`${base}/${path}`, { headers: sent });
+  const response = await get("console");
+  const policy = response.headers.get("content-security-policy");
+  assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
+  assert.ok(!policy.includes("unsafe"), policy);
+  assert.equal(response.headers.get("referrer-policy"), "no-referrer");
+  for (const path of ["console", "console/main.js", "console/style.css"]) {
+    const { headers: received } = await get(path);
+    assert.equal(received.get("x-content-type-options"), "nosniff");
+    assert.equal((await get(path, { "If-None-Match": received.get("etag") })).status, 304);
+  }
+  assert.equal((await get("console/nothing.js")).status, 404);
+}
+
 async function signingIn(page) {
   await page.goto(`${base}/`);
   await page.getByRole("link", { name: "Console" }).click();
@@ -428,7 +443,7 @@ async function largeLists(page) {
 }
 
 async function check(page, problems, context) {
-  const steps = { signingIn, keyboard, affiliates, creating, lists, cases, charts, markup, refusals, limit, largeLists, pieces };
+  const steps = { headers, signingIn, keyboard, affiliates, creating, lists, cases, charts, markup, refusals, limit, largeLists, pieces };
   page.on("dialog", (dialog) => dialog.message() === "1" && problems.push("a record ran a script"));
   for (const [name, step] of Object.entries(steps)) {
     await step(page, context, problems).catch((error) => {

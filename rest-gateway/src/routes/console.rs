@@ -42,3 +42,37 @@ pub(crate) async fn page(headers: HeaderMap) -> Response {
 pub(crate) async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
     asset::respond_with(&FILES, &name, &headers).await
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::FILES;
+
+    /// What the files of the folder name with `before` in front of it, up to a quotation mark.
+    fn named(text: &str, before: &str) -> Vec<String> {
+        text.split(before).skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
+    }
+
+    #[test]
+    fn the_files_of_the_folder_are_served_and_load_each_other_only() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/routes/console");
+        let served: BTreeSet<String> = FILES.iter().map(|file| file.name().to_owned()).collect();
+        let mut files = BTreeSet::new();
+        let mut loaded = BTreeSet::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            files.insert(path.file_name().unwrap().to_str().unwrap().to_owned());
+            loaded.extend(named(&text, "from \"./"));
+            loaded.extend(named(&text, "=\"console/"));
+            for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage"]
+            {
+                assert!(!text.contains(forbidden), "{} has {forbidden}", path.display());
+            }
+        }
+        assert!(files.remove("page.html"));
+        assert_eq!(files, served);
+        assert_eq!(loaded, served);
+    }
+}

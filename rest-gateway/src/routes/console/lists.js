@@ -13,13 +13,20 @@ const OTHER = "other";
 
 const open = (section, id) => id !== null && element("a", { href: `#/${section}/${id}` }, id);
 
+/** A cell of a record. */
+function cell({ name, show: shown }, record) {
+  if (shown) return shown(record);
+  const isTimestamp = name.endsWith("_date") || name === "last_seen";
+  return isTimestamp ? element("span", { class: "timestamp" }, value(record[name])) : value(record[name]);
+}
+
 /** Each list: its columns with the name that sorts by them. */
 const KINDS = {
   urls: {
     title: "URLs", one: "URL", many: "URLs",
     columns: [
       { name: "id", sort: "id", show: (record) => open("urls", record.id) },
-      { name: "url" },
+      { name: "url", show: (record) => element("span", { class: "long" }, value(record.url)) },
       { name: "incident_status" },
       { name: "disabled" },
       { name: "affiliate_name" },
@@ -64,7 +71,7 @@ function control(parameter) {
   } else {
     input = element("input", isDay ? { type: "date" } : { type: "text", inputmode: "numeric" });
   }
-  const made = field(name, parameter.label, input, { hint: names ? null : parameter.hint, extra: other });
+  const made = field(name, parameter.label, input, { hint: input instanceof HTMLSelectElement ? null : parameter.hint, extra: other });
   return {
     ...made,
     get: () => (input.value === OTHER ? other.value : input.value).trim(),
@@ -111,7 +118,7 @@ export function listView(section) {
       const range = body.data.length > 0 ? `${title} ${count(start + 1)}–${count(start + body.data.length)} of ${count(total)}`
         : `None of ${counted(total, one, many)} on this page`;
       const summary = element("h2", { tabindex: "-1" }, total === 0 ? `No ${many} match these filters` : range);
-      const rows = body.data.map((record) => columns.map((column) => column.show?.(record) ?? value(record[column.name])));
+      const rows = body.data.map((record) => columns.map((column) => cell(column, record)));
       results.replaceChildren(summary);
       append(results, rows.length > 0 && table(title, headings(query), rows), total > 0 && pager(page, last, (number) => {
         const next = new URLSearchParams(query);
