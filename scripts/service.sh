@@ -26,20 +26,56 @@ start_service() {
     folder=$(mktemp -d)
     # The database of a service that root starts belongs to another user, who must reach its folder.
     chmod 755 "$folder"
-    "$target/debug/compliance" serve --demo --data-dir "$folder/data" --rest-addr 127.0.0.1:0 --grpc-addr 127.0.0.1:0 \
-        --rate-limit 100000/s --log warn >"$folder/greeting" &
-    service=$!
-    trap stop_service EXIT
+    services=()
+    trap stop_services EXIT
+    start_demo data --rate-limit 100000/s
+    base=$(greeted data 'REST  \(.*\)/api')
+    grpc=$(greeted data 'gRPC  \(.*\)')
+    token=$(greeted data 'TOKEN=\(.*\)')
+}
+
+# Starts another service, with data of its own, that takes six requests a minute. Sets `limited` (as `base`) and `limited_token`.
+start_limited_service() {
+    start_demo limited --rate-limit 6/m
+    limited=$(greeted limited 'REST  \(.*\)/api')
+    limited_token=$(greeted limited 'TOKEN=\(.*\)')
+}
+
+# Starts a gateway that takes the tokens of the first service, and whose core cannot be reached. Sets `coreless` (as `base`).
+start_gateway_without_core() {
+    COMPLIANCE_JWT_SECRET_FILE=$folder/data/jwt-secret "$target/debug/compliance" gateway --core-url http://127.0.0.1:9 \
+        --rest-addr 127.0.0.1:0 --log info 2>"$folder/coreless.log" &
+    services+=($!)
+    await ' ready ' "$folder/coreless.log"
+    coreless=http://$(sed -n 's,.* ready .*rest="\?\([0-9.:]*\).*,\1,p' "$folder/coreless.log")
+}
+
+# Starts a service with demo data in this folder: start_demo NAME [ARGUMENT…].
+start_demo() {
+    "$target/debug/compliance" serve --demo --data-dir "$folder/$1" --rest-addr 127.0.0.1:0 --grpc-addr 127.0.0.1:0 \
+        --log warn "${@:2}" >"$folder/$1.greeting" &
+    services+=($!)
+    await 'Ctrl-C' "$folder/$1.greeting"
+}
+
+# Waits for a line in the output of the service that was started last.
+await() {
     local attempt
     for attempt in $(seq 300); do
-        grep -q 'Ctrl-C' "$folder/greeting" && break
-        kill -0 "$service" || { say 'the service has ended'; exit 1; }
+        ! grep -q "$1" "$2" || return 0
+        kill -0 "${services[-1]}" || { say 'the service has ended'; exit 1; }
         sleep 0.2
     done
-    base=$(sed -n 's,^  REST  \(.*\)/api$,\1,p' "$folder/greeting")
-    grpc=$(sed -n 's,^  gRPC  ,,p' "$folder/greeting")
-    token=$(sed -n 's,^  TOKEN=,,p' "$folder/greeting")
-    [[ -n $base && -n $grpc && -n $token ]] || { say 'the service did not start in time'; exit 1; }
+    say 'the service did not start in time'
+    exit 1
+}
+
+# Prints a part of a service's greeting: greeted NAME PATTERN.
+greeted() {
+    local found
+    found=$(sed -n "s,^  $2\$,\\1,p" "$folder/$1.greeting")
+    [ -n "$found" ] || { say "the greeting has no line $2"; exit 1; }
+    echo "$found"
 }
 
 # Prints a token: token_of --company N [ARGUMENT…].
@@ -47,7 +83,17 @@ token_of() {
     "$target/debug/compliance" token --data-dir "$folder/data" "$@"
 }
 
-stop_service() {
-    kill -TERM "$service" 2>/dev/null && wait "$service" || true
+# Makes company 2 with 1,200 affiliates, 300 URLs and 450 cases. Prints a token.
+large_company() {
+    "$target/debug/compliance" demo-data --data-dir "$folder/data" --company 2 --affiliates 1200 --urls 300 --cases 450 >&2
+    token_of --company 2
+}
+
+stop_services() {
+    # The last first: a process may need those before it.
+    local index
+    for ((index = ${#services[@]} - 1; index >= 0; index--)); do
+        kill -TERM "${services[index]}" 2>/dev/null && wait "${services[index]}" || true
+    done
     rm -rf "$folder"
 }

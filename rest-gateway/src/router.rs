@@ -13,7 +13,7 @@ use crate::{
     json::Json,
     observe::observe,
     openapi::{self, Routes, partners as documents, service},
-    routes::{about, affiliates, cases, docs, health, unknown_path, urls, wrong_method},
+    routes::{about, affiliates, cases, console, docs, health, unknown_path, urls, wrong_method},
 };
 
 /// The documented JSON interface in front of a core.
@@ -52,4 +52,6 @@ pub(crate) fn routes() -> Routes<Arc<Gateway>> {
         .get("/openapi.json", docs::document, service::document)
         .get("/docs", docs::page, service::page)
         .get("/docs/{file}", docs::file, service::page_file)
+        .get("/console", console::page, service::console)
+        .get("/console/{file}", console::file, service::console_file)
 }

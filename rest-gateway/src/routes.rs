@@ -2,7 +2,9 @@
 
 pub(crate) mod about;
 pub(crate) mod affiliates;
+pub(crate) mod asset;
 pub(crate) mod cases;
+pub(crate) mod console;
 pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod urls;

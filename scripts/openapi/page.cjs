@@ -4,21 +4,9 @@
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
-const os = require("node:os");
-const path = require("node:path");
-const { chromium } = require("playwright-core");
+const { picture, withPage } = require("./browser.cjs");
 
-const { BASE: base, TOKEN: token, PICTURES: pictures } = process.env;
-const ARGUMENTS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-const TIMEOUT = 60_000;
+const { BASE: base, TOKEN: token } = process.env;
 
 /** The block of an operation, opened. */
 async function operation(page, id) {
@@ -41,84 +29,57 @@ async function execute(block) {
   };
 }
 
-async function picture(page, name) {
-  if (pictures) await page.screenshot({ path: path.join(pictures, name) });
+/** Refusals that are asked for are reported as failed loads. */
+const EXPECTED = /status of (401|422)/;
+
+async function check(page, problems) {
+  // A browser that comes to `/` finds its way to the page.
+  await page.goto(`${base}/`);
+  await page.getByRole("link", { name: "Documentation" }).click();
+  await page.waitForURL(`${base}/docs`);
+  await page.locator(".opblock").first().waitFor();
+  const documented = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
+  const operations = Object.values(documented.paths).flatMap((path) => Object.keys(path)).length;
+  assert.equal(await page.locator(".opblock").count(), operations);
+
+  // Without a token.
+  let answer = await execute(await operation(page, "listUrls"));
+  assert.deepEqual([answer.status, answer.body.code], ["401", "401"]);
+
+  // Signed in.
+  await page.locator(".auth-wrapper .authorize").first().click();
+  await page.locator(".auth-container input").fill(token);
+  await page.locator(".auth-btn-wrapper .authorize").click();
+  await page.locator(".auth-btn-wrapper .btn-done").click();
+  answer = await execute(await operation(page, "getCase"));
+  assert.deepEqual([answer.status, answer.body.code, answer.body.data.case_id], ["200", "1026", 1]);
+
+  // A parameter, and its violation.
+  const urls = await operation(page, "listUrls");
+  const perPage = urls.locator('tr[data-param-name="per_page"] input[type="text"]');
+  await perPage.fill("2");
+  answer = await execute(urls);
+  assert.deepEqual([answer.status, answer.body.data.length], ["200", 2]);
+
+  // A body from the example.
+  const create = await operation(page, "createAffiliates");
+  const name = `Page ${Date.now()}`;
+  await create.locator("textarea.body-param__text").fill(
+    JSON.stringify({ client_affiliate_id: "P-1", affiliate_name: name, country: "CH" }),
+  );
+  answer = await execute(create);
+  assert.deepEqual([answer.status, answer.body.code, answer.body.detail.client_affiliate_id], ["201", "1020", "P-1"]);
+  await create.scrollIntoViewIfNeeded();
+  await picture(page, "docs-try.png");
+
+  await page.goto(`${base}/docs`);
+  await page.locator(".opblock").first().waitFor();
+  await picture(page, "docs.png");
+  assert.deepEqual(problems, []);
+  console.log(`the page shows ${operations} operations; signed in, read, listed and created with it`);
 }
 
-async function main() {
-  const profile = fs.mkdtempSync(path.join(os.tmpdir(), "chromium-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: "/usr/bin/chromium",
-    headless: true,
-    args: ARGUMENTS,
-    viewport: { width: 1200, height: 1000 },
-  });
-  try {
-    context.setDefaultTimeout(TIMEOUT);
-    const page = await context.newPage();
-    const problems = [];
-    page.on("console", (message) => {
-      // A refusal that is asked for below is reported as a failed load.
-      const expected = /status of (401|422)/.test(message.text());
-      if (message.type() === "error" && !expected) problems.push(message.text());
-    });
-    page.on("pageerror", (error) => problems.push(String(error)));
-    page.on("request", (request) => {
-      const { protocol, origin } = new URL(request.url());
-      if (protocol !== "data:" && origin !== base) problems.push(`a request to ${request.url()}`);
-    });
-
-    // A browser that comes to `/` finds its way to the page.
-    await page.goto(`${base}/`);
-    await page.getByRole("link", { name: "Documentation" }).click();
-    await page.waitForURL(`${base}/docs`);
-    await page.locator(".opblock").first().waitFor();
-    const documented = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
-    const operations = Object.values(documented.paths).flatMap((path) => Object.keys(path)).length;
-    assert.equal(await page.locator(".opblock").count(), operations);
-
-    // Without a token.
-    let answer = await execute(await operation(page, "listUrls"));
-    assert.deepEqual([answer.status, answer.body.code], ["401", "401"]);
-
-    // Signed in.
-    await page.locator(".auth-wrapper .authorize").first().click();
-    await page.locator(".auth-container input").fill(token);
-    await page.locator(".auth-btn-wrapper .authorize").click();
-    await page.locator(".auth-btn-wrapper .btn-done").click();
-    answer = await execute(await operation(page, "getCase"));
-    assert.deepEqual([answer.status, answer.body.code, answer.body.data.case_id], ["200", "1026", 1]);
-
-    // A parameter, and its violation.
-    const urls = await operation(page, "listUrls");
-    const perPage = urls.locator('tr[data-param-name="per_page"] input[type="text"]');
-    await perPage.fill("2");
-    answer = await execute(urls);
-    assert.deepEqual([answer.status, answer.body.data.length], ["200", 2]);
-
-    // A body from the example.
-    const create = await operation(page, "createAffiliates");
-    const name = `Page ${Date.now()}`;
-    await create.locator("textarea.body-param__text").fill(
-      JSON.stringify({ client_affiliate_id: "P-1", affiliate_name: name, country: "CH" }),
-    );
-    answer = await execute(create);
-    assert.deepEqual([answer.status, answer.body.code, answer.body.detail.client_affiliate_id], ["201", "1020", "P-1"]);
-    await create.scrollIntoViewIfNeeded();
-    await picture(page, "docs-try.png");
-
-    await page.goto(`${base}/docs`);
-    await page.locator(".opblock").first().waitFor();
-    await picture(page, "docs.png");
-    assert.deepEqual(problems, []);
-    console.log(`the page shows ${operations} operations; signed in, read, listed and created with it`);
-  } finally {
-    await context.close();
-    fs.rmSync(profile, { recursive: true, force: true });
-  }
-}
-
-main().catch((error) => {
+withPage({ origins: [base], expected: EXPECTED, viewport: { width: 1200, height: 1000 } }, check).catch((error) => {
   console.error(error);
   process.exitCode = 1;
 });

@@ -5,7 +5,10 @@ use compliance_api::{
     description::{Field, Kind, Message},
 };
 
-use super::{choice, schema::vocabulary_of_filter};
+use super::{
+    choice,
+    schema::{names_by_id, vocabulary_of_filter, vocabulary_sentence},
+};
 use crate::{
     extract::query::Parameters,
     json::{Json, object},
@@ -64,12 +67,17 @@ fn query_parameter<R: Parameters>(field: &Field) -> Json {
     if let Some(default) = default(name) {
         schema = schema.with("default", default);
     }
-    let vocabulary = vocabulary_of_filter(name).unwrap_or_default();
+    let vocabulary = vocabulary_of_filter(name);
+    if let Some(vocabulary) = vocabulary {
+        // For pages that offer the names.
+        schema = schema.with("x-vocabulary", names_by_id(vocabulary));
+    }
+    let sentence = vocabulary.map(|vocabulary| vocabulary_sentence(vocabulary, true)).unwrap_or_default();
     object! {
         "name": name,
         "in": "query",
         "required": false,
-        "description": format!("{}{vocabulary}", field.doc),
+        "description": format!("{}{sentence}", field.doc),
         "allowEmptyValue": true,
         "schema": schema,
     }

@@ -156,12 +156,16 @@ pub(super) fn vocabulary_sentence(vocabulary: Vocabulary, with_ids: bool) -> Str
     format!(" Every company starts with: {}. It may have names of its own.", names.collect::<Vec<_>>().join(", "))
 }
 
-/// The IDs of a vocabulary that a filter takes.
-pub(super) fn vocabulary_of_filter(name: &str) -> Option<String> {
-    let vocabulary = match name {
-        "incident_status_id" => Vocabulary::UrlIncidentStatus,
-        "case_status_id" => Vocabulary::CaseStatus,
-        _ => return None,
-    };
-    Some(vocabulary_sentence(vocabulary, true))
+/// The names that a company starts with, by ID.
+pub(super) fn names_by_id(vocabulary: Vocabulary) -> Json {
+    Json::object(vocabulary.defaults().iter().enumerate().map(|(index, name)| ((index + 1).to_string(), *name)))
+}
+
+/// The vocabulary whose IDs a filter takes.
+pub(super) fn vocabulary_of_filter(name: &str) -> Option<Vocabulary> {
+    match name {
+        "incident_status_id" => Some(Vocabulary::UrlIncidentStatus),
+        "case_status_id" => Some(Vocabulary::CaseStatus),
+        _ => None,
+    }
 }

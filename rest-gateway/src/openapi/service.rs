@@ -1,12 +1,14 @@
 //! The operations that need no token: what the service is, its health, its documentation.
 
+use std::collections::BTreeSet;
+
 use compliance_api::error::Reason;
 use http::StatusCode;
 
 use super::{example::named, header, operation::Operation, schema::closed};
 use crate::{
     json::{Json, object},
-    routes::{about, docs, health},
+    routes::{about, asset::Asset, console, docs, health},
 };
 
 fn text(value: &str) -> Json {
@@ -92,17 +94,32 @@ pub(crate) fn page() -> Operation {
 }
 
 pub(crate) fn page_file() -> Operation {
-    let types = docs::FILES.iter().map(|file| (file.content_type(), any_text()));
-    let mut types: Vec<_> = types.collect();
-    types.dedup_by_key(|(name, _)| *name);
+    let operation = Operation::public("getPageFile", "A file of the page", "A style sheet or a script of the page.");
+    one_of(&*docs::FILES, operation)
+}
+
+pub(crate) fn console() -> Operation {
+    let doc =
+        "A page to read records and to edit affiliates: sign in with a token. It uses the operations under `/api`.";
+    unless_unchanged(Operation::public("getConsole", "The console", doc), &[("text/html", any_text())])
+}
+
+pub(crate) fn console_file() -> Operation {
+    let doc = "A style sheet, a script or a picture of the console.";
+    one_of(&console::FILES, Operation::public("getConsoleFile", "A file of the console", doc))
+}
+
+/// Adds the parameter and the responses of an operation that returns one of these files.
+fn one_of(files: &[Asset], operation: Operation) -> Operation {
+    let types: BTreeSet<&str> = files.iter().map(Asset::content_type).collect();
+    let types: Vec<_> = types.into_iter().map(|name| (name, any_text())).collect();
     let file = object! {
         "name": "file",
         "in": "path",
         "required": true,
         "description": "The name of the file.",
-        "schema": object! { "type": "string", "enum": Json::list(docs::FILES.iter().map(docs::Asset::name)) },
+        "schema": object! { "type": "string", "enum": Json::list(files.iter().map(Asset::name)) },
     };
-    let operation = Operation::public("getPageFile", "A file of the page", "A style sheet or a script of the page.");
     unless_unchanged(operation.parameters([file]), &types).refuses(&[Reason::UnknownPath])
 }
 

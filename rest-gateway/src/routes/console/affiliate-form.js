@@ -1,0 +1,150 @@
+// The form of an affiliate: it shows, changes or creates one.
+
+import { refresh } from "./affiliate-list.js";
+import { alpha2, countries } from "./countries.js";
+import { affiliateFields } from "./description.js";
+import { element, show } from "./elements.js";
+import { field, select, showViolations } from "./fields.js";
+import { attempt, refusalMessage } from "./refusals.js";
+import { call } from "./requests.js";
+import { claims } from "./session.js";
+
+/** Fields that are read under another name than they are written. */
+const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
+/** Groups of fields. What no group names is in the last one. */
+const GROUPS = [
+  ["Affiliate", ["affiliate_name", "client_affiliate_id", "status", "start_date", "company_name", "first_name", "last_name", "notes"]],
+  ["Contact", ["email_one", "email_two", "phone_one", "phone_two", "address", "city", "state", "zip", "country"]],
+  ["Web", ["replicated_website", "facebook", "instagram", "youtube", "twitter", "tiktok", "pintrest"]],
+  ["Programme", null],
+];
+
+/** What was typed when the token expired: it is offered again after the next sign-in of the same company. */
+let draft = null;
+
+function inputOf({ name, choices, pattern, maxLength }) {
+  if (choices) return { input: select([["", "none"], ...choices]) };
+  if (name === "start_date") return { input: element("input", { type: "date" }) };
+  if (name === "country") {
+    const list = element("datalist", { id: "countries" }, countries(pattern).map(([code, text]) => element("option", { value: code }, text)));
+    return { input: element("input", { type: "text", list: "countries", autocomplete: "off", size: 4 }), extra: list };
+  }
+  return { input: maxLength > 500 ? element("textarea", { rows: 3 }) : element("input", { type: "text", autocomplete: "off" }) };
+}
+
+function controlsOf(fields) {
+  return new Map(fields.map((description) => {
+    const { name, label, hint, maxLength, isRequired } = description;
+    const { input, extra } = inputOf(description);
+    const limit = maxLength !== null && input.type !== "date" && name !== "country" && ` At most ${maxLength} characters.`;
+    return [name, { ...field(name, label, input, { hint: `${hint}${limit || ""}`, isRequired, extra }), isRequired }];
+  }));
+}
+
+function fieldsets(controls) {
+  const left = new Set(controls.keys());
+  return GROUPS.map(([title, names]) => {
+    const chosen = (names ?? [...left]).filter((name) => left.delete(name));
+    return element("fieldset", {}, element("legend", {}, title), element("div", { class: "grid" }, chosen.map((name) => controls.get(name).node)));
+  });
+}
+
+/** The values of a record as the form shows them, by name. */
+function valuesOf(record, controls) {
+  return new Map([...controls.keys()].map((name) => {
+    const stored = record?.[READ_AS[name] ?? name] ?? null;
+    return [name, name === "country" ? alpha2(stored) : stored ?? ""];
+  }));
+}
+
+async function form({ signal, title, intro, record, save }) {
+  const controls = controlsOf(await affiliateFields());
+  let saved = valuesOf(record, controls);
+  const messages = element("div", {});
+  const set = (values) => {
+    for (const [name, { input }] of controls) input.value = values.get(name) ?? "";
+    // A control may show a text in another way, such as without its line ends; only what is typed is a change.
+    saved = new Map([...controls].map(([name, { input }]) => [name, input.value]));
+  };
+  const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));
+  const button = element("button", { type: "submit", class: "primary" }, "Save");
+  let isSaving = false;
+
+  const submit = async () => {
+    const body = {};
+    // An empty text clears a field. The service refuses it for fields that are required.
+    for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;
+    if (record && Object.keys(body).length === 0) {
+      say("Nothing has changed.");
+      return;
+    }
+    isSaving = true;
+    button.textContent = "Saving…";
+    draft = { hash: location.hash, company: claims().company, values: new Map([...controls].map(([name, { input }]) => [name, input.value])) };
+    await attempt(signal, async () => {
+      const after = await save(body);
+      draft = null;
+      showViolations(controls, {});
+      if (after === null) {
+        saved = new Map([...controls].map(([name, { input }]) => [name, input.value]));
+        return;
+      }
+      set(valuesOf(after, controls));
+      say("Saved.");
+    }, (refusal) => {
+      draft = null;
+      const message = refusalMessage(refusal, refusal.status === 422 || refusal.status === 409 ? null : submit);
+      const links = showViolations(controls, refusal.status === 409 ? { affiliate_name: [refusal.message] } : refusal.errors);
+      if (links.length > 0) message.append(element("ul", {}, links));
+      message.tabIndex = -1;
+      messages.replaceChildren(message);
+      message.focus();
+    });
+    isSaving = false;
+    button.textContent = "Save";
+  };
+  const say = (text) => {
+    const message = element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, text));
+    messages.replaceChildren(message);
+    message.focus();
+  };
+
+  const node = element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
+    event.preventDefault();
+    if (!isSaving) submit();
+  } } }, fieldsets(controls), element("p", { class: "actions" }, button, element("a", { href: "#/affiliates" }, "All affiliates")));
+  show(title, intro, messages, node);
+  set(saved);
+  if (draft?.hash === location.hash && draft.company === claims().company) {
+    for (const [name, text] of draft.values) controls.get(name).input.value = text;
+    say("What you had typed is in the form again. It is not saved yet.");
+  }
+  draft = null;
+  return { hasChanges: () => changes().length > 0, say };
+}
+
+/** The view of one affiliate. */
+export function affiliateView(id) {
+  return async ({ signal, query }) => {
+    const record = await refresh(id, signal);
+    const intro = element("p", { class: "actions" },
+      element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate"),
+      element("a", { href: `#/cases?distributor_id=${record.id}` }, "Cases of this affiliate"));
+    const save = async (body) => {
+      await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...body }, signal });
+      return refresh(id, signal);
+    };
+    const view = await form({ signal, title: `Affiliate ${record.id}`, intro, record, save });
+    if (query.has("created")) view.say("The affiliate was created.");
+    return view;
+  };
+}
+
+/** The view that creates an affiliate. */
+export async function newAffiliateView({ signal }) {
+  return form({ signal, title: "New affiliate", intro: null, record: null, save: async (body) => {
+    const { body: created } = await call("POST", "api/affiliates", { body, signal });
+    location.hash = `#/affiliates/${created.detail.affiliate_id}?created`;
+    return null;
+  } });
+}

@@ -1,0 +1,178 @@
+// The list of affiliates. The interface returns all of them at once, so the page reads them one by one, keeps what the list
+// shows, and searches in that.
+
+import { announce, append, count, counted, element, show, table, value } from "./elements.js";
+import { field, select } from "./fields.js";
+import { pager } from "./pager.js";
+import { attempt, refusalMessage } from "./refusals.js";
+import { call, readList } from "./requests.js";
+import { token } from "./session.js";
+
+const PAGE_SIZE = 50;
+const SEARCHED = ["id", "client_distributor_id", "distributor_name", "first_name", "last_name", "company_name", "email_one", "email_two", "city"];
+const COLUMNS = [
+  ["id", "ID"], ["client_distributor_id", "Your affiliate ID"], ["distributor_name", "Name"], ["email_one", "E-mail"],
+  ["city", "City"], ["distributor_status", "Status"],
+];
+const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** A text without accents, in one case, so that `linnea` and `LINNÉA` find the same. Upper case first: it makes `I` of `ı`. */
+function folded(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase().toLowerCase().replaceAll("ς", "σ");
+}
+
+/** What was read for a token; kept while the tab shows other views. */
+let kept = { token: null, entries: [], byId: new Map(), isComplete: false };
+
+function entryOf(record) {
+  const entry = { text: folded(SEARCHED.map((name) => record[name] ?? "").join("\n")) };
+  for (const [name] of COLUMNS) entry[name] = record[name];
+  return entry;
+}
+
+/** Reads an affiliate again that was created or changed, for the list that is kept. */
+export async function refresh(id, signal) {
+  const { body } = await call("GET", `api/affiliates/${id}`, { signal });
+  if (kept.token === token() && kept.isComplete) {
+    const entry = entryOf(body.data);
+    const position = kept.byId.get(entry.id) ?? kept.entries.length;
+    kept.byId.set(entry.id, position);
+    kept.entries[position] = entry;
+  }
+  return body.data;
+}
+
+/** Forgets the list, so that it is read again. */
+export function forget() {
+  kept = { token: null, entries: [], byId: new Map(), isComplete: false };
+}
+
+/** The entries that match, sorted. */
+function matching({ search, status, sort, isDescending }) {
+  const words = folded(search).split(/\s+/).filter(Boolean);
+  const found = kept.entries.filter((entry) =>
+    (status === "" || entry.distributor_status === status) && words.every((word) => entry.text.includes(word)));
+  if (sort !== "id") {
+    // What has no value is last in both directions, as in the lists of the service.
+    const direction = isDescending ? -1 : 1;
+    found.sort((one, other) => {
+      const [a, b] = [one[sort], other[sort]];
+      if (a === null || b === null) return (a === null) - (b === null) || one.id - other.id;
+      return direction * (collator.compare(a, b) || one.id - other.id);
+    });
+  } else if (isDescending) {
+    found.reverse();
+  }
+  return found;
+}
+
+export async function affiliatesView({ query: first, signal }) {
+  let state;
+  const search = element("input", { type: "search", autocomplete: "off", spellcheck: "false" });
+  const statuses = select([["", "any"], "active", "inactive", "probation", "suspended", "terminated", "forgotten"]);
+  const searchField = field("search", "Search", search, { hint: "In ID, names, company, e-mail and city; all words must occur." });
+  const statusField = field("status", "Status", statuses);
+  const progress = element("p", { class: "progress" });
+  const messages = element("div", {});
+  const results = element("section", { "aria-label": "Results" });
+
+  const read = (query) => {
+    state = {
+      search: query.get("search") ?? "",
+      status: query.get("status") ?? "",
+      sort: COLUMNS.some(([name]) => name === query.get("sort")) ? query.get("sort") : "id",
+      isDescending: query.get("direction") === "desc",
+      page: Math.max(1, Number.parseInt(query.get("page") ?? "1", 10) || 1),
+    };
+  };
+  const address = (changes) => {
+    const next = { ...state, page: 1, ...changes };
+    const query = new URLSearchParams();
+    if (next.search) query.set("search", next.search);
+    if (next.status) query.set("status", next.status);
+    if (next.sort !== "id") query.set("sort", next.sort);
+    if (next.isDescending) query.set("direction", "desc");
+    if (next.page > 1) query.set("page", next.page);
+    return `#/affiliates${query.size > 0 ? `?${query}` : ""}`;
+  };
+  const heading = ([name, text]) => {
+    const isSorted = state.sort === name;
+    const arrow = isSorted && element("span", { "aria-hidden": "true" }, state.isDescending ? " ▼" : " ▲");
+    return element("th", { scope: "col", "aria-sort": isSorted && (state.isDescending ? "descending" : "ascending") },
+      element("a", { href: address({ sort: name, isDescending: isSorted && !state.isDescending }) }, text, arrow));
+  };
+  const render = () => {
+    const found = matching(state);
+    const last = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
+    const page = Math.min(state.page, last);
+    const shown = found.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+    const all = kept.entries.length;
+    const summary = element("h2", { tabindex: "-1" }, found.length === all ? counted(all, "affiliate", "affiliates")
+      : `${count(found.length)} of ${counted(all, "affiliate", "affiliates")}`);
+    const rows = shown.map((entry) => COLUMNS.map(([name]) =>
+      name === "id" || name === "distributor_name" ? element("a", { href: `#/affiliates/${entry.id}` }, value(entry[name])) : value(entry[name])));
+    results.replaceChildren(summary);
+    append(results, rows.length > 0 && table("Affiliates", COLUMNS.map(heading), rows),
+      last > 1 && pager(page, last, (number) => address({ page: number })));
+    return summary;
+  };
+  const typed = () => {
+    state = { ...state, search: search.value.trim(), status: statuses.value, page: 1 };
+    history.replaceState(null, "", address({}));
+    announce(render().textContent);
+  };
+  let timer;
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(typed, 150);
+  });
+  statuses.addEventListener("change", typed);
+
+  const load = () => attempt(signal, async () => {
+    forget();
+    const mine = { token: token(), entries: [], byId: new Map(), isComplete: false };
+    kept = mine;
+    messages.replaceChildren();
+    let shownAt = 0;
+    await readList("api/affiliates", (record) => {
+      mine.byId.set(record.id, mine.entries.length);
+      mine.entries.push(entryOf(record));
+      if (performance.now() - shownAt < 300) return;
+      shownAt = performance.now();
+      progress.textContent = `Reading: ${count(mine.entries.length)} so far…`;
+    }, signal);
+    mine.isComplete = true;
+    progress.textContent = "";
+    announce(render().textContent);
+  }, (refusal) => {
+    const read = kept.entries.length;
+    progress.textContent = read > 0 ? `The list is incomplete: it ends after ${counted(read, "affiliate", "affiliates")}.` : "";
+    messages.replaceChildren(refusalMessage(refusal, load));
+    if (read > 0) render();
+  });
+
+  read(first);
+  search.value = state.search;
+  statuses.value = state.status;
+  show("Affiliates",
+    element("p", { class: "actions" },
+      element("a", { href: "#/affiliates/new" }, "New affiliate"),
+      element("a", { href: "#/affiliates/batch" }, "Add several"),
+      element("button", { type: "button", on: { click: () => load() } }, "Read again")),
+    element("form", { class: "filters", role: "search", "aria-label": "Affiliates", novalidate: true, on: { submit: (event) => {
+      event.preventDefault();
+      clearTimeout(timer);
+      typed();
+    } } }, element("div", { class: "grid" }, searchField.node, statusField.node)),
+    progress, messages, results);
+  if (kept.token === token() && kept.isComplete) announce(render().textContent);
+  else await load();
+  return {
+    update: (query) => {
+      read(query);
+      search.value = state.search;
+      statuses.value = state.status;
+      render().focus();
+    },
+  };
+}

@@ -1,0 +1,91 @@
+// Charts of cases, computed from the list of cases. Each is a table whose bars are drawn, so everybody can read it.
+
+import { parameters } from "./description.js";
+import { announce, count, counted, element, show, svg } from "./elements.js";
+import { attempt, refusalMessage } from "./refusals.js";
+import { call } from "./requests.js";
+
+// The newest 5,000 cases.
+const PAGES = 25;
+const PAGE_SIZE = 200;
+const DAY = 24 * 60 * 60 * 1000;
+const AGES = [["up to a week", 7], ["up to 30 days", 30], ["up to 90 days", 90], ["up to a year", 365], ["more than a year", Infinity]];
+const NONE = "none";
+
+/** Numbers by name, in the order of the names given and then by size. */
+function numbers(names, order = []) {
+  const found = new Map(order.map((name) => [name, 0]));
+  for (const name of names) found.set(name ?? NONE, (found.get(name ?? NONE) ?? 0) + 1);
+  const entries = [...found];
+  return order.length > 0 ? entries : entries.sort(([, one], [, other]) => other - one);
+}
+
+/** Days since a timestamp of the service, `YYYY-MM-DD HH:MM:SS` in UTC. */
+function age(timestamp, now) {
+  if (timestamp === null) return null;
+  const days = (now - Date.parse(`${timestamp.replace(" ", "T")}Z`)) / DAY;
+  return AGES.find(([, limit]) => days <= limit)[0];
+}
+
+function chart(title, unit, entries, href = () => null) {
+  const most = Math.max(1, ...entries.map(([, number]) => number));
+  const rows = entries.map(([name, number]) => {
+    const address = href(name);
+    const bar = svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" },
+      svg("rect", { x: 0, y: 0, width: (100 * number) / most, height: 10 }));
+    return element("tr", {},
+      element("th", { scope: "row" }, address ? element("a", { href: address }, element("bdi", {}, name)) : element("bdi", {}, name)),
+      element("td", { class: "number" }, count(number)),
+      element("td", { class: "bar-cell" }, bar));
+  });
+  if (rows.length === 0) return element("section", {}, element("h2", {}, title), element("p", {}, "Nothing to show."));
+  return element("section", {}, element("h2", {}, title), element("table", { class: "chart" },
+    element("caption", { class: "hidden-text" }, title),
+    element("thead", { class: "hidden-text" }, element("tr", {}, element("th", { scope: "col" }, title), element("th", { scope: "col" }, unit), element("td", {}))),
+    element("tbody", {}, rows)));
+}
+
+export async function chartsView({ signal }) {
+  const filters = await parameters("/api/cases");
+  const statuses = filters.find(({ names }) => names)?.names ?? {};
+  const progress = element("p", {});
+  const content = element("div", {});
+  show("Charts", progress, content);
+
+  const read = async () => {
+    const cases = new Map();
+    let total = 0;
+    for (let page = 1; page <= PAGES; page += 1) {
+      progress.textContent = cases.size > 0 ? `Reading: ${count(cases.size)} of ${count(total)} cases…` : "Reading…";
+      const query = { per_page: PAGE_SIZE, page, sort_by: "id", sort_dir: "desc" };
+      const { body } = await call("GET", "api/cases", { query, signal });
+      // A case that is created meanwhile moves others to the next page.
+      for (const record of body.data) cases.set(record.case_id, record);
+      total = body.meta.total;
+      if (page >= body.meta.last_page) break;
+    }
+    const all = [...cases.values()];
+    const now = Date.now();
+    const infractions = all.flatMap((record) => record.incidents).map((incident) => incident.infraction_type);
+    progress.textContent = all.length < total
+      ? `Made of the newest ${count(all.length)} of ${count(total)} cases.`
+      : `Made of ${all.length === 1 ? "the only case" : `all ${counted(all.length, "case", "cases")}`}.`;
+    const statusAddress = (name) => {
+      const id = Object.keys(statuses).find((key) => statuses[key] === name);
+      return id ? `#/cases?case_status_id=${id}` : null;
+    };
+    content.replaceChildren(
+      chart("Infractions by type", "Incidents", numbers(infractions)),
+      chart("Cases by status", "Cases", numbers(all.map((record) => record.case_status)), statusAddress),
+      chart("Cases by age", "Cases", numbers(all.map((record) => age(record.created_date, now)), AGES.map(([name]) => name))));
+    announce(progress.textContent);
+  };
+  const start = () => attempt(signal, async () => {
+    content.replaceChildren();
+    await read();
+  }, (refusal) => {
+    progress.textContent = "";
+    content.replaceChildren(refusalMessage(refusal, start));
+  });
+  await start();
+}

@@ -1,0 +1,77 @@
+// The description of the interface, which the service serves: fields, filters and their values are read from it, so a new
+// one needs no change here.
+
+import { call } from "./requests.js";
+
+let loaded = null;
+
+async function description() {
+  loaded ??= call("GET", "openapi.json", { bearer: null }).catch((error) => {
+    loaded = null;
+    throw error;
+  });
+  return (await loaded).body;
+}
+
+const WORDS = new Map(Object.entries({
+  id: "ID", url: "URL", jv: "JV", zip: "ZIP or postal code", email: "E-mail", one: "1", two: "2", three: "3", dt: "date",
+  pintrest: "Pinterest", youtube: "YouTube", tiktok: "TikTok", dir: "direction", distributor: "affiliate",
+}));
+
+/** The name of a field as a label: `email_one` is `E-mail 1`. */
+export function label(name) {
+  const known = { per_page: "Records a page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
+    distributor_id: "Affiliate ID in this service" }[name];
+  if (known) return known;
+  const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ");
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+function resolve(document, schema) {
+  if (schema.$ref) return resolve(document, document.components.schemas[schema.$ref.split("/").at(-1)]);
+  if (!schema.anyOf) return schema;
+  // The first is the proper one; the others are null and the empty text.
+  return { ...resolve(document, schema.anyOf[0]), ...schema };
+}
+
+/** The parameters of a list, such as `/api/urls`. */
+export async function parameters(path) {
+  const document = await description();
+  const inQuery = document.paths[path].get.parameters.filter((parameter) => parameter.in === "query");
+  return inQuery.map((parameter) => {
+    const schema = resolve(document, parameter.schema);
+    return {
+      name: parameter.name,
+      label: label(schema["x-vocabulary"] ? parameter.name.replace(/_id$/, "") : parameter.name),
+      hint: parameter.description,
+      isDay: schema.format === "date",
+      choices: schema.enum?.filter((choice) => choice !== null) ?? null,
+      names: schema["x-vocabulary"] ?? null,
+      default: schema.default === undefined ? null : String(schema.default),
+    };
+  });
+}
+
+/** The fields of an affiliate that can be written. */
+export async function affiliateFields() {
+  const document = await description();
+  const { required, properties } = document.components.schemas.AffiliateCreate;
+  return Object.entries(properties).map(([name, property]) => {
+    const schema = resolve(document, property);
+    return {
+      name,
+      label: label(name),
+      hint: property.description ?? "",
+      isRequired: required.includes(name),
+      maxLength: schema.maxLength ?? null,
+      choices: schema.enum?.filter((choice) => choice !== null && choice !== "") ?? null,
+      pattern: schema.pattern ?? null,
+    };
+  });
+}
+
+/** The fields of a record that is read (`ComplianceUrl`, `ComplianceCase`), by name with their descriptions. */
+export async function recordFields(name) {
+  const document = await description();
+  return Object.entries(document.components.schemas[name].properties).map(([field, { description: hint }]) => ({ name: field, hint }));
+}

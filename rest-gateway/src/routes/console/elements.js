@@ -1,0 +1,81 @@
+// Elements of the page. What records hold becomes text nodes and attributes only, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    } else {
+      node.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(node, children);
+  return node;
+}
+
+/** Appends texts, numbers, nodes and lists of them; leaves out what is null, undefined or false. */
+export function append(node, ...children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === undefined || child === null || child === false) continue;
+    node.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/** An element with these attributes; `on` holds listeners by event. */
+export function element(name, properties = {}, ...children) {
+  return fill(document.createElement(name), properties, children);
+}
+
+/** An element of SVG. */
+export function svg(name, properties = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), properties, children);
+}
+
+/** A text out of a record: what others wrote, in a direction of its own. Without a value, a dash. */
+export function value(text) {
+  if (text === null || text === undefined || text === "") {
+    return element("span", { class: "none" }, element("span", { "aria-hidden": "true" }, "–"),
+      element("span", { class: "hidden-text" }, "no value"));
+  }
+  return element("bdi", { class: "value" }, text);
+}
+
+/** A table that scrolls sideways where it is wider than the page. `headings` and cells are nodes or texts. */
+export function table(caption, headings, rows) {
+  return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
+    element("table", {},
+      element("caption", { class: "hidden-text" }, caption),
+      element("thead", {}, element("tr", {}, headings.map((heading) =>
+        heading instanceof HTMLTableCellElement ? heading : element("th", { scope: "col" }, heading)))),
+      element("tbody", {}, rows.map((cells) =>
+        element("tr", {}, cells.map((cell, index) =>
+          index === 0 ? element("th", { scope: "row" }, cell) : element("td", {}, cell)))))));
+}
+
+/** Has screen readers say this, without moving the focus. */
+export function announce(text) {
+  document.getElementById("announcements").textContent = text;
+}
+
+/** Shows a view: its heading, which gets the focus, and its content. */
+export function show(title, ...content) {
+  const heading = element("h1", { tabindex: "-1" }, title);
+  document.title = `${title} – Compliance console`;
+  const main = document.getElementById("content");
+  main.replaceChildren(heading);
+  append(main, ...content);
+  window.scrollTo(0, 0);
+  heading.focus({ preventScroll: true });
+}
+
+/** A number with separators, such as 12,345. */
+export function count(number) {
+  return number.toLocaleString("en");
+}
+
+/** A number of things: `1 case`, `12 cases`. */
+export function counted(number, one, many) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}

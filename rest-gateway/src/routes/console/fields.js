@@ -1,0 +1,52 @@
+// Fields of forms: a label, an input, a hint, and the violations that the service reports for it.
+
+import { element } from "./elements.js";
+
+/**
+ * A field. `input` is its control; violations are shown below it.
+ * @returns {{node: HTMLElement, input: HTMLElement, violate: (messages: string[]) => void}}
+ */
+export function field(name, text, input, { hint, isRequired, extra } = {}) {
+  const id = `field-${name}`;
+  const describedBy = [hint && `${id}-hint`, `${id}-error`].filter(Boolean).join(" ");
+  input.id = id;
+  input.setAttribute("aria-describedby", describedBy);
+  const error = element("p", { class: "field-error", id: `${id}-error` });
+  const node = element("div", { class: "field" },
+    element("label", { for: id }, text, isRequired && element("span", { class: "required" }, " (required)")),
+    input, extra,
+    hint && element("p", { class: "hint", id: `${id}-hint` }, hint),
+    error);
+  const violate = (messages) => {
+    error.textContent = messages.join(" ");
+    if (messages.length > 0) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  };
+  return { node, input, violate };
+}
+
+/** A list of choices; each is a text or a pair of value and text. */
+export function select(choices, selected = "") {
+  return element("select", {}, choices.map((choice) => {
+    const [value, text] = Array.isArray(choice) ? choice : [choice, choice];
+    return element("option", { value, selected: String(value) === String(selected) }, text);
+  }));
+}
+
+/**
+ * Shows the violations of a 422 at the fields that they name. Returns links to those fields, and the messages of others.
+ * @param {Map<string, {input: HTMLElement, violate: Function}>} fields by path
+ */
+export function showViolations(fields, errors) {
+  for (const { violate } of fields.values()) violate([]);
+  return Object.entries(errors).map(([path, messages]) => {
+    const named = fields.get(path);
+    if (!named) return element("li", {}, `${path}: ${messages.join(" ")}`);
+    named.violate(messages);
+    const link = element("a", { href: `#${named.input.id}`, on: { click: (event) => {
+      event.preventDefault();
+      named.input.focus();
+    } } }, messages.join(" "));
+    return element("li", {}, link);
+  });
+}

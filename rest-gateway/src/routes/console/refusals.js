@@ -1,0 +1,80 @@
+// Refusals in sentences.
+
+import { counted, element } from "./elements.js";
+import { Refusal } from "./requests.js";
+import { end } from "./session.js";
+
+function wait(refusal) {
+  return refusal.retryAfter === null ? "Try again later." : `Try again in ${counted(refusal.retryAfter, "second", "seconds")}.`;
+}
+
+/** What a refusal means, in sentences. */
+export function sentence(refusal) {
+  const unsure = refusal.isWrite ? " The change may have been saved: look at the record before you repeat it." : "";
+  switch (refusal.status) {
+    case 0:
+      if (refusal.cause === "timeout") return `The service did not answer in time.${unsure}`;
+      if (refusal.cause === "broken") return `The connection broke off before the answer was complete.${unsure}`;
+      return `The service cannot be reached. Check the network.${unsure}`;
+    case 401:
+      return `The service did not accept the token. ${refusal.message ?? ""}`.trim();
+    case 404:
+      return refusal.message ?? "There is no such record.";
+    case 409:
+      return `Nothing was saved. ${refusal.message ?? ""}`.trim();
+    case 413:
+      return "Nothing was saved: the request is larger than the service takes. Send fewer at once.";
+    case 422:
+      return refusal.isWrite ? "Nothing was saved. Some values have to be corrected." : "Some values have to be corrected.";
+    case 429:
+      return `Your company has used up its limit of requests. ${wait(refusal)}`;
+    case 503:
+      return `The service cannot answer at present. ${wait(refusal)}`;
+    case 504:
+      return `The service took too long.${unsure}`;
+    default:
+      return `Something went wrong in the service (${refusal.status}). Report the request ID to its operator.${unsure}`;
+  }
+}
+
+/** A button that repeats what was refused, as soon as the service allows it. */
+function againButton(refusal, again) {
+  const button = element("button", { type: "button", on: { click: () => button.ariaDisabled !== "true" && again() } }, "Try again");
+  let seconds = Math.min(refusal.retryAfter ?? 0, 3600);
+  if (seconds > 0) {
+    button.ariaDisabled = "true";
+    const label = () => {
+      button.textContent = seconds > 0 ? `Try again (in ${seconds} s)` : "Try again";
+    };
+    label();
+    const timer = setInterval(() => {
+      seconds -= 1;
+      label();
+      if (seconds > 0 && button.isConnected) return;
+      clearInterval(timer);
+      button.ariaDisabled = "false";
+    }, 1000);
+  }
+  return button;
+}
+
+/** A refusal as a message. `again` repeats the request. */
+export function refusalMessage(refusal, again) {
+  return element("div", { class: "message error", role: "alert" },
+    element("p", {}, sentence(refusal)),
+    refusal.requestId && element("p", { class: "hint" }, "Request ID: ", element("code", {}, refusal.requestId)),
+    again && refusal.status !== 404 && element("p", {}, againButton(refusal, again)));
+}
+
+/** Runs an action of a view. A token that is not accepted ends the session; any other refusal goes to `onRefusal`. */
+export async function attempt(signal, action, onRefusal) {
+  try {
+    await action();
+  } catch (error) {
+    // The view was left.
+    if (signal.aborted) return;
+    if (!(error instanceof Refusal)) throw error;
+    if (error.status === 401) end(sentence(error));
+    else onRefusal(error);
+  }
+}
