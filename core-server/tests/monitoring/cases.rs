@@ -269,7 +269,7 @@ async fn an_update_changes_what_its_mask_names() {
 
     // Without a mask, the fields that are given are changed.
     let case = CaseInput { case_worker: some("Carl"), ..CaseInput::default() };
-    let request = UpdateCaseRequest { id: id, case: Some(case), update_mask: None };
+    let request = UpdateCaseRequest { id, case: Some(case), update_mask: None };
     assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
     let worked = company.case(id).await;
     let last_updated_date = worked.last_updated_date;
@@ -283,9 +283,9 @@ async fn an_update_that_changes_nothing_writes_nothing() {
     company.observe_one(observation("https://example.org/")).await;
     let id = company.open(full()).await;
     let before = company.case(id).await;
-    let request = UpdateCaseRequest { id: id, case: full().case, update_mask: None };
+    let request = UpdateCaseRequest { id, case: full().case, update_mask: None };
     assert!(!company.monitoring.update_case(request).await.unwrap().into_inner().changed);
-    let nothing = UpdateCaseRequest { id: id, case: None, update_mask: None };
+    let nothing = UpdateCaseRequest { id, case: None, update_mask: None };
     assert!(!company.monitoring.update_case(nothing).await.unwrap().into_inner().changed);
     assert_eq!(company.case(id).await, before);
 }

@@ -55,7 +55,7 @@ fn dates(case: &ComplianceCase) -> String {
 }
 
 async fn change(company: &mut GrpcClients, id: i64, case: CaseInput) -> String {
-    let request = UpdateCaseRequest { id: id, case: Some(case), update_mask: None };
+    let request = UpdateCaseRequest { id, case: Some(case), update_mask: None };
     company.monitoring.update_case(request).await.unwrap();
     dates(&company.case(id).await)
 }
@@ -196,7 +196,7 @@ async fn dates_that_are_given_are_kept() {
     let case =
         CaseInput { last_updated_date: Some(at(LONG_AGO)), reviewed_date: Some(at(LONG_AGO)), ..status("Resolved") };
     let paths = ["case_status", "last_updated_date", "reviewed_date", "resolved_date"].map(str::to_owned).to_vec();
-    let request = UpdateCaseRequest { id: id, case: Some(case), update_mask: Some(FieldMask { paths }) };
+    let request = UpdateCaseRequest { id, case: Some(case), update_mask: Some(FieldMask { paths }) };
     assert!(company.monitoring.update_case(request.clone()).await.unwrap().into_inner().changed);
     assert_eq!(dates(&company.case(id).await), "+-...-");
     assert!(!company.monitoring.update_case(request).await.unwrap().into_inner().changed);

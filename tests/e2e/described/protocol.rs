@@ -62,12 +62,11 @@ impl Connection {
         let frames: Vec<_> = frames.iter().map(|frame| Ok(Frame::data(Bytes::copy_from_slice(frame)))).collect();
         let request = request.map(|()| BodyExt::boxed(StreamBody::new(stream::iter(frames))));
         let (head, body) = self.sender.clone().send_request(request).await.unwrap().into_parts();
-        let status = match Status::from_header_map(&head.headers) {
-            Some(status) => status,
-            None => {
-                let body = body.collect().await.unwrap();
-                Status::from_header_map(body.trailers().expect("trailers")).expect("a status")
-            }
+        let status = if let Some(status) = Status::from_header_map(&head.headers) {
+            status
+        } else {
+            let body = body.collect().await.unwrap();
+            Status::from_header_map(body.trailers().expect("trailers")).expect("a status")
         };
         (head.status.as_u16(), head.headers, status)
     }
