@@ -26,6 +26,11 @@ async function api(method, path, body) {
   return response.json();
 }
 
+/** How many affiliates there are. */
+async function total() {
+  return (await api("GET", "affiliates")).data.length;
+}
+
 async function checked(page, view) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
@@ -94,7 +99,7 @@ async function signingIn(page) {
 /** By keyboard alone: skip link, sections, account, and the heading has the focus after a change of the view. */
 async function keyboard(page) {
   await page.reload();
-  await heading(page, /12 affiliates/, 2);
+  await heading(page, `${await total()} affiliates`, 2);
   const focused = () => page.evaluate("document.activeElement.textContent");
   assert.equal(await focused(), "Affiliates");
   await page.evaluate("document.body.focus(); document.activeElement.blur(); window.getSelection().removeAllRanges()");
@@ -111,18 +116,19 @@ async function keyboard(page) {
 }
 
 async function affiliates(page) {
-  await heading(page, "12 affiliates", 2);
+  const all = await total();
+  await heading(page, `${all} affiliates`, 2);
   await checked(page, "affiliates");
   await picture(page, "console-affiliates.png");
   const [name] = await column(page, 3);
   for (const text of [name.toUpperCase(), "linnea EKDAHL"]) {
     await page.getByLabel("Search").fill(text);
-    await heading(page, "1 of 12 affiliates", 2);
+    await heading(page, `1 of ${all} affiliates`, 2);
   }
   await page.getByLabel("Search").fill("");
-  await heading(page, "12 affiliates", 2);
+  await heading(page, `${all} affiliates`, 2);
   await page.getByLabel("Status").selectOption("active");
-  await heading(page, /of 12 affiliates/, 2);
+  await heading(page, new RegExp(`of ${all} affiliates`), 2);
   assert.deepEqual([...new Set(await column(page, 6))], ["active"]);
   await page.getByLabel("Status").selectOption("");
   const header = page.getByRole("columnheader", { name: "Name" });
@@ -177,7 +183,7 @@ async function affiliates(page) {
   assert.notEqual(await page.getByLabel("Affiliate name").inputValue(), before.distributor_name);
   page.once("dialog", (dialog) => dialog.accept());
   await section(page, "Affiliates");
-  await heading(page, "12 affiliates", 2);
+  await heading(page, `${all} affiliates`, 2);
 }
 
 async function creating(page) {
@@ -195,7 +201,7 @@ async function creating(page) {
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "The affiliate was created.");
   await section(page, "Affiliates");
-  await heading(page, "13 affiliates", 2);
+  await heading(page, `${await total()} affiliates`, 2);
 
   // Several: some are created, some are not.
   await page.getByRole("link", { name: "Add several" }).click();
@@ -237,8 +243,11 @@ async function lists(page) {
 
   const same = async (path) => {
     const expected = (await api("GET", path)).data.map((record) => String(record.id ?? record.case_id));
-    assert.deepEqual(await column(page, 1), expected, path);
-    return expected.length;
+    // The results before may still be there.
+    await page.waitForFunction((ids) => {
+      const cells = Array.from(document.querySelectorAll("tbody tr > :first-child"), (cell) => cell.textContent);
+      return JSON.stringify(cells) === ids;
+    }, JSON.stringify(expected)).catch(async () => assert.deepEqual(await column(page, 1), expected, path));
   };
   await page.getByLabel("Disabled").selectOption("no");
   await page.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });

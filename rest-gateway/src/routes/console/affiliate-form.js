@@ -61,10 +61,11 @@ async function form({ signal, title, intro, record, save }) {
   const controls = controlsOf(await affiliateFields());
   let saved = valuesOf(record, controls);
   const messages = element("div", {});
+  const typed = () => new Map([...controls].map(([name, { input }]) => [name, input.value]));
   const set = (values) => {
     for (const [name, { input }] of controls) input.value = values.get(name) ?? "";
     // A control may show a text in another way, such as without its line ends; only what is typed is a change.
-    saved = new Map([...controls].map(([name, { input }]) => [name, input.value]));
+    saved = typed();
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));
   const button = element("button", { type: "submit", class: "primary" }, "Save");
@@ -80,19 +81,19 @@ async function form({ signal, title, intro, record, save }) {
     }
     isSaving = true;
     button.textContent = "Saving…";
-    draft = { hash: location.hash, company: claims().company, values: new Map([...controls].map(([name, { input }]) => [name, input.value])) };
     await attempt(signal, async () => {
-      const after = await save(body);
-      draft = null;
+      const after = await save(body).catch((refusal) => {
+        if (refusal.status === 401) draft = { hash: location.hash, company: claims().company, values: typed() };
+        throw refusal;
+      });
       showViolations(controls, {});
       if (after === null) {
-        saved = new Map([...controls].map(([name, { input }]) => [name, input.value]));
+        saved = typed();
         return;
       }
       set(valuesOf(after, controls));
       say("Saved.");
     }, (refusal) => {
-      draft = null;
       const message = refusalMessage(refusal, refusal.status === 422 || refusal.status === 409 ? null : submit);
       const links = showViolations(controls, refusal.status === 409 ? { affiliate_name: [refusal.message] } : refusal.errors);
       if (links.length > 0) message.append(element("ul", {}, links));

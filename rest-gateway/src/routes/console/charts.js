@@ -52,10 +52,12 @@ export async function chartsView({ signal }) {
   const content = element("div", {});
   show("Charts", progress, content);
 
+  // After a refusal, the reading goes on where it was.
+  const cases = new Map();
+  let page = 1;
+  let total = 0;
   const read = async () => {
-    const cases = new Map();
-    let total = 0;
-    for (let page = 1; page <= PAGES; page += 1) {
+    for (; page <= PAGES; page += 1) {
       progress.textContent = cases.size > 0 ? `Reading: ${count(cases.size)} of ${count(total)} cases…` : "Reading…";
       const query = { per_page: PAGE_SIZE, page, sort_by: "id", sort_dir: "desc" };
       const { body } = await call("GET", "api/cases", { query, signal });

@@ -3,7 +3,7 @@
 
 import { affiliateBatchView } from "./affiliate-batch.js";
 import { affiliateView, newAffiliateView } from "./affiliate-form.js";
-import { affiliatesView } from "./affiliate-list.js";
+import { affiliatesView, forget } from "./affiliate-list.js";
 import { chartsView } from "./charts.js";
 import { element, show } from "./elements.js";
 import { field } from "./fields.js";
@@ -150,6 +150,7 @@ function leave() {
 
 session.whenEnded((reason) => {
   leave();
+  forget();
   signInView(reason ?? "You have signed out.");
 });
 window.addEventListener("hashchange", route);

@@ -60,8 +60,9 @@ function againButton(refusal, again) {
 
 /** A refusal as a message. `again` repeats the request. */
 export function refusalMessage(refusal, again) {
-  return element("div", { class: "message error", role: "alert" },
-    element("p", {}, sentence(refusal)),
+  // The button counts seconds, which nobody wants to hear: only the sentence is an alert.
+  return element("div", { class: "message error" },
+    element("p", { role: "alert" }, sentence(refusal)),
     refusal.requestId && element("p", { class: "hint" }, "Request ID: ", element("code", {}, refusal.requestId)),
     again && refusal.status !== 404 && element("p", {}, againButton(refusal, again)));
 }
