@@ -68,7 +68,7 @@ async fn encode(accepted: HeaderValue, response: Response) -> Response {
     }
 }
 
-/// The body as it was before its `Content-Encoding`. What it becomes is bounded by whoever reads it.
+/// The body as it was before its `Content-Encoding`. Its reader bounds what it becomes.
 pub(crate) fn decoded(headers: &HeaderMap, body: Body) -> Result<Body, (Error, Body)> {
     let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
     let encoding = match (encodings.next().map(HeaderValue::as_bytes), encodings.next()) {

@@ -1,4 +1,4 @@
-//! What gRPC requires of the head of a call, and errors that the library makes, in the terms of the contract.
+//! Calls that gRPC does not allow, or whose messages cannot be read. Each error has a reason, also where a library refuses.
 
 use compliance_api::{
     deadline::grpc_timeout,
