@@ -1,4 +1,4 @@
-//! Calls that gRPC does not allow, or whose messages cannot be read. Each error has a reason, also where a library refuses.
+//! What gRPC requires of the head of a call, and errors that the library makes, in the terms of the contract.
 
 use compliance_api::{
     deadline::grpc_timeout,

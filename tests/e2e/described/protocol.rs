@@ -1,4 +1,4 @@
-//! Calls that gRPC does not allow, or whose messages cannot be read: whoever refuses them, the error has a reason.
+//! Calls that gRPC does not allow, or whose messages cannot be read: the error has a reason, also where a library refuses.
 
 use std::net::SocketAddr;
 
