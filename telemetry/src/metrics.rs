@@ -1,6 +1,6 @@
 //! Metrics in the text format of Prometheus.
 //!
-//! Crates record with the macros of [`metrics`](::metrics), or with [`Durations`]. What is a state rather than an event, such as
+//! Crates record with the macros of `metrics`, or with [`Durations`]. What is a state rather than an event, such as
 //! the length of a queue, is read when metrics are rendered ([`on_render`]).
 
 use std::{
