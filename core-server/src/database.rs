@@ -3,6 +3,7 @@
 mod availability;
 mod connection;
 mod connections;
+mod copy;
 mod lease;
 mod probe;
 mod reserve;

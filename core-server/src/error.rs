@@ -56,6 +56,12 @@ pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     matches!(database.code().as_deref(), Some("40P01" | "40001" | "23505"))
 }
 
+/// Whether the statement would have written a unique key a second time, `unique_violation`. It changed nothing.
+pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(database) = error else { return false };
+    database.is_unique_violation()
+}
+
 /// Whether the statement waited for a lock longer than it may, `lock_not_available`. It changed nothing.
 pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(database) = error else { return false };

@@ -4,6 +4,7 @@
 
 mod attribute;
 mod batch;
+mod copy;
 mod expected;
 mod inputs;
 mod layout;
@@ -12,6 +13,7 @@ mod sql;
 
 pub(crate) use attribute::Attribute;
 pub(crate) use batch::Composite;
+pub(crate) use copy::{Copy, Rows};
 pub(crate) use expected::Expected;
 pub use expected::SchemaError;
 pub(crate) use inputs::Inputs;

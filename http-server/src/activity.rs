@@ -6,9 +6,11 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
+use futures::task::AtomicWaker;
 use tokio::{sync::Notify, time::Instant};
 
 use crate::limits::{EARLY, Limits, MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED};
@@ -23,6 +25,8 @@ pub(crate) struct Activity {
     /// Bytes that the peer has sent since a request last started or ended.
     bytes_read: AtomicU64,
     is_http2: AtomicBool,
+    /// Wakes the body of a response that waits for the peer to read.
+    reads_again: AtomicWaker,
     /// Wakes the connection before its next check is due.
     changed: Notify,
     times: Times,
@@ -75,6 +79,7 @@ impl Activity {
             stalled: AtomicU64::new(0),
             bytes_read: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
+            reads_again: AtomicWaker::new(),
             changed: Notify::new(),
             times: Times {
                 first_request: limits.header_timeout,
@@ -107,7 +112,18 @@ impl Activity {
             let _ = self.stalled.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
         } else if self.stalled.load(Ordering::Relaxed) != 0 {
             self.stalled.store(0, Ordering::Relaxed);
+            self.reads_again.wake();
         }
+    }
+
+    /// Waits until the peer takes what was written to it before.
+    fn poll_read(&self, context: &Context<'_>) -> Poll<()> {
+        if self.stalled.load(Ordering::Relaxed) == 0 {
+            return Poll::Ready(());
+        }
+        self.reads_again.register(context.waker());
+        // Its connection's own task writes and waits, so nothing changes in between.
+        Poll::Pending
     }
 
     /// Counts bytes that the peer has sent, and returns whether it sends too much without any request. The unread body of
@@ -175,6 +191,11 @@ impl InFlight {
     /// The response has been sent.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;
+    }
+
+    /// On HTTP/1, waits until the peer takes what was written to it before. On HTTP/2 each response has a window of its own.
+    pub(crate) fn poll_read(&self, context: &Context<'_>) -> Poll<()> {
+        if self.activity.is_http2() { Poll::Ready(()) } else { self.activity.poll_read(context) }
     }
 
     /// Sets when the response must have been sent.

@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use http_body::{Body, Frame, SizeHint};
@@ -12,12 +12,14 @@ use crate::activity::InFlight;
 /// A body that keeps its request in flight.
 pub(crate) struct Tracked<B: Body> {
     body: B,
+    /// The next frame is being made.
+    is_asked: bool,
     in_flight: InFlight,
 }
 
 impl<B: Body> Tracked<B> {
     pub(crate) fn new(body: B, in_flight: InFlight) -> Self {
-        Self { body, in_flight }
+        Self { body, is_asked: false, in_flight }
     }
 }
 
@@ -29,7 +31,12 @@ impl<B: Body + Unpin> Body for Tracked<B> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        // A peer that does not read has enough with what was written; hyper would ask for more, and keep it.
+        if !self.is_asked {
+            ready!(self.in_flight.poll_read(context));
+        }
         let frame = Pin::new(&mut self.body).poll_frame(context);
+        self.is_asked = frame.is_pending();
         // An error is the end, too, and not one that the peer has caused.
         if matches!(frame, Poll::Ready(None | Some(Err(_)))) {
             self.in_flight.finish();
@@ -51,6 +58,41 @@ impl<B: Body> Drop for Tracked<B> {
         // The end of a body may be known without asking for one more frame.
         if self.body.is_end_stream() {
             self.in_flight.finish();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use bytes::Bytes;
+    use futures::task::noop_waker_ref;
+    use http_body::{Body as _, Frame};
+    use http_body_util::StreamBody;
+
+    use super::Tracked;
+    use crate::{Limits, activity::Activity};
+
+    #[test]
+    fn a_peer_that_does_not_read_is_sent_no_more_over_http_1() {
+        for (is_http2, is_held) in [(false, true), (true, false)] {
+            let activity = Activity::new(&Limits::default(), None);
+            let frames =
+                futures::stream::repeat_with(|| Ok::<_, std::io::Error>(Frame::data(Bytes::from_static(b"a"))));
+            let mut body = Tracked::new(StreamBody::new(frames), activity.start(is_http2));
+            let mut has_next = || {
+                let frame = Pin::new(&mut body).poll_frame(&mut Context::from_waker(noop_waker_ref()));
+                matches!(frame, Poll::Ready(Some(Ok(_))))
+            };
+            assert!(has_next());
+            activity.written(false);
+            assert_eq!(has_next(), !is_held);
+            activity.written(true);
+            assert!(has_next());
         }
     }
 }

@@ -178,13 +178,13 @@ async fn writes_find_their_rows_by_key() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
         bring_to(&mut connection, state).await;
-        expect_keys(&mut connection, state, core_server::write_statements(), 16).await;
+        expect_keys(&mut connection, state, core_server::write_statements(), 17).await;
     }
     expect_keys(
         &mut analyzed_while_loaded().await,
         "analyzed while it was loaded",
         core_server::write_statements(),
-        16,
+        17,
     )
     .await;
 }

@@ -4,7 +4,7 @@ use std::{io::Write as _, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use http::{Request, Response, StatusCode, Uri, header::HOST};
+use http::{Request, Response, StatusCode, Uri, header::HOST, uri::Authority};
 use http_body_util::Empty;
 use hyper::{
     body::{Bytes, Incoming},
@@ -42,7 +42,7 @@ pub(crate) struct HealthArgs {
 }
 
 pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
-    let authority = args.address.authority().with_context(|| format!("{} names no host", args.address))?.as_str();
+    let authority = args.address.authority().with_context(|| format!("{} names no host", args.address))?;
     let tls = || args.tls.load()?.map_or_else(|| Ok(ClientTls::load(ClientFiles::default())?), anyhow::Ok);
     let asked = async {
         match args.address.scheme_str() {
@@ -64,18 +64,17 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Asks a gateway.
-async fn rest(authority: &str, tls: Option<ClientTls>) -> anyhow::Result<()> {
-    let port = if tls.is_some() { 443 } else { 80 };
-    let with_port = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:{port}") };
-    let stream = TcpStream::connect(&with_port).await.with_context(|| format!("{with_port} cannot be reached"))?;
-    let request = Request::get("/readyz").header(HOST, authority);
+async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<()> {
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let port = authority.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
+    let stream = TcpStream::connect((host, port)).await.with_context(|| format!("{authority} cannot be reached"))?;
+    let request = Request::get("/readyz").header(HOST, authority.as_str());
     let status = match tls {
         None => {
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
             exchange(sender.send_request(request.body(Empty::<Bytes>::new())?), connection).await?
         }
         Some(tls) => {
-            let host = with_port.rsplit_once(':').map_or(authority, |(host, _)| host);
             let stream = tls.connect(host, stream).await.context("the connection cannot be made secure")?;
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
             let request = request.uri(format!("https://{authority}/readyz"));

@@ -1,4 +1,4 @@
-//! Creation: one statement for one affiliate and for ten thousand.
+//! Creation of several affiliates: one statement, or `COPY` for many.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,10 @@ use compliance_api::{
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
 
-use super::input::{INPUT, Input};
+use super::{
+    create_many::{MANY, create_many},
+    input::{INPUT, Input},
+};
 use crate::{database::Connections, error::is_contention, table, writes::CompanyQueue};
 
 /// Inserts affiliates in the order in which they come, with IDs in the order of their keys. Returns the IDs of all
@@ -31,7 +34,7 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     .leak()
 });
 
-/// A row of [`CREATE`].
+/// What became of affiliates that were to be created.
 #[derive(sqlx::FromRow)]
 pub(super) struct Created {
     /// The IDs of all affiliates, in their order.
@@ -92,9 +95,15 @@ async fn insert(pool: &Connections, company_id: i64, inputs: &[Input]) -> Result
     // By bytes, as the name's collation has it.
     let mut order: Vec<_> = inputs.iter().collect();
     order.sort_unstable_by_key(|input| (input.fields.affiliate_name(), input.key));
-    let create = |layouts| {
-        let query = sqlx::query_as(*CREATE).bind(company_id).bind(INPUT.batch(&layouts, &order));
-        query.fetch_one(pool)
+    let order = order.as_slice();
+    let create = |layouts| async move {
+        if order.len() >= MANY
+            && let Some(created) = create_many(pool, company_id, order).await?
+        {
+            return Ok(created);
+        }
+        let query = sqlx::query_as(*CREATE).bind(company_id).bind(INPUT.batch(&layouts, order));
+        query.fetch_one(pool).await
     };
     pool.write(is_contention, create).await
 }

@@ -52,6 +52,11 @@ impl Lease {
         self.connection()
     }
 
+    /// Reports that the server has ended the transaction, and that its whole answer was read. The connection can be lent again.
+    pub(super) fn transaction_ended(&mut self) {
+        self.in_transaction = false;
+    }
+
     /// Waits until the connection is given up because it hangs.
     pub(super) fn given_up(&self) -> impl Future<Output = ()> + Send + use<> {
         let generation = self.generation.clone();

@@ -61,8 +61,8 @@ impl<T, V: Borrow<T>> Encode<'_, Postgres> for Batch<'_, T, V> {
 
 /// Writes values in PostgreSQL's binary format.
 pub(super) struct Encoder<'b> {
-    buffer: &'b mut PgArgumentBuffer,
-    layouts: &'b Layouts,
+    pub(super) buffer: &'b mut PgArgumentBuffer,
+    pub(super) layouts: &'b Layouts,
 }
 
 impl Encoder<'_> {

@@ -1,0 +1,67 @@
+//! Creation of many affiliates of one company: those whose names are free are copied into the table, which takes half the
+//! time of an insert that looks for conflicts row by row.
+
+use std::sync::LazyLock;
+
+use compliance_api::{record::Record as _, v1::AffiliateInput};
+
+use super::{create::Created, input::Input};
+use crate::{
+    database::Connections,
+    error::is_unique_violation,
+    table::{Attribute, Copy},
+};
+
+/// So many affiliates are copied; fewer are created by one statement, which saves round trips.
+pub(super) const MANY: usize = 500;
+
+/// Numbers affiliates, and finds out which of their names, given in their order, are taken.
+const NUMBER: &str = "
+    select array(select nextval('affiliates_id_seq') from generate_series(1, cardinality($2::text[]))) as ids,
+        array(
+            select i.ordinality from unnest($2) with ordinality as i (name, ordinality)
+            cross join lateral (
+                select from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
+            ) a
+            order by i.ordinality
+        ) as taken";
+
+static COPY: LazyLock<Copy<Input, 2>> = LazyLock::new(|| {
+    let fields = AffiliateInput::FIELDS.iter();
+    let attributes = fields.filter_map(|field| Attribute::field(field, |input: &Input| &input.fields));
+    Copy::new("affiliates", ["company_id", "id"], attributes)
+});
+
+/// The statement, with the types of its parameters.
+pub(super) fn statement() -> (&'static str, &'static str) {
+    (NUMBER, "bigint, text[]")
+}
+
+/// Creates affiliates that are in the order of their names and, of equal names, of their keys. `None` if another writer
+/// takes one of the names meanwhile: then nothing is created.
+pub(super) async fn create_many(
+    pool: &Connections,
+    company_id: i64,
+    inputs: &[&Input],
+) -> Result<Option<Created>, sqlx::Error> {
+    let names: Vec<&str> = inputs.iter().map(|input| input.fields.affiliate_name()).collect();
+    let (ids, taken): (Vec<i64>, Vec<i64>) =
+        sqlx::query_as(NUMBER).bind(company_id).bind(&names).fetch_one(pool).await?;
+    let id = |input: &Input| ids[input.key as usize - 1];
+    let mut taken = taken.into_iter().peekable();
+    let mut free = Vec::with_capacity(inputs.len());
+    for (index, input) in inputs.iter().enumerate() {
+        let is_taken = taken.next_if_eq(&(index as i64 + 1)).is_some();
+        let is_repeated = index > 0 && names[index - 1] == names[index];
+        if !is_taken && !is_repeated {
+            free.push(*input);
+        }
+    }
+    let inserted: Vec<i64> = free.iter().map(|input| id(input)).collect();
+    let rows = free.iter().map(|input| ([company_id, id(input)], *input));
+    match pool.copy(COPY.rows(rows)).await {
+        Ok(()) => Ok(Some(Created { ids, inserted })),
+        Err(error) if is_unique_violation(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

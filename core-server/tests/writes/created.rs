@@ -1,0 +1,175 @@
+//! Batches of new affiliates that are so large that they are copied into the table.
+
+use std::time::Duration;
+
+use compliance_api::{
+    record::Record as _,
+    v1::{
+        Affiliate, AffiliateInput, AffiliateResult, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, ResultCode,
+    },
+};
+use sqlx::{Connection as _, PgConnection};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
+use tokio::time::{sleep, timeout};
+
+tests![
+    a_large_batch_comes_to_what_its_parts_would,
+    a_name_that_is_taken_meanwhile_is_a_duplicate,
+    a_large_batch_whose_caller_leaves_creates_nothing
+];
+
+/// Affiliates of a large batch.
+const LARGE: usize = 1_200;
+/// Affiliates of a batch that is one statement.
+const SMALL: usize = 400;
+/// Longer than anything takes here.
+const SOON: Duration = Duration::from_secs(20);
+
+async fn create(clients: &mut GrpcClients, affiliates: Vec<AffiliateInput>) -> Vec<AffiliateResult> {
+    let request = BatchCreateAffiliatesRequest { affiliates };
+    clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results
+}
+
+fn named(number: usize) -> AffiliateInput {
+    AffiliateInput {
+        client_affiliate_id: Some(format!("C{number}")),
+        affiliate_name: Some(format!("N{number}")),
+        ..AffiliateInput::default()
+    }
+}
+
+fn names(count: usize) -> Vec<AffiliateInput> {
+    (0..count).map(named).collect()
+}
+
+/// An affiliate of a batch. Some have a name that exists or that another one has, and some have a country that does not
+/// exist. Every third has a value in every field.
+fn varied(number: usize) -> AffiliateInput {
+    let mut affiliate = named(number);
+    if number.is_multiple_of(3) {
+        for field in AffiliateInput::FIELDS {
+            if field.written(&affiliate).is_none() {
+                let value = match field.name {
+                    "country" => "NL".to_owned(),
+                    "status" => "active".to_owned(),
+                    "replicated_website" => format!("https://example.org/{number}"),
+                    "start_date" => format!("20{:02}-02-28", number % 100),
+                    "email_one" | "email_two" | "sponsor_email" => format!("a{number}@example.org"),
+                    name => format!("{name} é\t\"\\{number}"),
+                };
+                assert!(field.set_written(&mut affiliate, Some(value)), "{}", field.name);
+            }
+        }
+    }
+    match number % 13 {
+        1 => affiliate.affiliate_name = Some("exists".to_owned()),
+        2 | 5 => affiliate.affiliate_name = Some(format!("shared {}", number / 40)),
+        3 => affiliate.country = Some("ZZ".to_owned()),
+        _ => {}
+    }
+    affiliate
+}
+
+/// The affiliates that were created, in the order of their IDs, without what differs between two companies.
+async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<Affiliate> {
+    let ids: Vec<i64> = results.iter().filter_map(|result| result.affiliate_id).collect();
+    assert!(ids.is_sorted_by(|one, next| one < next), "IDs are not in the order of the items");
+    let mut read = Vec::new();
+    for ids in ids.chunks(1000) {
+        let request = BatchGetAffiliatesRequest { ids: ids.to_vec() };
+        read.extend(clients.affiliates.batch_get_affiliates(request).await.unwrap().into_inner().affiliates);
+    }
+    assert_eq!(read.len(), ids.len());
+    read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, ..affiliate }).collect()
+}
+
+async fn a_large_batch_comes_to_what_its_parts_would() {
+    let core = TestCore::start().await;
+    let [mut whole, mut parts] = [core.company(new_company()), core.company(new_company())];
+    let exists = AffiliateInput { affiliate_name: Some("exists".to_owned()), ..named(0) };
+    for clients in [&mut whole, &mut parts] {
+        assert_eq!(create(clients, vec![exists.clone()]).await[0].code(), ResultCode::Saved);
+    }
+    let affiliates: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
+    // The second time, all names exist.
+    for expected in [ResultCode::Saved, ResultCode::Duplicate] {
+        let of_whole = create(&mut whole, affiliates.clone()).await;
+        let mut of_parts = Vec::new();
+        for part in affiliates.chunks(SMALL) {
+            of_parts.extend(create(&mut parts, part.to_vec()).await);
+        }
+        let without_ids = |results: &[AffiliateResult]| -> Vec<AffiliateResult> {
+            results.iter().map(|result| AffiliateResult { affiliate_id: None, ..result.clone() }).collect()
+        };
+        assert_eq!(without_ids(&of_whole), without_ids(&of_parts));
+        assert_eq!(created(&mut whole, &of_whole).await, created(&mut parts, &of_parts).await);
+        let count = of_whole.iter().filter(|result| result.code() == expected).count();
+        assert!((LARGE / 2..LARGE).contains(&count), "{count} are {expected:?}");
+    }
+}
+
+/// Another writer has taken a name, and its transaction ends while the batch waits for it.
+async fn a_name_that_is_taken_meanwhile_is_a_duplicate() {
+    let database = fresh_database().await;
+    let core = TestCore::over(database.options.clone(), 4).await;
+    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
+    for is_committed in [true, false] {
+        let company = new_company();
+        let mut clients = core.company(company);
+        let mut transaction = other.begin().await.unwrap();
+        let take = "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, 'C', 'N700')";
+        sqlx::query(take).bind(company).execute(&mut *transaction).await.unwrap();
+        let ending = async {
+            until_a_statement_waits(&core).await;
+            if is_committed {
+                transaction.commit().await.unwrap();
+            } else {
+                transaction.rollback().await.unwrap();
+            }
+        };
+        let (results, ()) = futures::join!(timeout(SOON, create(&mut clients, names(LARGE))), ending);
+        let results = results.expect("the batch waits still");
+        for (number, result) in results.iter().enumerate() {
+            let is_taken = is_committed && number == 700;
+            let expected = if is_taken { ResultCode::Duplicate } else { ResultCode::Saved };
+            assert_eq!(result.code(), expected, "{number}");
+        }
+        assert_eq!(created(&mut clients, &results).await.len(), LARGE - usize::from(is_committed));
+    }
+}
+
+async fn a_large_batch_whose_caller_leaves_creates_nothing() {
+    let database = fresh_database().await;
+    // One connection for all calls: what a caller leaves behind meets the next one.
+    let core = TestCore::over(database.options.clone(), 3).await;
+    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
+    let company = new_company();
+    let mut clients = core.company(company);
+    let mut transaction = other.begin().await.unwrap();
+    let take = "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, 'C', 'N700')";
+    sqlx::query(take).bind(company).execute(&mut *transaction).await.unwrap();
+    let mut leaving = clients.clone();
+    tokio::select! {
+        results = create(&mut leaving, names(LARGE)) => panic!("the batch did not wait: {} results", results.len()),
+        () = until_a_statement_waits(&core) => {}
+    }
+    transaction.rollback().await.unwrap();
+    let results = timeout(SOON, create(&mut clients, names(LARGE))).await.expect("the connection is not free");
+    assert!(
+        results.iter().all(|result| result.code() == ResultCode::Saved),
+        "the batch of a caller that left was written"
+    );
+    assert_eq!(created(&mut clients, &results).await.len(), LARGE);
+}
+
+/// Waits until a statement of the service waits for another transaction.
+async fn until_a_statement_waits(core: &TestCore) {
+    let waits =
+        "select exists(select from pg_stat_activity where wait_event_type = 'Lock' and query like 'copy affiliates%')";
+    let waiting = async {
+        while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&core.pool).await.unwrap() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, waiting).await.expect("nothing waits for the other transaction");
+}
