@@ -10,11 +10,14 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// How many refusals are sent at once in a second.
-const AT_ONCE: u32 = 100;
-const SECOND: Duration = Duration::from_secs(1);
-/// How long the others are held back.
+/// How many refusals are sent at once in a period: a hundred a second, but not a hundred together.
+const AT_ONCE: u32 = 10;
+const PERIOD: Duration = Duration::from_millis(100);
+/// How long the others are held back: between half and one and a half of it. Callers that were refused together and all
+/// try again together would keep every thread from others for milliseconds.
 const DELAY: Duration = Duration::from_millis(100);
+/// Its multiples spread evenly between whole numbers: the golden ratio's part after the point.
+const SPREAD: f64 = 0.618_033_988_749_895;
 /// Refusals that are held back at the same time. Further ones are sent at once.
 const MOST: usize = 4096;
 
@@ -24,7 +27,7 @@ pub struct Refusals(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// A second, and how many refusals there were in it.
+    /// When a period began, and how many refusals there were in it.
     lately: Mutex<(Instant, u32)>,
     held: Semaphore,
 }
@@ -39,30 +42,35 @@ impl Refusals {
     /// Waits before a call is answered, if there were many of late. A client that repeats it at once makes ten such calls a
     /// second on each connection, not thousands.
     pub async fn hold_back(&self) {
-        if self.are_many()
+        if let Some(delay) = self.delay()
             && let Ok(_held) = self.0.held.try_acquire()
         {
-            sleep(DELAY).await;
+            sleep(delay).await;
         }
     }
 
-    fn are_many(&self) -> bool {
+    fn delay(&self) -> Option<Duration> {
         let mut lately = self.0.lately.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, count) = &mut *lately;
-        if since.elapsed() >= SECOND {
+        if since.elapsed() >= PERIOD {
             (*since, *count) = (Instant::now(), 0);
         }
         *count = count.saturating_add(1);
-        *count > AT_ONCE
+        (*count > AT_ONCE).then(|| DELAY.mul_f64(0.5 + (f64::from(*count) * SPREAD).fract()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use futures::future::join_all;
     use tokio::time::{Instant, advance};
 
-    use super::{AT_ONCE, DELAY, MOST, Refusals, SECOND};
+    use super::{AT_ONCE, DELAY, MOST, PERIOD, Refusals};
+
+    /// How exact a timer is.
+    const TICK: Duration = Duration::from_millis(1);
 
     #[tokio::test(start_paused = true)]
     async fn refusals_above_a_rate_are_held_back_up_to_a_number() {
@@ -73,13 +81,33 @@ mod tests {
                 refusals.hold_back().await;
                 start.elapsed()
             }));
-            all.await.into_iter().filter(|held| *held >= DELAY).count()
+            let held: Vec<_> = all.await.into_iter().filter(|held| !held.is_zero()).collect();
+            assert!(held.iter().all(|held| (DELAY / 2..DELAY * 3 / 2 + TICK).contains(held)), "{held:?}");
+            held.len()
         };
-        assert_eq!(held_back(AT_ONCE as usize).await, 0);
-        assert_eq!(held_back(1).await, 1);
+        let at_once = AT_ONCE as usize;
+        assert_eq!(held_back(at_once).await, 0);
         assert_eq!(held_back(MOST + 10).await, MOST);
-        assert_eq!(held_back(1).await, 1, "what was held back makes room");
-        advance(SECOND).await;
-        assert_eq!(held_back(AT_ONCE as usize + 1).await, 1, "a new second has begun");
+        // A new period has begun.
+        assert_eq!(held_back(at_once).await, 0);
+        assert_eq!(held_back(MOST).await, MOST, "what was held back makes room");
+        advance(PERIOD).await;
+        assert_eq!(held_back(at_once + 1).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_refused_together_is_not_sent_together() {
+        let refusals = Refusals::default();
+        let start = Instant::now();
+        let all = join_all((0..1000).map(|_| async {
+            refusals.hold_back().await;
+            start.elapsed().as_millis() as usize / 10
+        }));
+        let mut sent = [0; 16];
+        for tens_of_ms in all.await {
+            sent[tens_of_ms] += 1;
+        }
+        assert_eq!(sent[0], AT_ONCE);
+        assert!(sent[5..15].iter().all(|count| (80..=120).contains(count)), "{sent:?}");
     }
 }

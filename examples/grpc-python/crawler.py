@@ -190,11 +190,14 @@ def main():
     if len(sys.argv) != 2:
         print(f"usage: {sys.argv[0]} FINDINGS", file=sys.stderr)
         return 2
-    path = sys.argv[1]
+    path, token = sys.argv[1], os.environ.get("TOKEN")
+    if not token:
+        print("crawler: TOKEN is not set: a token of the service, with the scope `monitor`", file=sys.stderr)
+        return 2
     try:
         findings = read_findings(path)
         with grpc.insecure_channel(os.environ.get("GRPC", "127.0.0.1:50051"), OPTIONS) as channel:
-            crawler = Crawler(channel, os.environ["TOKEN"])
+            crawler = Crawler(channel, token)
             results = crawler.observe([observation for _, observation in findings])
     except (Refusal, OSError, json_format.ParseError) as error:
         print(f"crawler: {error}", file=sys.stderr)

@@ -116,7 +116,10 @@ def main() -> int:
     parser.add_argument("--add", nargs=2, metavar=("ID", "NAME"), help="create an affiliate")
     parser.add_argument("--case", type=int, metavar="ID", help="print a case")
     arguments = parser.parse_args()
-    base, token = os.environ.get("BASE", "http://127.0.0.1:8080"), os.environ["TOKEN"]
+    base, token = os.environ.get("BASE", "http://127.0.0.1:8080"), os.environ.get("TOKEN")
+    if not token:
+        print("overview: TOKEN is not set: a token of the service", file=sys.stderr)
+        return 2
     try:
         with AuthenticatedClient(base_url=base, token=token, timeout=httpx.Timeout(60)) as client:
             if arguments.add:

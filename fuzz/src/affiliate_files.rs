@@ -13,7 +13,11 @@ mod table;
 
 use std::path::PathBuf;
 
-use compliance_api::{record::Record as _, rules, v1::{AffiliateInput, CreateAffiliateRequest}};
+use compliance_api::{
+    record::Record as _,
+    rules,
+    v1::{AffiliateInput, CreateAffiliateRequest},
+};
 
 use self::{mapping::Mapping, source::Source, table::Table};
 use crate::csv_cell::cell;

@@ -53,7 +53,14 @@ impl Core {
     /// The clients of a gateway in front of this core.
     pub(crate) fn clients(&self) -> Clients {
         let core = Arc::new(self.clone());
-        Clients { access: core.clone(), affiliates: core.clone(), urls: core.clone(), cases: core.clone(), health: core, memory: None }
+        Clients {
+            access: core.clone(),
+            affiliates: core.clone(),
+            urls: core.clone(),
+            cases: core.clone(),
+            health: core,
+            memory: None,
+        }
     }
 }
 

@@ -108,8 +108,8 @@ pub fn json(data: &[u8]) {
     if *choice >= 128 {
         return encoded(body);
     }
-    let (method, path) = [("POST", "/api/affiliates"), ("PUT", "/api/affiliates/7"), ("POST", "/api/urls")]
-        [usize::from(*choice) % 3];
+    let (method, path) =
+        [("POST", "/api/affiliates"), ("PUT", "/api/affiliates/7"), ("POST", "/api/urls")][usize::from(*choice) % 3];
     if let Some(outcome) = call(method, path, body.to_vec()) {
         agree(&outcome);
     }

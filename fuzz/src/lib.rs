@@ -1,6 +1,6 @@
 //! What each fuzz target does with its bytes. A target panics when a property does not hold.
 //!
-//! `fuzz/run` runs them under libFuzzer, which bounds time and memory; `replay` runs them without it.
+//! `fuzz/run` runs them under libFuzzer, which bounds time and memory; the test `replay` runs them without it.
 
 #[allow(dead_code, reason = "the reader has parts for other files")]
 mod affiliate_files;

@@ -39,8 +39,12 @@ pub(crate) struct FloodArgs {
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Flood>,
     /// Duration of each measurement in seconds.
-    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
+    /// How often each flood is measured. A machine is quiet in one second and not in the next, so each measurement has one
+    /// without a flood right before it, and the medians are printed.
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
+    rounds: u64,
     /// Requests per second of the other company.
     #[arg(long, default_value_t = 200, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rate: u32,
@@ -76,40 +80,97 @@ async fn measure_all(args: &FloodArgs, demo: &Demo) -> anyhow::Result<()> {
     let duration = Duration::from_secs(args.seconds);
     let calls = async || steady::measure(client.clone(), args.rate, duration).await;
 
-    println!("{} requests a second of one company, {} s each; latencies in ms", args.rate, args.seconds);
+    println!(
+        "{} requests a second of one company; medians of {} rounds of {} s each; latencies in ms",
+        args.rate, args.rounds, args.seconds
+    );
     println!("{HEADER}");
-    let usage = processes.usage();
     // The first calls prepare statements.
     steady::measure(client.clone(), args.rate, WARM_UP).await?;
-    let before = calls().await?;
-    print_row("none", &before, &Outcomes::default(), &processes.since(&usage));
-    let usage = processes.usage();
-    let busy = BusyProcessor::start();
-    let beside = calls().await;
-    drop(busy);
-    print_row("none; one busy thread", &beside?, &Outcomes::default(), &processes.since(&usage));
+    for threads in [1, 2] {
+        let mut rounds = Rounds::default();
+        for _ in 0..args.rounds {
+            rounds.alone.push(calls().await?);
+            let usage = processes.usage();
+            let busy: Vec<BusyProcessor> = (0..threads).map(|_| BusyProcessor::start()).collect();
+            rounds.beside.push(calls().await?);
+            drop(busy);
+            rounds.usage = processes.since(&usage);
+        }
+        rounds.print(&format!("none; busy threads: {threads}"), None);
+    }
     let floods = if args.only.is_empty() { Flood::value_variants() } else { &args.only[..] };
     for flood in floods {
         let clients = args.clients.unwrap_or(flood.clients());
-        let outcomes = Arc::new(Outcomes::default());
-        let attack = attack::start(*flood, Arc::clone(&world), clients, Arc::clone(&outcomes));
-        tokio::time::sleep(WARM_UP).await;
-        outcomes.reset();
-        processes.reset_peak();
-        let (usage, started) = (processes.usage(), Instant::now());
-        let during = calls().await;
-        let (usage, seconds) = (processes.since(&usage), started.elapsed().as_secs_f64());
-        let name =
-            format!("{} × {clients}", flood.to_possible_value().map_or_else(String::new, |v| v.get_name().into()));
-        print_row(&name, &during?, &outcomes.per_second(seconds), &usage);
-        if let Some(error) = outcomes.first_failure() {
-            println!("    the first failure of the flood: {error}");
+        let (mut rounds, mut first_failure) = (Rounds::default(), None);
+        for _ in 0..args.rounds {
+            rounds.alone.push(calls().await?);
+            let outcomes = Arc::new(Outcomes::default());
+            let attack = attack::start(*flood, Arc::clone(&world), clients, Arc::clone(&outcomes));
+            tokio::time::sleep(WARM_UP).await;
+            outcomes.reset();
+            processes.reset_peak();
+            let (usage, started) = (processes.usage(), Instant::now());
+            rounds.beside.push(calls().await?);
+            rounds.usage = processes.since(&usage);
+            rounds.outcomes = outcomes.per_second(started.elapsed().as_secs_f64());
+            first_failure = first_failure.or_else(|| outcomes.first_failure().map(str::to_owned));
+            attack.stop();
+            // What the flood has left is done before the next one begins.
+            settle(&client).await?;
         }
-        attack.stop();
-        // What the flood has left is done before the next one begins.
-        settle(&client).await?;
+        let name = flood.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
+        rounds.print(&format!("{name} × {clients}"), first_failure.as_deref());
     }
     Ok(())
+}
+
+/// The measurements of a flood. Of what it does itself, the last round counts.
+#[derive(Default)]
+struct Rounds {
+    alone: Vec<Latencies>,
+    beside: Vec<Latencies>,
+    outcomes: Outcomes,
+    usage: Usage,
+}
+
+impl Rounds {
+    fn print(&self, name: &str, first_failure: Option<&str>) {
+        use steady::Kind::{Page, Read, Write};
+        let ms = |calls: &Latencies, kind, part| calls.percentile(kind, part).as_secs_f64() * 1000.0;
+        let p99 = |calls: &Latencies| ms(calls, None, 0.99);
+        let ratios = self.alone.iter().zip(&self.beside).map(|(alone, beside)| p99(beside) / p99(alone));
+        let beside = |kind, part| median(self.beside.iter().map(|calls| ms(calls, kind, part)));
+        println!(
+            "{name:23} | {:9.1} {:6.1} {:5.2} | {:7.2} {:9.1} {:9.1} {:9.1} {:6.0} | {:7} | {:13.0} {:7.0} {:6.0} | {:12.2} {:8.2} {:9.2} | {:3}",
+            median(self.alone.iter().map(p99)),
+            beside(None, 0.99),
+            median(ratios),
+            beside(None, 0.5),
+            beside(Some(Read), 0.99),
+            beside(Some(Page), 0.99),
+            beside(Some(Write), 0.99),
+            beside(None, 1.0),
+            self.beside.iter().map(|calls| calls.failed).sum::<usize>(),
+            self.outcomes.done.get(),
+            self.outcomes.refused.get(),
+            self.outcomes.failed.get(),
+            self.usage.service,
+            self.usage.database,
+            self.usage.generator,
+            self.usage.peak_mib,
+        );
+        if let Some(error) = first_failure {
+            println!("    the first failure of the flood: {error}");
+        }
+    }
+}
+
+/// The middle one of numbers; of an even number the lower.
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = numbers.collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or_default()
 }
 
 /// A thread that computes all the time, beside the service: what it does to the other company's calls is the system's
@@ -147,26 +208,16 @@ async fn settle(client: &steady::Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-const HEADER: &str = "flood                   |  all p50    p99    max | reads p99 pages p99 write p99 | not 2xx | flood/s: done refused failed | CPU: service database generator | MiB";
+const HEADER: &str = "flood                   | p99 alone beside ratio |     p50 reads p99 pages p99 write p99    max | not 2xx | flood/s: done refused failed | CPU: service database generator | MiB";
 
-fn print_row(name: &str, calls: &Latencies, flood: &Outcomes, usage: &Usage) {
-    use steady::Kind::{Page, Read, Write};
-    let ms = |kind, part| calls.percentile(kind, part).as_secs_f64() * 1000.0;
-    println!(
-        "{name:23} | {:8.2} {:6.1} {:6.0} | {:9.1} {:9.1} {:9.1} | {:7} | {:13.0} {:7.0} {:6.0} | {:12.2} {:8.2} {:9.2} | {:3}",
-        ms(None, 0.5),
-        ms(None, 0.99),
-        ms(None, 1.0),
-        ms(Some(Read), 0.99),
-        ms(Some(Page), 0.99),
-        ms(Some(Write), 0.99),
-        calls.failed,
-        flood.done.get(),
-        flood.refused.get(),
-        flood.failed.get(),
-        usage.service,
-        usage.database,
-        usage.generator,
-        usage.peak_mib,
-    );
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_is_the_middle_one() {
+        for (numbers, expected) in [(&[3.0, 1.0, 2.0][..], 2.0_f64), (&[4.0, 1.0, 3.0, 2.0], 2.0), (&[], 0.0)] {
+            assert_eq!(median(numbers.iter().copied()).total_cmp(&expected), std::cmp::Ordering::Equal);
+        }
+    }
 }

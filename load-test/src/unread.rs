@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
-use compliance_api::v1::{ListAffiliatesRequest, affiliate_service_client::AffiliateServiceClient};
+use compliance_api::v1::{
+    ListAffiliatesRequest, ListAffiliatesResponse, affiliate_service_client::AffiliateServiceClient,
+};
 use futures::{StreamExt as _, stream};
 use load_test::{
     http::{headers, request},
@@ -118,7 +120,7 @@ async fn measure_all(args: &UnreadArgs, demo: &Demo) -> anyhow::Result<()> {
 /// Lists that are open.
 enum Open {
     Rest(Vec<Rest>),
-    Grpc(Vec<Streaming<compliance_api::v1::ListAffiliatesResponse>>),
+    Grpc(Vec<Streaming<ListAffiliatesResponse>>),
 }
 
 impl Open {
@@ -131,26 +133,27 @@ impl Open {
 
     /// Reads what has arrived of each, and returns how many look complete.
     async fn whole(self) -> usize {
+        // The system holds megabytes of each, which a small window passes slowly.
+        let mut ends = match self {
+            Self::Rest(lists) => stream::iter(lists).map(Rest::ends_whole).buffer_unordered(AT_ONCE).boxed(),
+            Self::Grpc(lists) => stream::iter(lists).map(ends_whole).buffer_unordered(AT_ONCE).boxed(),
+        };
         let mut whole = 0;
-        match self {
-            Self::Rest(lists) => {
-                for mut list in lists {
-                    whole += usize::from(list.is_whole().await);
-                }
-            }
-            Self::Grpc(lists) => {
-                for mut list in lists {
-                    whole += usize::from(loop {
-                        match list.message().await {
-                            Ok(Some(_)) => {}
-                            Ok(None) => break true,
-                            Err(_) => break false,
-                        }
-                    });
-                }
-            }
+        while let Some(is_whole) = ends.next().await {
+            whole += usize::from(is_whole);
         }
         whole
+    }
+}
+
+/// Reads what has arrived of a list over gRPC; whether that ends as a list does.
+async fn ends_whole(mut list: Streaming<ListAffiliatesResponse>) -> bool {
+    loop {
+        match list.message().await {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
     }
 }
 
@@ -208,7 +211,7 @@ impl Rest {
     }
 
     /// Reads what the system holds of the list; whether that ends as a list does.
-    async fn is_whole(&mut self) -> bool {
+    async fn ends_whole(mut self) -> bool {
         let mut received = Vec::new();
         let _ = self.0.read_to_end(&mut received).await;
         received.ends_with(b"0\r\n\r\n")

@@ -14,6 +14,10 @@ fn without_arguments_a_demo_company_is_served() {
     let greeting = service.lines_until("Ctrl-C");
     let rest = format!("http://{}/api", service.rest);
     assert!(greeting.iter().any(|line| line.ends_with(&rest)), "{greeting:#?}");
+    for page in ["docs", "console"] {
+        let page = format!("http://{}/{page}", service.rest);
+        assert!(greeting.iter().any(|line| line.ends_with(&page)), "{greeting:#?}");
+    }
     assert_eq!(greeting.iter().filter(|line| line.trim_start().starts_with("curl ")).count(), 3);
     let token = greeting.iter().find_map(|line| line.trim_start().strip_prefix("TOKEN=")).unwrap();
 

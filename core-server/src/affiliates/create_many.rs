@@ -1,7 +1,7 @@
 //! Creation of many affiliates of one company: those whose names are free are copied into the table, which takes half the
 //! time of an insert that looks for conflicts row by row.
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use compliance_api::{record::Record as _, v1::AffiliateInput};
 
@@ -15,16 +15,10 @@ use crate::{
 /// So many affiliates are copied; fewer are created by one statement, which saves round trips.
 pub(super) const MANY: usize = 500;
 
-/// Numbers affiliates, and finds out which of their names, given in their order, are taken.
+/// Numbers affiliates, and finds out which of their names are taken.
 const NUMBER: &str = "
     select array(select nextval('affiliates_id_seq') from generate_series(1, cardinality($2::text[]))) as ids,
-        array(
-            select i.ordinality from unnest($2) with ordinality as i (name, ordinality)
-            cross join lateral (
-                select from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
-            ) a
-            order by i.ordinality
-        ) as taken";
+        array(select affiliate_name from affiliates where company_id = $1 and affiliate_name = any($2)) as taken";
 
 static COPY: LazyLock<Copy<Input, 2>> = LazyLock::new(|| {
     let fields = AffiliateInput::FIELDS.iter();
@@ -45,21 +39,23 @@ pub(super) async fn create_many(
     inputs: &[&Input],
 ) -> Result<Option<Created>, sqlx::Error> {
     let names: Vec<&str> = inputs.iter().map(|input| input.fields.affiliate_name()).collect();
-    let (ids, taken): (Vec<i64>, Vec<i64>) =
+    let (ids, taken): (Vec<i64>, Vec<String>) =
         sqlx::query_as(NUMBER).bind(company_id).bind(&names).fetch_one(pool).await?;
-    let id = |input: &Input| ids[input.key as usize - 1];
-    let mut taken = taken.into_iter().peekable();
-    let mut free = Vec::with_capacity(inputs.len());
-    for (index, input) in inputs.iter().enumerate() {
-        let is_taken = taken.next_if_eq(&(index as i64 + 1)).is_some();
-        let is_repeated = index > 0 && names[index - 1] == names[index];
-        if !is_taken && !is_repeated {
-            free.push(*input);
-        }
+    // Of equal names the first one is created.
+    let mut taken: HashSet<&str> = taken.iter().map(String::as_str).collect();
+    let free: Vec<&Input> =
+        inputs.iter().copied().filter(|input| taken.insert(input.fields.affiliate_name())).collect();
+    if free.is_empty() {
+        return Ok(Some(Created { ids, inserted: Vec::new() }));
     }
-    let inserted: Vec<i64> = free.iter().map(|input| id(input)).collect();
+    let id = |input: &Input| ids[input.key as usize - 1];
+    let inserted = free.iter().map(|input| id(input)).collect();
+    let is_given = |column: &str| {
+        let field = AffiliateInput::FIELDS.iter().find(|field| field.column.name == column);
+        field.is_some_and(|field| free.iter().any(|input| field.is_given(&input.fields)))
+    };
     let rows = free.iter().map(|input| ([company_id, id(input)], *input));
-    match pool.copy(COPY.rows(rows)).await {
+    match pool.copy(COPY.rows(is_given, rows)).await {
         Ok(()) => Ok(Some(Created { ids, inserted })),
         Err(error) if is_unique_violation(&error) => Ok(None),
         Err(error) => Err(error),

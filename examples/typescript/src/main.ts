@@ -12,7 +12,11 @@ import { createAffiliates, listAffiliates, type NewAffiliate } from "./affiliate
 import { connect, Refusal, type Service } from "./service.js";
 
 async function main(): Promise<number> {
-  const { BASE = "http://127.0.0.1:8080", TOKEN = "" } = process.env;
+  const { BASE = "http://127.0.0.1:8080", TOKEN } = process.env;
+  if (!TOKEN) {
+    console.error("TOKEN is not set: a token of the service");
+    return 2;
+  }
   const service = connect(BASE, TOKEN);
   const [, , path] = process.argv;
   const refused = path === undefined ? 0 : await create(service, JSON.parse(await readFile(path, "utf8")));

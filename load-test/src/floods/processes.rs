@@ -21,6 +21,7 @@ pub(crate) struct Used {
 }
 
 /// Processors in use on average, and memory.
+#[derive(Default)]
 pub(crate) struct Usage {
     pub(crate) service: f64,
     pub(crate) database: f64,

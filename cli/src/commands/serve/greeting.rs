@@ -52,9 +52,11 @@ impl fmt::Display for Greeting<'_> {
             r#"
 The Affiliate Compliance Service is running.
 
-  REST  http://{rest}/api
-  gRPC  {grpc}
-  Data  {data}
+  REST       http://{rest}/api
+  Reference  http://{rest}/docs
+  Console    http://{rest}/console
+  gRPC       {grpc}
+  Data       {data}
 
 Company {DEMO_COMPANY} is for trying things out. Paste these lines into another terminal:
 

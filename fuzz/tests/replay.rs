@@ -1,0 +1,77 @@
+//! Runs the targets without libFuzzer: over the files of the corpus, and over random changes of them, as many as
+//! `COMPLIANCE_FUZZ_CHANGES` says.
+
+use std::{env, fs, path::Path};
+
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
+
+/// How often each target runs on changed bytes, unless another number is asked for.
+const CHANGES: u64 = 3_000;
+
+fn replay(name: &str) {
+    let (_, target) = compliance_fuzz::TARGETS.into_iter().find(|(target, _)| *target == name).unwrap();
+    let changes = env::var("COMPLIANCE_FUZZ_CHANGES").map_or(CHANGES, |count| count.parse().expect("a number"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut seeds: Vec<Vec<u8>> = entries.map(|entry| fs::read(entry.unwrap().path()).unwrap()).collect();
+    seeds.sort();
+    assert!(!seeds.is_empty(), "{} is empty", folder.display());
+    seeds.iter().for_each(|seed| target(seed));
+    let mut random = StdRng::seed_from_u64(1);
+    for _ in 0..changes {
+        let mut bytes = seeds.choose(&mut random).unwrap().clone();
+        for _ in 0..random.random_range(1..8) {
+            change(&mut bytes, &seeds, &mut random);
+        }
+        target(&bytes);
+    }
+    println!("{name}: {} files and {changes} changes", seeds.len());
+}
+
+/// Changes bytes at one place.
+fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut StdRng) {
+    let at = random.random_range(0..=bytes.len());
+    let end = random.random_range(at..=bytes.len().min(at + 16));
+    match random.random_range(0..4) {
+        0 => drop(bytes.drain(at..end)),
+        1 => bytes.insert(at, random.random()),
+        2 if at < bytes.len() => bytes[at] = random.random(),
+        _ => {
+            let other = seeds.choose(random).unwrap();
+            let start = random.random_range(0..=other.len());
+            let part = other[start..other.len().min(start + 32)].to_vec();
+            bytes.splice(at..end, part);
+        }
+    }
+}
+
+#[test]
+fn json() {
+    replay("json");
+}
+
+#[test]
+fn query() {
+    replay("query");
+}
+
+#[test]
+fn token() {
+    replay("token");
+}
+
+#[test]
+fn csv() {
+    replay("csv");
+}
+
+#[test]
+fn protobuf() {
+    replay("protobuf");
+}
+
+/// A target without a test would not be noticed otherwise.
+#[test]
+fn every_target_is_replayed() {
+    assert_eq!(compliance_fuzz::TARGETS.map(|(name, _)| name), ["json", "query", "token", "csv", "protobuf"]);
+}
