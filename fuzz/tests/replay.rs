@@ -6,7 +6,7 @@ use std::{env, fs, path::Path};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 /// How often each target runs on changed bytes, unless another number is asked for.
-const CHANGES: u64 = 3_000;
+const CHANGES: u64 = 20_000;
 
 fn replay(name: &str) {
     let (_, target) = compliance_fuzz::TARGETS.into_iter().find(|(target, _)| *target == name).unwrap();

@@ -15,10 +15,16 @@ use crate::{
 /// So many affiliates are copied; fewer are created by one statement, which saves round trips.
 pub(super) const MANY: usize = 500;
 
-/// Numbers affiliates, and finds out which of their names are taken.
+/// Numbers affiliates, and finds out which of their names are taken. Each name is looked up by its key: with `= any` a plan
+/// could read all names of the company.
 const NUMBER: &str = "
     select array(select nextval('affiliates_id_seq') from generate_series(1, cardinality($2::text[]))) as ids,
-        array(select affiliate_name from affiliates where company_id = $1 and affiliate_name = any($2)) as taken";
+        array(
+            select a.affiliate_name from unnest($2) as i (name)
+            cross join lateral (
+                select a.affiliate_name from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
+            ) a
+        ) as taken";
 
 static COPY: LazyLock<Copy<Input, 2>> = LazyLock::new(|| {
     let fields = AffiliateInput::FIELDS.iter();

@@ -153,6 +153,15 @@ async fn a_large_batch_whose_caller_leaves_creates_nothing() {
         results = create(&mut leaving, names(LARGE)) => panic!("the batch did not wait: {} results", results.len()),
         () = until_a_statement_waits(&core) => {}
     }
+    // What waits for the lock ends without it. A batch that were tried again would wait again soon.
+    let ended = async {
+        let mut without = 0;
+        while without < 20 {
+            without = if waits(&core).await { 0 } else { without + 1 };
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, ended).await.expect("the batch of a caller that left waits still");
     transaction.rollback().await.unwrap();
     let results = timeout(SOON, create(&mut clients, names(LARGE))).await.expect("the connection is not free");
     assert!(
@@ -162,12 +171,18 @@ async fn a_large_batch_whose_caller_leaves_creates_nothing() {
     assert_eq!(created(&mut clients, &results).await.len(), LARGE);
 }
 
-/// Waits until a statement of the service waits for another transaction.
+/// Whether the copy of a batch waits for another transaction.
+async fn waits(core: &TestCore) -> bool {
+    let waits = "select exists (
+        select from pg_stat_activity where wait_event_type = 'Lock' and query like 'copy affiliates%'
+            and datname = current_database()
+    )";
+    sqlx::query_scalar(waits).fetch_one(&core.pool).await.unwrap()
+}
+
 async fn until_a_statement_waits(core: &TestCore) {
-    let waits =
-        "select exists(select from pg_stat_activity where wait_event_type = 'Lock' and query like 'copy affiliates%')";
     let waiting = async {
-        while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&core.pool).await.unwrap() {
+        while !waits(core).await {
             sleep(Duration::from_millis(10)).await;
         }
     };
