@@ -52,11 +52,12 @@ impl fmt::Display for Greeting<'_> {
             r#"
 The Affiliate Compliance Service is running.
 
-  REST       http://{rest}/api
-  Reference  http://{rest}/docs
-  Console    http://{rest}/console
-  gRPC       {grpc}
-  Data       {data}
+  REST  http://{rest}/api
+  gRPC  {grpc}
+  Data  {data}
+
+To read about REST and try it: http://{rest}/docs
+To look at records: http://{rest}/console
 
 Company {DEMO_COMPANY} is for trying things out. Paste these lines into another terminal:
 
