@@ -33,7 +33,7 @@ pub struct RestResponse {
 impl RestClient {
     /// A client with connections of its own.
     pub fn new(address: SocketAddr, token: Option<String>) -> Self {
-        // It makes no secure connections: reading the system's certificates would take a quarter of a second.
+        // It makes no secure connections: reading the system's certificates takes long in a development build.
         let client = Client::builder().tls_certs_only([]).no_proxy().redirect(Policy::none()).timeout(TIMEOUT);
         let client = client.build().unwrap();
         Self { base: format!("http://{address}"), client, token }
