@@ -1,5 +1,5 @@
-//! Creation of many affiliates of one company: those whose names are free are copied into the table, which takes half the
-//! time of an insert that looks for conflicts row by row.
+//! Creation of many affiliates of one company: those whose names are free are copied into the table. The server takes rows
+//! while the next ones are encoded, and inserts many of them together.
 
 use std::{collections::HashSet, sync::LazyLock};
 

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 tests![
     a_large_batch_comes_to_what_its_parts_would,
     a_name_that_is_taken_meanwhile_is_a_duplicate,
-    a_large_batch_whose_caller_leaves_creates_nothing
+    a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing
 ];
 
 /// Affiliates of a large batch.
@@ -138,7 +138,7 @@ async fn a_name_that_is_taken_meanwhile_is_a_duplicate() {
     }
 }
 
-async fn a_large_batch_whose_caller_leaves_creates_nothing() {
+async fn a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing() {
     let database = fresh_database().await;
     // One connection for all calls: what a caller leaves behind meets the next one.
     let core = TestCore::over(database.options.clone(), 3).await;
@@ -153,7 +153,7 @@ async fn a_large_batch_whose_caller_leaves_creates_nothing() {
         results = create(&mut leaving, names(LARGE)) => panic!("the batch did not wait: {} results", results.len()),
         () = until_a_statement_waits(&core) => {}
     }
-    // What waits for the lock ends without it. A batch that were tried again would wait again soon.
+    // What waits for the lock ends without it; were it released now, the batch could still be written. A batch that were tried again would wait again soon.
     let ended = async {
         let mut without = 0;
         while without < 20 {
