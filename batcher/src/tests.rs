@@ -97,7 +97,8 @@ fn batcher(limits: Limits) -> (Double, Batcher<Double>) {
 }
 
 async fn until_queued(batcher: &Batcher<Double>, requests: usize) {
-    until(|| batcher.0.max_capacity() - batcher.0.capacity() == requests).await;
+    let waiting = batcher.queue_length();
+    until(|| waiting() == Some(requests)).await;
 }
 
 fn call(batcher: &Batcher<Double>, request: u64) -> JoinHandle<Result<u64, BatchError>> {
