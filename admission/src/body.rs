@@ -45,3 +45,27 @@ impl<B: Body + Unpin, H: Unpin> Body for HoldingBody<B, H> {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, pin::Pin, sync::Arc};
+
+    use http_body::Body as _;
+
+    use super::HoldingBody;
+
+    #[tokio::test]
+    async fn a_body_that_holds_something_is_the_same_body_and_holds_it_to_its_end() {
+        for is_long in [false, true] {
+            let held = Arc::new(());
+            let mut body = HoldingBody::new("text".to_owned(), is_long, Arc::clone(&held));
+            assert_eq!((body.is_end_stream(), body.size_hint().exact()), (false, Some(4)));
+            let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
+            assert_eq!(frame.into_data().unwrap(), "text");
+            assert_eq!((body.is_end_stream(), body.size_hint().exact()), (true, Some(0)));
+            assert_eq!(Arc::strong_count(&held), 2);
+            drop(body);
+            assert_eq!(Arc::strong_count(&held), 1);
+        }
+    }
+}

@@ -84,5 +84,7 @@ mod tests {
         assert!(!callers.are_several(), "the other company has gone");
         callers.clone().called(0);
         assert!(callers.are_several());
+        advance(AT_THE_SAME_TIME).await;
+        assert!(!callers.are_several(), "the time is over");
     }
 }

@@ -246,10 +246,10 @@ impl Drop for Reservation {
 mod tests {
     use std::time::Duration;
 
-    use futures::future::join_all;
+    use futures::{future::join_all, poll};
     use tokio::time::sleep;
 
-    use super::{Full, Memory, Reservation};
+    use super::{Full, Memory, Reservation, ResponseMemory};
 
     #[test]
     fn a_company_has_a_share_and_all_have_the_total() {
@@ -278,6 +278,34 @@ mod tests {
         assert_eq!((nothing.grow(0), nothing.bytes()), (Ok(()), 0));
         assert!(memory.0.held().companies.is_empty());
         assert_eq!([Memory::new(100, 60), Memory::new(50, 60)].map(|memory| memory.share()), [60, 50]);
+    }
+
+    #[test]
+    fn a_company_is_told_that_its_share_is_used_up_above_an_equal_part() {
+        let memory = Memory::new(120, 60);
+        let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(2)));
+        assert_eq!((one.grow(60), two.grow(20)), (Ok(()), Ok(())));
+        // It may have 30. An equal part is 40: for these two, and for one that is yet to come.
+        assert_eq!((two.grow_to(40), two.grow_to(41)), (Err(Full::Process), Err(Full::Company)));
+        // One that has nothing has not used up anything.
+        assert_eq!(memory.reservation(Some(3)).grow(50), Err(Full::Process));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_company_waits_for_is_left_to_it_until_it_no_longer_waits() {
+        let memory = Memory::new(300, 150);
+        let [_one, _two, mut three] = [1, 2, 3].map(|company| take_all(&memory, company));
+        let mut waits = memory.reservation(Some(4));
+        waits.grow(10).unwrap();
+        let mut waiting = Box::pin(waits.wait_to_grow(20, Duration::from_secs(1)));
+        assert!(poll!(waiting.as_mut()).is_pending());
+        three.shrink_to(0);
+        // 65 are left. It waits for 10 of them, and of the others a company may have half.
+        let mut five = memory.reservation(Some(5));
+        assert_eq!((five.grow(28), five.grow(27)), (Err(Full::Process), Ok(())));
+        five.shrink_to(0);
+        drop(waiting);
+        assert_eq!((five.grow(33), five.grow(32)), (Err(Full::Process), Ok(())));
     }
 
     #[tokio::test(start_paused = true)]
@@ -361,6 +389,7 @@ mod tests {
     fn without_a_company_the_total_counts() {
         let memory = Memory::new(100, 60);
         let mut unknown = memory.reservation(None);
-        assert_eq!((unknown.grow(80), unknown.grow(21)), (Ok(()), Err(Full::Process)));
+        assert_eq!((unknown.grow(80), unknown.grow(21), unknown.grow(20)), (Ok(()), Err(Full::Process), Ok(())));
+        assert_eq!(ResponseMemory::new(unknown).bytes(), 100);
     }
 }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use futures::FutureExt as _;
 use tokio::{
     task::JoinHandle,
     time::{advance, sleep, timeout},
@@ -194,16 +195,77 @@ async fn a_caller_that_waits_is_served_beside_those_that_leave() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_company_that_comes_again_has_its_place_and_a_new_one_is_behind_those_that_wait() {
+    let limits = QueueLimits { slow_after: Duration::from_mins(1), ..LIMITS };
+    let queue = FairQueue::new(limits, Callers::default());
+    let _held = queue.enter(8, 1).await.unwrap();
+    drop(queue.enter(1, 100).await.unwrap());
+    let slot = queue.enter(9, 10).await.unwrap();
+    let order = Arc::default();
+    // The first company is ahead of the others. Of these, the one is served next that has waited longest.
+    for company in [1, 7, 6, 5, 4, 3, 2] {
+        spawn(&queue, company, 10, &order);
+        tokio::task::yield_now().await;
+    }
+    drop(slot);
+    sleep(Duration::from_millis(6500)).await;
+    assert_eq!(*order.lock().unwrap(), [7, 6, 5, 4, 3, 2, 1]);
+    // One that was served before has waited for longer than one that comes for the first time.
+    let slot = queue.enter(9, 10).await.unwrap();
+    for company in [7, 10] {
+        spawn(&queue, company, 10, &order);
+        tokio::task::yield_now().await;
+    }
+    drop(slot);
+    sleep(Duration::from_millis(1500)).await;
+    assert_eq!(order.lock().unwrap()[7..], [7, 10]);
+}
+
+#[tokio::test]
+async fn work_of_a_company_counts_after_others_have_ended() {
+    let queue = FairQueue::new(QueueLimits { running: 8, ..LIMITS }, Callers::default());
+    let [first, _second] = [queue.enter(1, 1).await.unwrap(), queue.enter(1, 1).await.unwrap()];
+    // The other one has more work than these.
+    drop([queue.enter(2, 100).await.unwrap(), queue.enter(2, 1).await.unwrap()]);
+    assert!(queue.enter(1, 1).now_or_never().is_none(), "another company's work has ended");
+    drop(first);
+    let third = queue.enter(1, 1).now_or_never().unwrap().unwrap();
+    assert!(queue.enter(1, 1).now_or_never().is_none(), "one of its own has ended");
+    drop(third);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_is_slow_as_soon_as_its_time_is_over() {
+    let limits = QueueLimits { running: 1, running_per_company: 2, running_beside_others: 1, ..LIMITS };
+    let callers = Callers::default();
+    let queue = FairQueue::new(limits, callers.clone());
+    let _slow = queue.enter(1, 1).await.unwrap();
+    advance(LIMITS.slow_after).await;
+    assert!(queue.enter(2, 1).now_or_never().is_some());
+    let queue = FairQueue::new(QueueLimits { running: 8, ..limits }, callers.clone());
+    callers.called(1);
+    callers.called(2);
+    let _waits = queue.enter(1, 1).await.unwrap();
+    advance(WAITS_AFTER).await;
+    assert!(queue.enter(1, 1).now_or_never().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn companies_that_left_are_not_remembered_for_ever() {
     let queue = FairQueue::new(QueueLimits { running: 100, running_per_company: 100, ..LIMITS }, Callers::default());
-    let held = queue.enter(-1, 1).await.unwrap();
+    let held = (queue.enter(-1, 1).await.unwrap(), queue.enter(-2, 1).await.unwrap());
+    drop(queue.enter(-3, 1_000_000).await.unwrap());
     for company in 0..10_000 {
         drop(queue.enter(company, 5).await.unwrap());
-        // Others go on meanwhile.
-        drop(queue.enter(-1, 5).await.unwrap());
+        // Others go on meanwhile, but not at once: so all of the first ones are ahead.
+        if company >= 300 {
+            drop(queue.enter(-1, 5).await.unwrap());
+        }
     }
     let remembered = queue.0.state().companies.len();
     assert!(remembered < 1_000, "{remembered}");
+    // Those with work that runs, and one that is ahead.
+    assert!([-1, -2, -3].iter().all(|company| queue.0.state().companies.contains_key(company)));
     drop(held);
     assert!(queue.0.state().companies.is_empty());
 }
