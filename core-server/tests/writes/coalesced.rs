@@ -16,6 +16,7 @@ tests![
     concurrent_writes_are_few_statements,
     each_caller_has_its_own_result,
     a_company_that_waits_holds_up_no_other,
+    a_write_waits_for_a_lock_longer_than_one_statement_does,
     only_the_item_that_fails_fails,
     nothing_is_written_for_callers_that_left,
     writers_of_one_affiliate_all_succeed,
@@ -167,6 +168,31 @@ async fn a_company_that_waits_holds_up_no_other() {
         assert_eq!(created.unwrap_err().code(), Code::AlreadyExists);
         updated.unwrap();
     }
+}
+
+/// A statement waits for a second.
+async fn a_write_waits_for_a_lock_longer_than_one_statement_does() {
+    let core = TestCore::start().await;
+    let clients = core.company(new_company());
+    let ids = [
+        create(clients.clone(), "A".to_owned()).await.unwrap(),
+        create(clients.clone(), "B".to_owned()).await.unwrap(),
+    ];
+    let mut transaction = core.pool.begin().await.unwrap();
+    sqlx::query("select from affiliates where id = any($1) for update")
+        .bind(ids)
+        .fetch_all(&mut *transaction)
+        .await
+        .unwrap();
+    // Alone, and together with another one.
+    for ids in [&ids[..1], &ids] {
+        let mut written = join_all(ids.iter().map(|id| update(clients.clone(), *id, city(ids.len()))));
+        assert!(timeout(Duration::from_millis(1500), &mut written).await.is_err(), "a write does not wait");
+    }
+    let written = join_all(ids.map(|id| update(clients.clone(), id, city("new"))));
+    let (written, ended) = futures::join!(timeout(SOON, written), transaction.rollback());
+    ended.unwrap();
+    assert!(written.expect("a write waits still").iter().all(Result::is_ok));
 }
 
 /// The connections that wait for a lock.
