@@ -6,7 +6,7 @@ use test_support::{TestService, new_company, tests};
 
 use crate::model::Dice;
 
-tests![urls, cases];
+tests![urls, cases, pages_near_the_beginning];
 
 const WRITERS: u64 = 6;
 const STATEMENTS: usize = 60;
@@ -132,6 +132,22 @@ async fn cases() {
     let dimensions = dimensions.join(" union all ").replace("STATUS", "case_status_id").replace("DATE", "created_date");
     let dimensions = dimensions.replace("RECORDS", "compliance_cases");
     compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", 5).await;
+}
+
+/// A page with up to 500 records before it is read without the counts, and a later one is looked up in them.
+async fn pages_near_the_beginning() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let insert = "insert into compliance_urls (company_id, url, url_hash)
+        select $1, n::text, sha256(n::text::bytea) from generate_series(1, $2) n";
+    run(&service.pool, insert, company, 700).await;
+    run(&service.pool, "delete from compliance_url_counts where company_id = $1 and $2 = 0", company, 0).await;
+    let rest = service.rest(company);
+    let found = async |page| {
+        let page = rest.get(&format!("/urls?per_page=100&page={page}")).await.with_status(200);
+        page["data"].as_array().unwrap().len()
+    };
+    assert_eq!([found(1).await, found(6).await, found(7).await], [100, 100, 0]);
 }
 
 /// An update or deletion of some records. They are taken in the order of their IDs: two statements that take the same ones in

@@ -336,7 +336,7 @@ mod tests {
     use super::*;
     use crate::lists::description::Value;
 
-    static LIST: List<()> = List {
+    const LIST: List<()> = List {
         table: "records",
         counts: "record_counts",
         filters: &[
@@ -390,6 +390,23 @@ mod tests {
             let found: Vec<&str> = found.into_iter().filter_map(|(name, is_so)| is_so.then_some(name)).collect();
             assert_eq!(found, *expected, "row {number}");
         }
+    }
+
+    /// Then the records that match are one group.
+    #[test]
+    fn a_walk_weighs_nothing_where_all_leading_filters_are_asked_for() {
+        static LEADING: List<()> = List {
+            filters: &[
+                Filter { column: "status", value: Value::Integer(|()| None), leads: true },
+                Filter { column: "hidden", value: Value::Boolean(|()| None), leads: true },
+            ],
+            ..LIST
+        };
+        let weighs = |filters| {
+            let shape = Shape { key: MADE, descending: false, ranged: false, filters, among: Among::Deep };
+            Statement { list: &LEADING, shape, ids_only: false }.weighs()
+        };
+        assert_eq!([1, 2, 3].map(weighs), [true, true, false]);
     }
 
     #[test]

@@ -261,3 +261,21 @@ fn too_large(most: usize) -> Error {
     let message = format!("The records take more than {most} bytes. Ask for fewer of them at once.");
     Error::new(Reason::BodyTooLarge, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use admission::Memory;
+    use compliance_api::v1::ComplianceUrl;
+
+    use super::{Reader, Records};
+
+    #[test]
+    fn rows_that_were_decoded_are_held_no_longer() {
+        let mut memory = Memory::new(300, 300).reservation(Some(1));
+        memory.grow(300).unwrap();
+        let records = Records::read(Vec::new(), memory, Reader::<ComplianceUrl>::read).unwrap();
+        assert!(records.records.is_empty());
+        // Two of three copies: the records, and what is sent.
+        assert_eq!(records.memory.bytes(), 200);
+    }
+}
