@@ -6,7 +6,7 @@
 //! - [`HoldingBody`] holds memory until a response was sent.
 //! - [`Callers`] notices whether several companies call, so that one that is alone may use more.
 //! - [`Refusals`] holds refusals back.
-//! - [`off_thread`] and [`OffThread`] keep long computations away from the threads that serve everybody.
+//! - [`compute`], [`off_thread`] and [`OffThread`] keep long computations away from the threads that serve everybody.
 //!
 //! Nothing here knows what the work is. A refusal says whether the company or the process has no more to give.
 
@@ -22,7 +22,7 @@ pub use body::HoldingBody;
 pub use callers::Callers;
 pub use counts::{Count, Counts};
 pub use memory::{Memory, Reservation, ResponseMemory};
-pub use off_thread::{OffThread, off_thread};
+pub use off_thread::{OffThread, compute, is_long, off_thread};
 pub use queue::{FairQueue, QueueLimits, Slot};
 pub use refusals::Refusals;
 

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::{sync::Notify, time::timeout};
 
-use crate::Full;
+use crate::{Full, Slot};
 
 /// The bytes that messages may take, for all companies together and for each. Clones share them.
 #[derive(Clone, Debug)]
@@ -222,17 +222,31 @@ fn subtract(companies: &mut HashMap<i64, usize>, company: i64, bytes: usize) {
 
 /// Memory that a response takes until it was sent, in the extensions of the response.
 #[derive(Clone, Debug)]
-pub struct ResponseMemory(Arc<Reservation>);
+pub struct ResponseMemory {
+    reservation: Arc<Reservation>,
+    /// The slot in which the response was made.
+    slot: Option<Arc<Slot>>,
+}
 
 impl ResponseMemory {
     /// What a response holds.
     pub fn new(reservation: Reservation) -> Self {
-        Self(Arc::new(reservation))
+        Self { reservation: Arc::new(reservation), slot: None }
     }
 
     /// The bytes that it holds.
     pub fn bytes(&self) -> usize {
-        self.0.bytes()
+        self.reservation.bytes()
+    }
+
+    /// Holds the slot in which the response was made until [`Self::release_slot`], so that it is also written in it.
+    pub fn hold_slot(&mut self, slot: Slot) {
+        self.slot = Some(Arc::new(slot));
+    }
+
+    /// The response is written; others may work.
+    pub fn release_slot(&mut self) {
+        self.slot = None;
     }
 }
 

@@ -304,7 +304,7 @@ impl State {
 
 impl Slot {
     /// Does the work. If this is dropped before it ends, the caller has left, and others of its company may do so soon.
-    pub async fn run<F: Future>(mut self, work: F) -> F::Output {
+    pub async fn run<F: Future>(&mut self, work: F) -> F::Output {
         self.is_unfinished = true;
         let result = work.await;
         self.is_unfinished = false;

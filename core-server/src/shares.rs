@@ -72,7 +72,8 @@ impl Shares {
                 running,
                 // The others find a slot at once, however many calls of one company wait.
                 running_per_company: running.div_ceil(2),
-                // Half of the processors stay free for them.
+                // Half of the processors stay free for them: what a company's work takes here and in the database, one
+                // after the other, counts.
                 running_beside_others: (cores / 2).max(1),
                 slow_after: SLOW_AFTER,
                 waiting,
@@ -135,7 +136,7 @@ impl Shares {
 }
 
 /// Does work in its slot, if it has one.
-pub(crate) async fn run<F: Future>(slot: Option<Slot>, work: F) -> F::Output {
+pub(crate) async fn run<F: Future>(slot: &mut Option<Slot>, work: F) -> F::Output {
     match slot {
         Some(slot) => slot.run(work).await,
         None => work.await,

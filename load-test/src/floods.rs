@@ -35,14 +35,14 @@ const WARM_UP: Duration = Duration::from_secs(2);
 /// Settings of floods.
 #[derive(Args, Debug)]
 pub(crate) struct FloodArgs {
-    /// Floods to measure, separated by commas [default: all].
+    /// Floods to measure, separated by commas [default: all, and threads that only compute].
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Flood>,
     /// Duration of each measurement in seconds.
     #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
     /// How often each flood is measured. A machine is quiet in one second and not in the next, so each measurement has one
-    /// without a flood right before it, and the medians are printed.
+    /// of the quiet service right before it, and the medians are printed.
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
     rounds: u64,
     /// Requests per second of the other company.
@@ -87,12 +87,19 @@ async fn measure_all(args: &FloodArgs, demo: &Demo) -> anyhow::Result<()> {
     println!("{HEADER}");
     // The first calls prepare statements.
     steady::measure(client.clone(), args.rate, WARM_UP).await?;
-    for threads in [1, 2] {
+    let mut quiet = Vec::new();
+    for _ in 0..args.rounds.max(3) {
+        quiet.push(p99(&calls().await?));
+    }
+    let quiet = Quiet { client: client.clone(), rate: args.rate, usual: median(quiet.into_iter()) };
+    let controls: &[u32] = if args.only.is_empty() { &[1, 2] } else { &[] };
+    for threads in controls {
         let mut rounds = Rounds::default();
         for _ in 0..args.rounds {
+            rounds.unquiet += u32::from(!quiet.wait().await?);
             rounds.alone.push(calls().await?);
             let usage = processes.usage();
-            let busy: Vec<BusyProcessor> = (0..threads).map(|_| BusyProcessor::start()).collect();
+            let busy: Vec<BusyProcessor> = (0..*threads).map(|_| BusyProcessor::start()).collect();
             rounds.beside.push(calls().await?);
             drop(busy);
             rounds.usage = processes.since(&usage);
@@ -104,6 +111,7 @@ async fn measure_all(args: &FloodArgs, demo: &Demo) -> anyhow::Result<()> {
         let clients = args.clients.unwrap_or(flood.clients());
         let (mut rounds, mut first_failure) = (Rounds::default(), None);
         for _ in 0..args.rounds {
+            rounds.unquiet += u32::from(!quiet.wait().await?);
             rounds.alone.push(calls().await?);
             let outcomes = Arc::new(Outcomes::default());
             let attack = attack::start(*flood, Arc::clone(&world), clients, Arc::clone(&outcomes));
@@ -116,8 +124,6 @@ async fn measure_all(args: &FloodArgs, demo: &Demo) -> anyhow::Result<()> {
             rounds.outcomes = outcomes.per_second(started.elapsed().as_secs_f64());
             first_failure = first_failure.or_else(|| outcomes.first_failure().map(str::to_owned));
             attack.stop();
-            // What the flood has left is done before the next one begins.
-            settle(&client).await?;
         }
         let name = flood.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
         rounds.print(&format!("{name} × {clients}"), first_failure.as_deref());
@@ -125,11 +131,36 @@ async fn measure_all(args: &FloodArgs, demo: &Demo) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What is waited for before each measurement, so that it does not count what the flood before has left, such as
+/// statements that end late and the database's own cleaning.
+struct Quiet {
+    client: steady::Client,
+    rate: u32,
+    /// The p99 before the first flood, in milliseconds.
+    usual: f64,
+}
+
+impl Quiet {
+    /// Waits until the p99 is as usual, up to a minute. Returns whether it is.
+    async fn wait(&self) -> anyhow::Result<bool> {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < deadline {
+            let latencies = steady::measure(self.client.clone(), self.rate, WARM_UP).await?;
+            if p99(&latencies) <= self.usual * 1.25 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 /// The measurements of a flood. Of what it does itself, the last round counts.
 #[derive(Default)]
 struct Rounds {
     alone: Vec<Latencies>,
     beside: Vec<Latencies>,
+    /// How many began although the service was not quiet.
+    unquiet: u32,
     outcomes: Outcomes,
     usage: Usage,
 }
@@ -137,8 +168,6 @@ struct Rounds {
 impl Rounds {
     fn print(&self, name: &str, first_failure: Option<&str>) {
         use steady::Kind::{Page, Read, Write};
-        let ms = |calls: &Latencies, kind, part| calls.percentile(kind, part).as_secs_f64() * 1000.0;
-        let p99 = |calls: &Latencies| ms(calls, None, 0.99);
         let ratios = self.alone.iter().zip(&self.beside).map(|(alone, beside)| p99(beside) / p99(alone));
         let beside = |kind, part| median(self.beside.iter().map(|calls| ms(calls, kind, part)));
         println!(
@@ -160,10 +189,22 @@ impl Rounds {
             self.usage.generator,
             self.usage.peak_mib,
         );
+        if self.unquiet > 0 {
+            println!("    rounds that began although the service was not quiet: {}", self.unquiet);
+        }
         if let Some(error) = first_failure {
             println!("    the first failure of the flood: {error}");
         }
     }
+}
+
+/// The time within which this part of the calls of a kind was answered, in milliseconds.
+fn ms(calls: &Latencies, kind: Option<steady::Kind>, part: f64) -> f64 {
+    calls.percentile(kind, part).as_secs_f64() * 1000.0
+}
+
+fn p99(calls: &Latencies) -> f64 {
+    ms(calls, None, 0.99)
 }
 
 /// The middle one of numbers; of an even number the lower.
@@ -194,18 +235,6 @@ impl Drop for BusyProcessor {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
-}
-
-/// Waits until the other company is served as quickly as without a flood, up to half a minute.
-async fn settle(client: &steady::Client) -> anyhow::Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while Instant::now() < deadline {
-        let latencies = steady::measure(client.clone(), 100, Duration::from_secs(1)).await?;
-        if latencies.percentile(None, 0.99) < Duration::from_millis(10) {
-            break;
-        }
-    }
-    Ok(())
 }
 
 const HEADER: &str = "flood                   | p99 alone beside ratio |     p50 reads p99 pages p99 write p99    max | not 2xx | flood/s: done refused failed | CPU: service database generator | MiB";

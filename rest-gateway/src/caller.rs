@@ -43,6 +43,7 @@ impl Caller {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
         let token = gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
+        gateway.callers.called(token.company_id);
         if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
             exchange.set_company(token.company_id);
         }

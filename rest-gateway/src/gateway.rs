@@ -32,6 +32,8 @@ pub(crate) struct Gateway {
     pub(crate) verifier: Arc<Verifier>,
     /// What requests may take.
     pub(crate) memory: Memory,
+    /// Notices when several companies call.
+    pub(crate) callers: Callers,
     /// Lets large requests run: each keeps a core busy.
     pub(crate) large_requests: FairQueue,
     pub(crate) settings: Settings,
@@ -43,16 +45,18 @@ impl Gateway {
         let limits = QueueLimits {
             running: cores * 2,
             running_per_company: cores,
-            running_beside_others: cores,
+            // Half of the processors stay free for the others.
+            running_beside_others: (cores / 2).max(1),
             slow_after: SLOW_AFTER,
             waiting: 1024,
             waiting_per_company: 256,
         };
-        let large_requests = FairQueue::new(limits, Callers::default());
+        let callers = Callers::default();
+        let large_requests = FairQueue::new(limits, callers.clone());
         // A core in this process shares its memory with the gateway.
         let own = || Memory::new(settings.body_memory, settings.body_memory / MEMORY_SHARE);
         let memory = clients.memory.clone().unwrap_or_else(own);
         report(&large_requests, &memory);
-        Self { clients, verifier, memory, large_requests, settings }
+        Self { clients, verifier, memory, callers, large_requests, settings }
     }
 }

@@ -4,16 +4,20 @@ use std::process::Command;
 
 pub(crate) use test_support::{DataDir, Program as Service, output, wait_until};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_compliance");
+/// The program of this build, or the one that `COMPLIANCE_TEST_PROGRAM` names: with an optimized one, what tests measure
+/// is what users get.
+fn program() -> String {
+    std::env::var("COMPLIANCE_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_compliance").to_owned())
+}
 
 /// A command of the program on a data folder, with free ports and none of the caller's settings.
 pub(crate) fn compliance(data: &DataDir) -> Command {
-    test_support::service_command(PROGRAM, data)
+    test_support::service_command(&program(), data)
 }
 
 /// A token of a company, issued by the program with the secret in the data folder.
 pub(crate) fn token(data: &DataDir, company: i64) -> String {
-    test_support::program_token(PROGRAM, data, company)
+    test_support::program_token(&program(), data, company)
 }
 
 /// Starts the program and waits until it is ready.

@@ -232,7 +232,7 @@ impl<T> Records<T> {
         mut memory: Reservation,
         read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
     ) -> Result<Self, sqlx::Error> {
-        let records = read_all(&rows, read)?;
+        let records = admission::compute(memory.bytes(), || read_all(&rows, read))?;
         drop(rows);
         memory.shrink_to(memory.bytes() / COPIES * (COPIES - 1));
         Ok(Self { records, memory })

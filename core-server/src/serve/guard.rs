@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use admission::{Count, HoldingBody, OffThread, Reservation, ResponseMemory};
+use admission::{Count, HoldingBody, OffThread, Reservation, ResponseMemory, is_long};
 use bytes::Bytes;
 use compliance_api::{
     client::Middleware,
@@ -42,8 +42,8 @@ use crate::{
     shares::{self, Shares, Work},
 };
 
-/// A request that takes more than this, encoded and decoded, is left to other threads, and so is a response.
-const LONG: usize = 1 << 20;
+/// A request of one item that takes more than this, encoded and decoded, weighs as a long batch.
+const HEAVY: usize = 1 << 20;
 /// What an item of a long batch takes, for the weight of one item that takes as much as many.
 const BYTES_OF_AN_ITEM: usize = 4 << 10;
 
@@ -169,21 +169,22 @@ impl Guard {
         };
         let work = match work(operation.path, measure.items) {
             // One item can be long, too. A batch of reads has no company, and its own limits.
-            Work::Coalesced if memory.bytes() > LONG => Work::Heavy(memory.bytes() / BYTES_OF_AN_ITEM),
+            Work::Coalesced if memory.bytes() > HEAVY => Work::Heavy(memory.bytes() / BYTES_OF_AN_ITEM),
             work => work,
         };
         let slot = match company_id {
             Some(company_id) => shares.enter(company_id, work).await,
             None => Ok(None),
         };
-        let slot = match slot {
+        let mut slot = match slot {
             Ok(slot) => slot,
             Err(error) => return Answer::error(error),
         };
         let call = trace::inherit(service.call(http::Request::from_parts(head, body)));
-        let long = work.is_heavy() || memory.bytes() > LONG;
+        let long = work.is_heavy() || is_long(memory.bytes());
         let call = async { if long { OffThread::new(call, true).await } else { call.await } };
-        let response = shares::run(slot, call).await?;
+        let response = shares::run(&mut slot, call).await?;
+        drop(slot);
         Ok(sending(response, memory, long))
     }
 
@@ -280,13 +281,13 @@ impl<R> Answer for Result<Response<R>, Status> {
 
 /// A response that holds the memory of its request and its own until it was sent. Its messages are encoded when they are
 /// sent: away from the threads that serve everybody if they are large.
-fn sending(mut response: http::Response<Body>, memory: Reservation, is_long: bool) -> http::Response<Body> {
+fn sending(mut response: http::Response<Body>, memory: Reservation, long: bool) -> http::Response<Body> {
     let own = response.extensions_mut().remove::<ResponseMemory>();
-    let is_long = is_long || own.as_ref().is_some_and(|own| own.bytes() > LONG);
-    if memory.bytes() == 0 && own.is_none() && !is_long {
+    let long = long || own.as_ref().is_some_and(|own| is_long(own.bytes()));
+    if memory.bytes() == 0 && own.is_none() && !long {
         return response;
     }
-    response.map(|body| Body::new(HoldingBody::new(body, is_long, (memory, own))))
+    response.map(|body| Body::new(HoldingBody::new(body, long, (memory, own))))
 }
 
 fn unknown_operation() -> Error {
@@ -329,10 +330,18 @@ impl Middleware for Guard {
                     return admitted.run(record, call(request)).await;
                 };
                 let call = async {
-                    let slot = self.0.shares.enter(company_id, work).await?;
+                    let shares = &self.0.shares;
+                    let mut slot = shares.enter(company_id, work).await?;
                     let call = trace::inherit(call(request));
                     let call = async { if work.is_heavy() { OffThread::new(call, true).await } else { call.await } };
-                    shares::run(slot, call).await
+                    let mut response = shares::run(&mut slot, call).await?;
+                    // Beside other companies, the gateway also writes a large response in the slot, before the company's
+                    // next work begins.
+                    let held = response.extensions_mut().get_mut::<ResponseMemory>();
+                    if let (Some(held), Some(slot)) = (held, slot.take_if(|_| shares.are_several_calling())) {
+                        held.hold_slot(slot);
+                    }
+                    Ok(response)
                 };
                 admitted.run(record, call).await
             }

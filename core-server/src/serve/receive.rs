@@ -148,7 +148,7 @@ where
 
     async fn measure(&mut self, message: &Bytes) -> Result<Measure, Error> {
         let scan = || measure(self.operation.request, &message[HEADER..], self.limits.decoded);
-        let measure = if message.len() > OFF_THREAD { admission::off_thread(scan)? } else { scan()? };
+        let measure = admission::compute(message.len(), scan)?;
         // The transport has a copy of the message while it decodes it, and a list that grows is moved.
         let bytes = message.len() * 2 + measure.bytes + measure.bytes / 2;
         if bytes > SMALL {
@@ -161,9 +161,6 @@ where
         if bytes > SMALL { Ok(self.memory.grow_to(bytes)?) } else { Ok(()) }
     }
 }
-
-/// A message of more than this is measured away from the threads that serve everybody.
-const OFF_THREAD: usize = 256 << 10;
 
 /// The status of a request whose body has not arrived. A client that has cancelled its call reads none.
 fn broken(error: impl Into<tonic::codegen::StdError>) -> Status {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use admission::{HoldingBody, Reservation, Slot, off_thread};
+use admission::{HoldingBody, Reservation, Slot};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
@@ -19,9 +19,8 @@ pub(crate) use super::body_violations::too_large;
 use super::{Form, Parse, body_violations::not_readable};
 use crate::{caller::Caller, compression::decoded, error::Refusal, gateway::Gateway};
 
-/// A request that takes more than this is processed away from the threads that serve everybody, and few are at the same
-/// time.
-const LARGE: usize = 1 << 20;
+/// Of requests that take more than this, few are processed at the same time.
+const LARGE: usize = 256 << 10;
 /// A body of at most this size is not counted: the connections bound their number.
 const SMALL: usize = 16 << 10;
 /// How long a request waits for the memory that others of its company hold.
@@ -128,9 +127,9 @@ impl RequestBody {
         self.compute(|| parse(&self.bytes, memory))
     }
 
-    /// Runs a computation on what the body holds or has led to: away from the threads that serve everybody if it is large.
+    /// Runs a computation on what the body holds or has led to: away from the threads that serve everybody if that takes long.
     pub(crate) fn compute<T>(&self, compute: impl FnOnce() -> T) -> T {
-        if self.slot.is_some() { off_thread(compute) } else { compute() }
+        admission::compute(self.memory.bytes(), compute)
     }
 
     /// The response to the request. A large one holds its memory until it was sent.

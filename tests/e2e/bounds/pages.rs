@@ -86,6 +86,6 @@ async fn pages_of_long_transcripts() {
     let batch = BatchGetComplianceUrlsRequest { ids: page.ids.clone(), in_parts: true };
     let part = grpc.urls.batch_get_compliance_urls(batch).await.unwrap().into_inner();
     let returned: Vec<i64> = part.urls.iter().map(|url| url.id).chain(part.rest).collect();
-    assert!(part.urls.len() < 5);
+    assert!((2..5).contains(&part.urls.len()), "{} records", part.urls.len());
     assert_eq!(returned, page.ids);
 }

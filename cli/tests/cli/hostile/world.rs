@@ -23,6 +23,10 @@ pub(crate) const TIME: Duration = Duration::from_secs(1);
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
 /// How long a bystander may wait for a response.
 const BYSTANDER: Duration = Duration::from_secs(10);
+/// Calls of others before an attack begins: what those during the attack are compared with.
+const CALLS_BEFORE: usize = 400;
+/// The pause between two calls of somebody else.
+const PAUSE: Duration = Duration::from_millis(2);
 /// How much memory the service may take for an attack, in KiB.
 const MEMORY: u64 = 160 << 10;
 /// Affiliates: their list is longer than what the system buffers of it.
@@ -72,26 +76,33 @@ impl World {
         let clear = format!("/proc/{}/clear_refs", self.service.pid());
         fs::OpenOptions::new().write(true).open(clear).unwrap().write_all(b"5").unwrap();
         let before = self.memory("VmRSS");
-        let (over, calls) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+        let progress = &Progress::default();
         let ([rest, grpc], token) = (self.ports(), self.bystander.as_str());
         thread::scope(|scope| {
-            let rest = scope.spawn(move || use_rest(rest, token, over, calls));
-            let grpc = scope.spawn(move || use_grpc(grpc, token, over, calls));
+            let rest = scope.spawn(move || use_rest(rest, token, progress));
+            let grpc = scope.spawn(move || use_grpc(grpc, token, progress));
             let enough = |more: usize| {
-                let so_far = calls.load(Ordering::Relaxed);
+                let so_far = progress.calls.load(Ordering::Relaxed);
                 wait_until("bystanders are served", || {
-                    calls.load(Ordering::Relaxed) >= so_far + more || rest.is_finished() || grpc.is_finished()
+                    progress.calls.load(Ordering::Relaxed) >= so_far + more || rest.is_finished() || grpc.is_finished()
                 });
             };
-            enough(2);
-            let end = End(over);
+            enough(CALLS_BEFORE);
+            let end = End(progress);
+            progress.is_attacked.store(true, Ordering::Relaxed);
             attack();
             enough(2);
             drop(end);
-            let slowest = rest.join().unwrap().max(grpc.join().unwrap());
+            let mut latencies = rest.join().unwrap();
+            latencies.add(grpc.join().unwrap());
+            let (before_attack, during) =
+                (percentile(&mut latencies.before, 99), percentile(&mut latencies.during, 99));
+            let slowest = percentile(&mut latencies.during, 100);
             let growth = self.memory("VmHWM").saturating_sub(before);
-            let calls = calls.load(Ordering::Relaxed);
-            println!("{name}: {calls} calls of others, the slowest {slowest:?}; {growth} KiB");
+            println!(
+                "{name}: {} calls of others, p99 {during:.1?} ({before_attack:.1?} before), the slowest {slowest:.1?}; {growth} KiB",
+                latencies.during.len()
+            );
             assert!(slowest < BYSTANDER, "{name}: a call of others took {slowest:?}");
             assert!(growth < MEMORY, "{name}: {growth} KiB");
         });
@@ -104,40 +115,73 @@ impl World {
     }
 }
 
-/// Ends the calls of others, whatever the attack comes to.
-struct End<'a>(&'a AtomicBool);
+/// How far the calls of others are.
+#[derive(Default)]
+struct Progress {
+    calls: AtomicUsize,
+    is_attacked: AtomicBool,
+    is_over: AtomicBool,
+}
 
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+/// How long the calls of others took.
+#[derive(Default)]
+struct Latencies {
+    before: Vec<Duration>,
+    during: Vec<Duration>,
+}
+
+impl Latencies {
+    fn add(&mut self, other: Self) {
+        self.before.extend(other.before);
+        self.during.extend(other.during);
     }
 }
 
-/// Makes REST requests, and returns how long the slowest took.
-fn use_rest(address: SocketAddr, token: &str, over: &AtomicBool, calls: &AtomicUsize) -> Duration {
-    repeat(over, calls, || {
+/// The time within which so many of a hundred calls were answered.
+fn percentile(latencies: &mut [Duration], percent: usize) -> Duration {
+    latencies.sort_unstable();
+    let index = (latencies.len() * percent).div_ceil(100).saturating_sub(1);
+    latencies.get(index).copied().unwrap_or_default()
+}
+
+/// Ends the calls of others, whatever the attack comes to.
+struct End<'a>(&'a Progress);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Makes REST requests, each on a connection of its own.
+fn use_rest(address: SocketAddr, token: &str, progress: &Progress) -> Latencies {
+    repeat(progress, || {
         let answer = Connection::new(address).unwrap().request("GET", "/api/urls/1", token, "").unwrap();
         assert_eq!(answer.status, 200, "{}", answer.body);
     })
 }
 
-/// Makes gRPC calls, and returns how long the slowest took.
-fn use_grpc(address: SocketAddr, token: &str, over: &AtomicBool, calls: &AtomicUsize) -> Duration {
+/// Makes gRPC calls.
+fn use_grpc(address: SocketAddr, token: &str, progress: &Progress) -> Latencies {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut clients = runtime.block_on(GrpcClients::connect(address, token));
-    repeat(over, calls, || {
+    repeat(progress, || {
         let call = clients.urls.get_compliance_url(GetComplianceUrlRequest { id: 1 });
         assert_eq!(runtime.block_on(call).unwrap().into_inner().id, 1);
     })
 }
 
-fn repeat(over: &AtomicBool, calls: &AtomicUsize, mut call: impl FnMut()) -> Duration {
-    let mut slowest = Duration::ZERO;
-    while !over.load(Ordering::Relaxed) {
+fn repeat(progress: &Progress, mut call: impl FnMut()) -> Latencies {
+    let mut latencies = Latencies::default();
+    while !progress.is_over.load(Ordering::Relaxed) {
+        let is_attacked = progress.is_attacked.load(Ordering::Relaxed);
         let started = Instant::now();
         call();
-        slowest = slowest.max(started.elapsed());
-        calls.fetch_add(1, Ordering::Relaxed);
+        let of_phase = if is_attacked { &mut latencies.during } else { &mut latencies.before };
+        of_phase.push(started.elapsed());
+        progress.calls.fetch_add(1, Ordering::Relaxed);
+        // Others that call all the time would themselves be the load.
+        thread::sleep(PAUSE);
     }
-    slowest
+    latencies
 }

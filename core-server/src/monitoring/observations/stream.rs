@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use admission::Count;
+use admission::{Count, OffThread};
 use compliance_api::{
     error::Error,
     token::TokenError,
@@ -49,8 +49,8 @@ impl Streams {
         Self { context, shares: shares.clone(), chunk_timeout }
     }
 
-    /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read. If the
-    /// client does not read its acknowledgements, nothing is read. The stream ends at its timeout.
+    /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read; beside other
+    /// companies, it is prepared when the last one is saved, so that a company does not use two processors. If the client does not read its acknowledgements, nothing is read. The stream ends at its timeout.
     pub(in crate::monitoring) fn serve(
         &self,
         caller: Caller,
@@ -59,15 +59,15 @@ impl Streams {
     ) -> Result<Response<Acknowledgements>, Error> {
         let times = Times { stream: Instant::now() + timeout, chunk: self.chunk_timeout };
         let saving = Saving {
-            context: Arc::clone(&self.context),
-            company_id: caller.company_id,
+            preparing: Preparing { context: Arc::clone(&self.context), caller: caller.clone() },
             _open: self.shares.open_stream(caller.company_id)?,
             shares: self.shares.clone(),
             times,
         };
         let (acknowledgements, receiver) = mpsc::channel(1);
         let (prepared, chunks) = mpsc::channel(1);
-        tokio::spawn(read(Arc::clone(&self.context), caller, requests, prepared, times));
+        let preparing = Preparing { context: Arc::clone(&self.context), caller };
+        tokio::spawn(read(preparing, self.shares.clone(), requests, prepared, times));
         tokio::spawn(save(saving, chunks, acknowledgements));
         let mut response = Response::new(ReceiverStream::new(receiver));
         // A client that does not read never polls the stream.
@@ -91,10 +91,42 @@ impl Times {
     }
 }
 
+/// A chunk that is to be saved.
+enum Next {
+    Prepared(Chunk),
+    /// It is prepared in its slot.
+    Received(StreamUrlObservationsRequest),
+}
+
+/// What the chunks of a stream are prepared with.
+struct Preparing {
+    context: Arc<Context>,
+    caller: Caller,
+}
+
+impl Preparing {
+    async fn prepare(&self, request: StreamUrlObservationsRequest) -> Result<Chunk, Error> {
+        // A stream may outlive its token.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64);
+        if self.caller.claims.exp <= now {
+            return Err(TokenError::Expired.into());
+        }
+        let is_long = work_of(&request).is_heavy();
+        let preparing = async {
+            valid(&request)?;
+            Chunk::prepare(&self.context, self.caller.company_id, request.observations).await
+        };
+        OffThread::new(preparing, is_long).await
+    }
+}
+
+fn work_of(request: &StreamUrlObservationsRequest) -> Work {
+    Work::of_items(request.observations.len())
+}
+
 /// What the chunks of a stream are saved with.
 struct Saving {
-    context: Arc<Context>,
-    company_id: i64,
+    preparing: Preparing,
     shares: Shares,
     times: Times,
     /// Counts the stream as open.
@@ -103,10 +135,21 @@ struct Saving {
 
 impl Saving {
     /// A chunk that is not saved in time is not saved at all: its statement is cancelled.
-    async fn save(&self, chunk: Chunk) -> Result<StreamUrlObservationsResponse, Error> {
+    async fn save(&self, next: Next) -> Result<StreamUrlObservationsResponse, Error> {
+        let Preparing { context, caller } = &self.preparing;
         let saving = async {
-            let _slot = self.shares.enter(self.company_id, Work::of_items(chunk.items())).await?;
-            Ok(StreamUrlObservationsResponse { results: messages(chunk.save(&self.context, self.company_id).await?) })
+            let work = match &next {
+                Next::Prepared(chunk) => Work::of_items(chunk.items()),
+                Next::Received(request) => work_of(request),
+            };
+            let _slot = self.shares.enter(caller.company_id, work).await?;
+            let chunk = match next {
+                Next::Prepared(chunk) => chunk,
+                Next::Received(request) => self.preparing.prepare(request).await?,
+            };
+            let saving = chunk.save(context, caller.company_id);
+            let results = OffThread::new(async { saving.await.map(messages) }, work.is_heavy()).await?;
+            Ok(StreamUrlObservationsResponse { results })
         };
         self.times.bound(self.times.chunk, saving).await?
     }
@@ -115,10 +158,10 @@ impl Saving {
 /// Reads chunks and prepares them. Ends when the client does, at the first error of the stream as a whole, and when
 /// saving has ended.
 async fn read(
-    context: Arc<Context>,
-    caller: Caller,
+    preparing: Preparing,
+    shares: Shares,
     mut requests: Streaming<StreamUrlObservationsRequest>,
-    prepared: mpsc::Sender<Result<Chunk, Status>>,
+    prepared: mpsc::Sender<Result<Next, Status>>,
     times: Times,
 ) {
     loop {
@@ -127,9 +170,10 @@ async fn read(
             message = times.bound(IDLE_TIMEOUT, requests.message()) => message,
         };
         let chunk = match message {
+            Ok(Ok(Some(request))) if shares.are_several_calling() => Ok(Next::Received(request)),
             Ok(Ok(Some(request))) => {
-                let chunk = times.bound(times.chunk, prepare(&context, &caller, request)).await;
-                chunk.and_then(|chunk| chunk).map_err(Status::from)
+                let chunk = times.bound(times.chunk, preparing.prepare(request)).await;
+                chunk.and_then(|chunk| chunk).map(Next::Prepared).map_err(Status::from)
             }
             Ok(Ok(None)) => return,
             Ok(Err(status)) => Err(status),
@@ -142,19 +186,9 @@ async fn read(
     }
 }
 
-async fn prepare(context: &Context, caller: &Caller, request: StreamUrlObservationsRequest) -> Result<Chunk, Error> {
-    // A stream may outlive its token.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64);
-    if caller.claims.exp <= now {
-        return Err(TokenError::Expired.into());
-    }
-    valid(&request)?;
-    Chunk::prepare(context, caller.company_id, request.observations).await
-}
-
 async fn save(
     saving: Saving,
-    mut chunks: mpsc::Receiver<Result<Chunk, Status>>,
+    mut chunks: mpsc::Receiver<Result<Next, Status>>,
     acknowledgements: mpsc::Sender<Result<StreamUrlObservationsResponse, Status>>,
 ) {
     loop {
