@@ -14,21 +14,15 @@ const LONG: usize = 64 << 10;
 /// Computations that are left to other threads at the same time, since each takes one.
 const MOST: usize = 64;
 
-/// How many there are now.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
+/// Those that run now.
+static RUNNING: Running = Running(AtomicUsize::new(0));
 
 /// Runs a computation that takes long. The other tasks of this thread go on meanwhile on another thread.
 ///
 /// In a runtime of one thread there is no other thread, and the computation runs as any other; so it does if very many are
 /// running.
 pub fn off_thread<T>(compute: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => {
-            let place = Place::take();
-            if place.is_free { tokio::task::block_in_place(compute) } else { compute() }
-        }
-        _ => compute(),
-    }
+    RUNNING.run(compute)
 }
 
 /// Runs a computation on so many bytes: by [`off_thread`] if that takes long.
@@ -41,20 +35,32 @@ pub fn is_long(bytes: usize) -> bool {
     bytes > LONG
 }
 
-/// One of the computations that run.
-struct Place {
-    is_free: bool,
-}
+/// How many computations run.
+struct Running(AtomicUsize);
 
-impl Place {
-    fn take() -> Self {
-        Self { is_free: RUNNING.fetch_add(1, Ordering::Relaxed) < MOST }
+impl Running {
+    fn run<T>(&self, compute: impl FnOnce() -> T) -> T {
+        let Ok(RuntimeFlavor::MultiThread) = Handle::try_current().map(|runtime| runtime.runtime_flavor()) else {
+            return compute();
+        };
+        let place = self.enter();
+        if place.is_free { tokio::task::block_in_place(compute) } else { compute() }
+    }
+
+    fn enter(&self) -> Place<'_> {
+        Place { is_free: self.0.fetch_add(1, Ordering::Relaxed) < MOST, running: self }
     }
 }
 
-impl Drop for Place {
+/// One of the computations that run.
+struct Place<'r> {
+    is_free: bool,
+    running: &'r Running,
+}
+
+impl Drop for Place<'_> {
     fn drop(&mut self) {
-        RUNNING.fetch_sub(1, Ordering::Relaxed);
+        self.running.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -84,9 +90,12 @@ impl<F: Future> Future for OffThread<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::mpsc, time::Duration};
+    use std::{
+        sync::{atomic::AtomicUsize, mpsc},
+        time::Duration,
+    };
 
-    use super::{LONG, MOST, OffThread, Place, compute, off_thread};
+    use super::{LONG, MOST, OffThread, Place, Running, compute, off_thread};
 
     #[tokio::test]
     async fn a_runtime_of_one_thread_computes_as_well() {
@@ -96,20 +105,24 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn what_is_short_and_what_is_too_many_runs_here() {
         // A computation that is left to other threads may wait for a task of this one.
-        let waits_for_a_task = |bytes| {
+        fn task() -> impl FnOnce() -> bool {
             let (sender, receiver) = mpsc::channel();
             tokio::spawn(async move { sender.send(7) });
-            compute(bytes, || receiver.recv_timeout(Duration::from_millis(200)).is_ok())
-        };
-        let computed = tokio::spawn(async move {
-            let long = waits_for_a_task(LONG + 1);
-            let short = waits_for_a_task(LONG);
-            let places: Vec<Place> = (0..MOST).map(|_| Place::take()).collect();
-            let beside_many = waits_for_a_task(LONG + 1);
-            drop(places);
-            (long, short, beside_many, waits_for_a_task(LONG + 1))
-        });
-        assert_eq!(computed.await.unwrap(), (true, false, false, true));
+            move || receiver.recv_timeout(Duration::from_millis(200)).is_ok()
+        }
+        for (bytes, is_left) in [(LONG, false), (LONG + 1, true)] {
+            assert_eq!(tokio::spawn(async move { compute(bytes, task()) }).await.unwrap(), is_left, "{bytes} bytes");
+        }
+        for (others, is_left) in [(MOST - 1, true), (MOST, false), (0, true)] {
+            let computed = tokio::spawn(async move {
+                let running = Running(AtomicUsize::new(0));
+                let gone: Vec<Place<'_>> = (0..MOST).map(|_| running.enter()).collect();
+                drop(gone);
+                let _others: Vec<Place<'_>> = (0..others).map(|_| running.enter()).collect();
+                running.run(task())
+            });
+            assert_eq!(computed.await.unwrap(), is_left, "beside {others}");
+        }
     }
 
     /// With one worker, the task that the computation waits for could otherwise never run.

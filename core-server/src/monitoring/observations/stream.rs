@@ -50,7 +50,8 @@ impl Streams {
     }
 
     /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read; beside other
-    /// companies, it is prepared when the last one is saved, so that a company does not use two processors. If the client does not read its acknowledgements, nothing is read. The stream ends at its timeout.
+    /// companies, it is prepared when the last one is saved, so that a company does not use two processors. If the
+    /// client does not read its acknowledgements, nothing is read. The stream ends at its timeout.
     pub(in crate::monitoring) fn serve(
         &self,
         caller: Caller,
