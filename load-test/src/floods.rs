@@ -143,7 +143,7 @@ struct Quiet {
 impl Quiet {
     /// Waits until the p99 is as usual, up to a minute. Returns whether it is.
     async fn wait(&self) -> anyhow::Result<bool> {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while Instant::now() < deadline {
             let latencies = steady::measure(self.client.clone(), self.rate, WARM_UP).await?;
             if p99(&latencies) <= self.usual * 1.25 {
