@@ -264,6 +264,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::{Full, Memory, Reservation, ResponseMemory};
+    use crate::{Callers, FairQueue, QueueLimits};
 
     #[test]
     fn a_company_has_a_share_and_all_have_the_total() {
@@ -292,6 +293,26 @@ mod tests {
         assert_eq!((nothing.grow(0), nothing.bytes()), (Ok(()), 0));
         assert!(memory.0.held().companies.is_empty());
         assert_eq!([Memory::new(100, 60), Memory::new(50, 60)].map(|memory| memory.share()), [60, 50]);
+    }
+
+    #[tokio::test]
+    async fn a_response_keeps_its_slot_until_it_is_written_and_its_memory_longer() {
+        let limits = QueueLimits {
+            running: 1,
+            running_per_company: 1,
+            running_beside_others: 1,
+            slow_after: Duration::from_mins(1),
+            waiting: 1,
+            waiting_per_company: 1,
+        };
+        let (queue, memory) = (FairQueue::new(limits, Callers::default()), Memory::new(100, 60));
+        let mut reservation = memory.reservation(Some(1));
+        reservation.grow(50).unwrap();
+        let mut response = ResponseMemory::new(reservation);
+        response.hold_slot(queue.enter(1, 1).await.unwrap());
+        assert_eq!((queue.running(), memory.held()), (1, 50));
+        response.release_slot();
+        assert_eq!((queue.running(), memory.held()), (0, 50));
     }
 
     #[test]
