@@ -40,7 +40,7 @@ const CONCURRENT: usize = 16;
 
 /// How many IDs of the owner each parameter gets.
 fn ids() -> i64 {
-    if std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1") { 1000 } else { 8 }
+    if std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1") { 2000 } else { 8 }
 }
 
 /// Gives a company records of each kind, with the IDs from [`OWNED`] on.
