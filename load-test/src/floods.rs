@@ -1,8 +1,8 @@
 //! `load-test floods`: what one company's flood does to another company's calls.
 //!
 //! The generator runs on the machine of the service. The flood's clients run at the lowest priority, so that they take
-//! little of what the service could use; the other company's client runs above it, so that it measures the service and
-//! not itself.
+//! little of what the service could use; the other company's client is scheduled before all else, so that it measures the
+//! service and not itself.
 
 mod attack;
 mod grpc_attack;

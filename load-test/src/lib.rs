@@ -5,6 +5,7 @@ pub mod affiliate_list;
 pub mod check;
 pub mod grpc;
 pub mod http;
+pub mod priority;
 pub mod service;
 pub mod target;
 pub mod workload;

@@ -12,14 +12,12 @@ use std::{
 use clap::ValueEnum;
 use load_test::{
     http::{Connection, headers, request},
+    priority,
     target::Target,
     workload::{Plan, Scenario, Universe},
 };
 
 use super::grpc_attack;
-
-/// The priority of the threads that flood: the lowest.
-const PRIORITY: i32 = 19;
 
 /// What a company floods the service with. Each client makes the next request when it has the response to the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -155,7 +153,7 @@ pub(super) fn start(flood: Flood, world: Arc<World>, clients: u32, outcomes: Arc
     let over = Arc::new(AtomicBool::new(false));
     let until = Arc::clone(&over);
     let thread = thread::spawn(move || {
-        let _ = rustix::process::setpriority_process(None, PRIORITY);
+        priority::last();
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
             for client in 0..clients {

@@ -12,6 +12,7 @@ use std::{
 use anyhow::Context as _;
 use load_test::{
     http::{Connection, headers, request},
+    priority,
     target::Target,
     workload::{Chance, Operation, Universe},
 };
@@ -20,8 +21,6 @@ use load_test::{
 const CONNECTIONS: u32 = 16;
 /// How long a response is waited for.
 const LONGEST: Duration = Duration::from_secs(30);
-/// The priority of the client's thread: above the service.
-const PRIORITY: i32 = -10;
 
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +65,7 @@ pub(super) async fn measure(client: Client, rate: u32, duration: Duration) -> an
     let (sender, received) = tokio::sync::oneshot::channel();
     let thread = thread::Builder::new().name("steady".into());
     thread.spawn(move || {
-        // Without the right to raise it, it is as that of the service.
-        let _ = rustix::process::setpriority_process(None, PRIORITY);
+        priority::first();
         let _ = sender.send(measure_here(&client, rate, duration));
     })?;
     received.await.context("the client of the other company failed")?

@@ -7,7 +7,11 @@ use compliance_api::{
 use test_support::{Options, TestService, new_company, tests};
 use tonic::Code;
 
-tests![pages_of_long_transcripts, a_page_in_parts_waits_for_the_rate_limit];
+tests![
+    pages_of_long_transcripts,
+    a_page_in_parts_waits_for_the_rate_limit,
+    a_part_without_memory_for_a_record_is_refused,
+];
 
 const URLS: usize = 100;
 /// The longest transcript and note.
@@ -36,6 +40,21 @@ async fn a_page_in_parts_waits_for_the_rate_limit() {
         assert!(answer.text.ends_with(r#"],"meta":{"total":12,"per_page":100,"current_page":1,"last_page":1}}"#));
         assert_eq!(answer.text.matches(r#"{"id":"#).count(), 12);
     }
+}
+
+/// It must not look like a part that has no records.
+async fn a_part_without_memory_for_a_record_is_refused() {
+    let service = TestService::with(Options { request_memory: 4 << 20, ..Options::default() }).await;
+    let company = new_company();
+    add_urls(&service, company, 1).await;
+    let ids: Vec<i64> = sqlx::query_scalar("select id from compliance_urls where company_id = $1")
+        .bind(company)
+        .fetch_all(&service.pool)
+        .await
+        .unwrap();
+    let request = BatchGetComplianceUrlsRequest { ids, in_parts: true };
+    let refused = service.grpc(company).await.urls.batch_get_compliance_urls(request).await;
+    assert_eq!(refused.unwrap_err().code(), Code::ResourceExhausted);
 }
 
 async fn pages_of_long_transcripts() {

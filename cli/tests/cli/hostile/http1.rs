@@ -69,9 +69,9 @@ fn without_reader(address: SocketAddr, request: &[u8]) -> TcpStream {
 }
 
 pub(super) fn attack_all(world: &World) {
-    let (rest, token) = (world.service.rest, &world.token);
+    let (rest, ports, token) = (world.service.rest, world.ports(), &world.token);
     world.attack("silent connections", || {
-        for address in world.ports() {
+        for address in ports {
             for mut stream in open(address, b"") {
                 assert_eq!(read_to_end(&mut stream, TIME + SLACK).0, End::Closed);
             }

@@ -4,12 +4,14 @@ use std::{
     fs,
     io::Write as _,
     net::SocketAddr,
+    panic::resume_unwind,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use compliance_api::v1::GetComplianceUrlRequest;
+use load_test::priority;
 use test_support::GrpcClients;
 
 use crate::{
@@ -23,8 +25,10 @@ pub(crate) const TIME: Duration = Duration::from_secs(1);
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
 /// How long a bystander may wait for a response.
 const BYSTANDER: Duration = Duration::from_secs(10);
-/// Calls of others before an attack begins: what those during the attack are compared with.
+/// Calls of others before an attack begins, which those during the attack are compared with.
 const CALLS_BEFORE: usize = 400;
+/// Calls of others during an attack, at least: a short one is repeated, so that it has a p99.
+const CALLS_DURING: usize = 400;
 /// The pause between two calls of somebody else.
 const PAUSE: Duration = Duration::from_millis(2);
 /// How much memory the service may take for an attack, in KiB.
@@ -71,36 +75,40 @@ impl World {
         [self.service.rest, self.service.grpc]
     }
 
-    /// Runs an attack. Meanwhile others are served, and the memory of the process stays bounded.
-    pub(crate) fn attack(&self, name: &str, attack: impl FnOnce()) {
+    /// Runs an attack again and again until others have made enough calls. They are served, and the memory of the process
+    /// stays bounded.
+    pub(crate) fn attack(&self, name: &str, attack: impl Fn() + Sync) {
         let clear = format!("/proc/{}/clear_refs", self.service.pid());
         fs::OpenOptions::new().write(true).open(clear).unwrap().write_all(b"5").unwrap();
-        let before = self.memory("VmRSS");
+        let memory = self.memory("VmRSS");
         let progress = &Progress::default();
         let ([rest, grpc], token) = (self.ports(), self.bystander.as_str());
         thread::scope(|scope| {
             let rest = scope.spawn(move || use_rest(rest, token, progress));
             let grpc = scope.spawn(move || use_grpc(grpc, token, progress));
-            let enough = |more: usize| {
-                let so_far = progress.calls.load(Ordering::Relaxed);
-                wait_until("bystanders are served", || {
-                    progress.calls.load(Ordering::Relaxed) >= so_far + more || rest.is_finished() || grpc.is_finished()
-                });
-            };
-            enough(CALLS_BEFORE);
-            let end = End(progress);
+            wait_until("others are served", || progress.has(CALLS_BEFORE));
+            let (end, before_attack) = (End(progress), progress.calls.load(Ordering::Relaxed));
             progress.is_attacked.store(true, Ordering::Relaxed);
-            attack();
-            enough(2);
+            let attack = &attack;
+            let attacker = scope.spawn(move || {
+                priority::last();
+                attack();
+                while !progress.has(before_attack + CALLS_DURING) {
+                    attack();
+                }
+            });
+            let outcome = attacker.join();
             drop(end);
             let mut latencies = rest.join().unwrap();
             latencies.add(grpc.join().unwrap());
-            let (before_attack, during) =
-                (percentile(&mut latencies.before, 99), percentile(&mut latencies.during, 99));
+            if let Err(failure) = outcome {
+                resume_unwind(failure);
+            }
+            let (before, during) = (percentile(&mut latencies.before, 99), percentile(&mut latencies.during, 99));
             let slowest = percentile(&mut latencies.during, 100);
-            let growth = self.memory("VmHWM").saturating_sub(before);
+            let growth = self.memory("VmHWM").saturating_sub(memory);
             println!(
-                "{name}: {} calls of others, p99 {during:.1?} ({before_attack:.1?} before), the slowest {slowest:.1?}; {growth} KiB",
+                "{name}: {} calls of others, p99 {during:.1?} ({before:.1?} before), the slowest {slowest:.1?}; {growth} KiB",
                 latencies.during.len()
             );
             assert!(slowest < BYSTANDER, "{name}: a call of others took {slowest:?}");
@@ -121,6 +129,13 @@ struct Progress {
     calls: AtomicUsize,
     is_attacked: AtomicBool,
     is_over: AtomicBool,
+}
+
+impl Progress {
+    /// Whether others have made so many calls, or make no more because one has failed.
+    fn has(&self, calls: usize) -> bool {
+        self.calls.load(Ordering::Relaxed) >= calls || self.is_over.load(Ordering::Relaxed)
+    }
 }
 
 /// How long the calls of others took.
@@ -144,7 +159,7 @@ fn percentile(latencies: &mut [Duration], percent: usize) -> Duration {
     latencies.get(index).copied().unwrap_or_default()
 }
 
-/// Ends the calls of others, whatever the attack comes to.
+/// Ends the calls of others, whatever the attack or a call comes to.
 struct End<'a>(&'a Progress);
 
 impl Drop for End<'_> {
@@ -172,6 +187,8 @@ fn use_grpc(address: SocketAddr, token: &str, progress: &Progress) -> Latencies 
 }
 
 fn repeat(progress: &Progress, mut call: impl FnMut()) -> Latencies {
+    priority::first();
+    let _end = End(progress);
     let mut latencies = Latencies::default();
     while !progress.is_over.load(Ordering::Relaxed) {
         let is_attacked = progress.is_attacked.load(Ordering::Relaxed);
