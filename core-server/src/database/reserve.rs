@@ -9,6 +9,7 @@ use tokio::{
 };
 
 use super::{availability::Generation, connection::Connection};
+use crate::error::is_disconnected;
 
 /// How long the database may take to answer a check.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(500);
@@ -98,8 +99,16 @@ impl Reserve {
         }
     }
 
+    /// Checks it on a new connection, and once more if that is lost: connections that are cut, as by a proxy that restarts,
+    /// say nothing about the server.
     async fn check_anew(&self) -> (Option<PgConnection>, Answer) {
-        match timeout(CHECK_TIMEOUT, self.ask_anew()).await {
+        let asked = async {
+            match self.ask_anew().await {
+                Err(error) if is_disconnected(&error) => self.ask_anew().await,
+                answer => answer,
+            }
+        };
+        match timeout(CHECK_TIMEOUT, asked).await {
             Ok(Ok(new)) => (Some(new), Answer::Serves),
             Ok(Err(error)) => (None, Answer::Refuses(error)),
             Err(_) => (None, Answer::Silent),
