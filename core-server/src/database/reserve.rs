@@ -99,8 +99,8 @@ impl Reserve {
         }
     }
 
-    /// Checks it on a new connection, and once more if that is lost: connections that are cut, as by a proxy that restarts,
-    /// say nothing about the server.
+    /// Checks it on a new connection, and once more if that is lost: a connection that is closed, as by a proxy that restarts,
+    /// says nothing about the server.
     async fn check_anew(&self) -> (Option<PgConnection>, Answer) {
         let asked = async {
             match self.ask_anew().await {
