@@ -5,10 +5,27 @@ use std::cell::OnceCell;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use compliance_api::token::{KeySource, Secret, TokenError, Verifier};
 use jsonwebtoken::{Algorithm, EncodingKey};
+use serde::Deserialize;
 use serde_json::Value;
 
 const SECRET: [u8; 32] = [1; 32];
 const NOW: i64 = 1_800_000_000;
+
+/// What is asserted of the header. Other members are not read: their numbers may be larger than a `Value` holds.
+#[derive(Debug, Deserialize)]
+struct Header {
+    alg: String,
+    crit: Option<Value>,
+    b64: Option<bool>,
+}
+
+/// What is asserted of the claims.
+#[derive(Debug, Deserialize)]
+struct Claims {
+    company_id: i64,
+    exp: f64,
+    aud: Value,
+}
 
 thread_local! {
     static VERIFIER: OnceCell<Verifier> = const { OnceCell::new() };
@@ -39,15 +56,15 @@ pub fn token(data: &[u8]) {
     let key = EncodingKey::from_secret(&SECRET);
     let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &key, Algorithm::HS256).unwrap();
     if let Ok(company) = verify(format!("Bearer {message}.{signature}").as_bytes()) {
-        let [header, claims]: [Value; 2] =
-            [header, claims].map(|part| serde_json::from_slice(part).expect("an accepted token is JSON"));
-        assert_eq!(header["alg"], "HS256");
-        assert!(header.get("crit").is_none() && header.get("b64") != Some(&Value::Bool(false)), "{header}");
-        assert_eq!(claims["company_id"].as_i64(), Some(company));
+        let header: Header = serde_json::from_slice(header).expect("the header of an accepted token");
+        let claims: Claims = serde_json::from_slice(claims).expect("the claims of an accepted token");
+        assert_eq!(header.alg, "HS256");
+        assert!(header.crit.is_none() && header.b64 != Some(false), "{header:?}");
+        assert_eq!(claims.company_id, company);
         assert!(company > 0 && company <= compliance_api::MAX_ID);
-        assert!(claims["exp"].as_f64().is_some_and(|exp| exp > NOW as f64), "{claims}");
-        let audience = &claims["aud"];
+        assert!(claims.exp > NOW as f64, "{claims:?}");
+        let audience = &claims.aud;
         let is_ours = |audience: &Value| audience == "affiliate-compliance";
-        assert!(is_ours(audience) || audience.as_array().is_some_and(|all| all.iter().any(is_ours)), "{claims}");
+        assert!(is_ours(audience) || audience.as_array().is_some_and(|all| all.iter().any(is_ours)), "{claims:?}");
     }
 }
