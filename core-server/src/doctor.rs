@@ -34,8 +34,10 @@ struct List {
     /// The columns of the records that the counts are split by.
     split_by: &'static str,
     types: &'static str,
-    /// The buckets of a record `r`.
+    /// The buckets of a record `r`, as `p`.
     buckets: &'static str,
+    /// The numbers of a count, and what they are of the records of a bucket.
+    numbers: &'static [(&'static str, &'static str)],
     /// The column whose first and last day a bucket has.
     day: &'static str,
     /// The number of the lock that writers of the counts take.
@@ -45,10 +47,16 @@ struct List {
 const LISTS: [List; 2] = [
     List {
         records: "compliance_urls",
-        counts: "compliance_url_counts",
+        counts: "compliance_url_bucket_counts",
         split_by: "incident_status_id, disabled",
         types: "incident_status_id integer, disabled boolean",
-        buckets: "compliance_url_buckets(r.id, r.discovery_date, r.last_review_date, r.last_seen)",
+        buckets: "compliance_url_buckets(
+            r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
+        numbers: &[
+            ("n", "count(*)"),
+            ("n_without_last_review_date", "count(*) filter (where p.by_id and r.last_review_date is null)"),
+            ("n_without_last_seen", "count(*) filter (where p.by_id and r.last_seen is null)"),
+        ],
         day: "r.discovery_date",
         lock: 1,
     },
@@ -58,6 +66,7 @@ const LISTS: [List; 2] = [
         split_by: "case_status_id",
         types: "case_status_id integer",
         buckets: "compliance_case_buckets(r.id, r.created_date)",
+        numbers: &[("n", "count(*)")],
         day: "r.created_date",
         lock: 2,
     },
@@ -104,11 +113,17 @@ async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx:
 }
 
 impl List {
+    /// Something for each of the numbers, as a list.
+    fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
+        self.numbers.iter().map(|(name, expression)| make(name, expression)).collect::<Vec<_>>().join(", ")
+    }
+
     fn create(&self) -> String {
-        let Self { types, .. } = self;
+        let types = self.types;
+        let missing = self.each(|name, _| format!("{name} bigint"));
         format!(
             "drop table if exists pg_temp.differences;
-            create temporary table differences (dimension count_dimension, bucket bigint, {types}, missing bigint,
+            create temporary table differences (dimension count_dimension, bucket bigint, {types}, {missing},
                 first_day integer, last_day integer)"
         )
     }
@@ -127,20 +142,24 @@ impl List {
     /// Stores the differences of a company; returns their number. Days may be too wide, never too narrow.
     async fn find(&self, connection: &mut PgConnection, company_id: i64) -> Result<i64, sqlx::Error> {
         let Self { records, counts, split_by, buckets, day, .. } = self;
+        let expected = self.each(|name, expression| format!("{expression} as {name}"));
+        let stored = self.each(|name, _| name.to_owned());
+        let missing = self.each(|name, _| format!("coalesce(e.{name}, 0) - coalesce(s.{name}, 0)"));
+        let none = self.each(|_, _| "0".to_owned());
         let statement = format!(
             "with expected as (
-                select p.dimension, p.bucket, {split_by}, count(*) as n,
+                select p.dimension, p.bucket, {split_by}, {expected},
                     min(utc_day({day})) as first_day, max(utc_day({day})) as last_day
                 from {records} r cross join lateral {buckets} p
                 where r.company_id = $1
                 group by p.dimension, p.bucket, {split_by}
             ), stored as (
-                select dimension, bucket, {split_by}, n, first_day, last_day from {counts} where company_id = $1
+                select dimension, bucket, {split_by}, {stored}, first_day, last_day from {counts} where company_id = $1
             )
             insert into differences
-            select dimension, bucket, {split_by}, coalesce(e.n, 0) - coalesce(s.n, 0), e.first_day, e.last_day
+            select dimension, bucket, {split_by}, {missing}, e.first_day, e.last_day
             from expected e full join stored s using (dimension, bucket, {split_by})
-            where coalesce(e.n, 0) <> coalesce(s.n, 0) or e.first_day < s.first_day or e.last_day > s.last_day"
+            where ({missing}) <> ({none}) or e.first_day < s.first_day or e.last_day > s.last_day"
         );
         let found = sqlx::query(AssertSqlSafe(statement)).bind(company_id).execute(connection).await?;
         Ok(found.rows_affected().cast_signed())
@@ -149,6 +168,8 @@ impl List {
     /// Repairs some of the differences. Returns whether there were any.
     async fn repair_some(&self, connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
         let Self { counts, split_by, lock, .. } = self;
+        let numbers = self.each(|name, _| name.to_owned());
+        let add = self.each(|name, _| format!("{name} = c.{name} + excluded.{name}"));
         let mut transaction = connection.begin().await?;
         // Writers take this lock, too: without it, two of them could wait for each other.
         sqlx::query("select pg_advisory_xact_lock($1 << 2 | $2)")
@@ -161,12 +182,12 @@ impl List {
             "with chunk as (
                 delete from differences where ctid = any(array(select ctid from differences limit $2)) returning *
             )
-            insert into {counts} as c (company_id, dimension, bucket, {split_by}, n, first_day, last_day)
-            select $1, dimension, bucket, {split_by}, missing,
+            insert into {counts} as c (company_id, dimension, bucket, {split_by}, {numbers}, first_day, last_day)
+            select $1, dimension, bucket, {split_by}, {numbers},
                 coalesce(first_day, 2147483647), coalesce(last_day, -2147483648)
             from chunk
             on conflict on constraint {counts}_pkey do update set
-                n = c.n + excluded.n,
+                {add},
                 first_day = least(c.first_day, excluded.first_day),
                 last_day = greatest(c.last_day, excluded.last_day)"
         );

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod doctor;
+mod migrations;
 mod monitoring;
 mod schema;
 mod shutdown;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     test_support::run(vec![
         doctor::tests(),
+        migrations::tests(),
         monitoring::tests(),
         schema::tests(),
         shutdown::tests(),

@@ -85,18 +85,35 @@ async fn urls() {
         dimension("discovery_date", &day("discovery_date"), "true"),
         dimension("discovery_date_coarse", &format!("floor({} / 32.0)", day("discovery_date")), "true"),
     ];
+    let mut before = Vec::new();
     for column in ["last_review_date", "last_seen"] {
         let (is, is_not) = (format!("{column} is null"), format!("{column} is not null"));
         dimensions.push(dimension(column, &day(column), &is_not));
         let coarse = format!("floor({} / 32.0)", day(column));
         dimensions.push(dimension(&format!("{column}_coarse"), &coarse, &is_not));
-        dimensions.push(dimension(&format!("no_{column}"), "id / 1024", &is));
-        dimensions.push(dimension(&format!("no_{column}_coarse"), "id / 32768", &is));
+        before.push(dimension(&format!("no_{column}"), "id / 1024", &is));
+        before.push(dimension(&format!("no_{column}_coarse"), "id / 32768", &is));
     }
-    let of =
-        |columns: &str| columns.replace("STATUS", "incident_status_id, disabled").replace("DATE", "discovery_date");
-    let dimensions = of(&dimensions.join(" union all ")).replace("RECORDS", "compliance_urls");
-    compare(&service.pool, &dimensions, "compliance_url_counts", "incident_status_id, disabled", 13).await;
+    let counted = |dimensions: &[String]| {
+        let dimensions = dimensions
+            .join(" union all ")
+            .replace("NUMBERS", "count(*) as n, count(*) - count(last_review_date) as unreviewed, count(*) - count(last_seen) as unseen")
+            .replace("STATUS", "incident_status_id, disabled")
+            .replace("DATE", "discovery_date")
+            .replace("RECORDS", "compliance_urls");
+        let by_id = "case when dimension in ('id', 'id_coarse') then";
+        format!(
+            "select *, {by_id} unreviewed else 0 end as n_without_last_review_date,
+                {by_id} unseen else 0 end as n_without_last_seen
+            from ({dimensions}) d"
+        )
+    };
+    let numbers = ["n", "n_without_last_review_date", "n_without_last_seen"];
+    let split_by = "incident_status_id, disabled";
+    compare(&service.pool, &counted(&dimensions), "compliance_url_bucket_counts", split_by, &numbers, 9).await;
+    // As the previous version reads them.
+    dimensions.append(&mut before);
+    compare(&service.pool, &counted(&dimensions), "compliance_url_counts", split_by, &["n"], 13).await;
 }
 
 async fn cases() {
@@ -130,8 +147,8 @@ async fn cases() {
         dimension("created_date_coarse", &format!("floor({day} / 32.0)"), "true"),
     ];
     let dimensions = dimensions.join(" union all ").replace("STATUS", "case_status_id").replace("DATE", "created_date");
-    let dimensions = dimensions.replace("RECORDS", "compliance_cases");
-    compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", 5).await;
+    let dimensions = dimensions.replace("RECORDS", "compliance_cases").replace("NUMBERS", "count(*) as n");
+    compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", &["n"], 5).await;
 }
 
 /// A page with up to 500 records before it is read without the counts, and a later one is looked up in them.
@@ -141,7 +158,7 @@ async fn pages_near_the_beginning() {
     let insert = "insert into compliance_urls (company_id, url, url_hash)
         select $1, n::text, sha256(n::text::bytea) from generate_series(1, $2) n";
     run(&service.pool, insert, company, 700).await;
-    run(&service.pool, "delete from compliance_url_counts where company_id = $1 and $2 = 0", company, 0).await;
+    run(&service.pool, "delete from compliance_url_bucket_counts where company_id = $1 and $2 = 0", company, 0).await;
     let rest = service.rest(company);
     let found = async |page| {
         let page = rest.get(&format!("/urls?per_page=100&page={page}")).await.with_status(200);
@@ -165,7 +182,7 @@ fn picked(write: &str, table: &str) -> String {
 /// What counting returns for one dimension.
 fn dimension(name: &str, bucket: &str, condition: &str) -> String {
     format!(
-        "select company_id, '{name}'::count_dimension as dimension, ({bucket})::bigint as bucket, STATUS, count(*) as n,
+        "select company_id, '{name}'::count_dimension as dimension, ({bucket})::bigint as bucket, STATUS, NUMBERS,
             floor(extract(epoch from min(DATE)) / 86400) as first_day,
             floor(extract(epoch from max(DATE)) / 86400) as last_day
         from RECORDS where {condition} group by company_id, ({bucket})::bigint, STATUS"
@@ -173,8 +190,8 @@ fn dimension(name: &str, bucket: &str, condition: &str) -> String {
 }
 
 /// The counts that are kept are those that counting returns, and the bounds of days are never too narrow.
-async fn compare(pool: &PgPool, counted: &str, table: &str, status: &str, dimensions: i64) {
-    let columns = format!("company_id, dimension, bucket, {status}, n");
+async fn compare(pool: &PgPool, counted: &str, table: &str, split_by: &str, numbers: &[&str], dimensions: i64) {
+    let columns = format!("company_id, dimension, bucket, {split_by}, {}", numbers.join(", "));
     let statement = format!(
         "with counted as materialized ({counted}), kept as materialized (select * from {table})
         select
@@ -182,7 +199,7 @@ async fn compare(pool: &PgPool, counted: &str, table: &str, status: &str, dimens
             (select count(*) from counted),
             (select count(*) from (select {columns} from kept where n <> 0 except select {columns} from counted) d),
             (select count(*) from (select {columns} from counted except select {columns} from kept) d),
-            (select count(*) from counted join kept using (company_id, dimension, bucket, {status})
+            (select count(*) from counted join kept using (company_id, dimension, bucket, {split_by})
                 where kept.first_day > counted.first_day or kept.last_day < counted.last_day)"
     );
     let (seen, rows, too_many, missing, too_narrow): (i64, i64, i64, i64, i64) =

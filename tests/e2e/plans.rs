@@ -25,7 +25,7 @@ const LARGE: &[&str] = &[
     "affiliates",
     "compliance_urls",
     "compliance_cases",
-    "compliance_url_counts",
+    "compliance_url_bucket_counts",
     "compliance_case_counts",
     "infractions",
     "incidents",

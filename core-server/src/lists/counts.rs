@@ -52,7 +52,7 @@ impl<Q> Statement<'_, Q> {
         // A bucket whose days do not meet the range has no match.
         let can_match = |alias: &str| {
             let days = format!("{alias}.last_day >= {FIRST_DAY} and {alias}.first_day <= {LAST_DAY}");
-            format!("and {alias}.n > 0 and {days} {}", self.equal(alias))
+            format!("and {alias}.{} > 0 and {days} {}", part.number(), self.equal(alias))
         };
         let coarse = |direction: &str| {
             let (rows, can_match) = (self.counts("c", &part.coarse()), can_match("c"));
@@ -108,9 +108,9 @@ impl<Q> Statement<'_, Q> {
             let inside = format!("c.bucket << 5 >= {FIRST_DAY} and (c.bucket << 5) + 31 <= {LAST_DAY}");
             format!("case when {inside} then sum(c.n) else {fine} end")
         } else if self.shape.ranged {
-            zoned("c", &fine)
+            zoned("c", part, &fine)
         } else {
-            "sum(c.n)".to_owned()
+            format!("sum(c.{})", part.number())
         };
         let range = and(self.ranged_along(part), || format!("c.bucket between {FIRST_DAY} >> 5 and {LAST_DAY} >> 5"));
         format!(
@@ -129,9 +129,9 @@ impl<Q> Statement<'_, Q> {
                 between = part.between(Some("f.bucket"), Some("f.bucket + 1")),
                 matches = unindexed(&(self.equal("u") + &self.in_range())),
             );
-            zoned("f", &count)
+            zoned("f", part, &count)
         } else {
-            "sum(f.n)".to_owned()
+            format!("sum(f.{})", part.number())
         };
         let range = and(self.ranged_along(part), || format!("f.bucket between {FIRST_DAY} and {LAST_DAY}"));
         format!(
@@ -153,9 +153,10 @@ impl<Q> Statement<'_, Q> {
 }
 
 /// A bucket that lies wholly within the range counts whole, one outside of it not at all. Another is counted.
-fn zoned(alias: &str, count: &str) -> String {
+fn zoned(alias: &str, part: Part, count: &str) -> String {
+    let number = part.number();
     format!(
-        "case when min({alias}.first_day) >= {FIRST_DAY} and max({alias}.last_day) <= {LAST_DAY} then sum({alias}.n)
+        "case when min({alias}.first_day) >= {FIRST_DAY} and max({alias}.last_day) <= {LAST_DAY} then sum({alias}.{number})
             when max({alias}.last_day) < {FIRST_DAY} or min({alias}.first_day) > {LAST_DAY} then 0
             else {count} end"
     )

@@ -109,9 +109,16 @@ impl Part {
     /// The dimension of the counts that the fine buckets are in; a label of the type `count_dimension`.
     pub(super) fn fine(self) -> String {
         match self {
-            Self::Ids => "id".to_owned(),
+            Self::Ids | Self::Nulls(_) => "id".to_owned(),
             Self::Days(column) => column.to_owned(),
-            Self::Nulls(column) => format!("no_{column}"),
+        }
+    }
+
+    /// The column of the counts that says how many records of a bucket are in the part.
+    pub(super) fn number(self) -> String {
+        match self {
+            Self::Ids | Self::Days(_) => "n".to_owned(),
+            Self::Nulls(column) => format!("n_without_{column}"),
         }
     }
 

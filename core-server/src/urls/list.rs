@@ -17,7 +17,7 @@ use crate::{
 
 static LIST: List<ListComplianceUrlsRequest> = List {
     table: "compliance_urls",
-    counts: "compliance_url_counts",
+    counts: "compliance_url_bucket_counts",
     filters: &[
         Filter {
             column: "incident_status_id",

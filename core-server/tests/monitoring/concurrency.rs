@@ -244,15 +244,20 @@ pub(super) async fn counts_hold(pool: &PgPool) {
     let wrong = "
         with real as (
             select u.company_id, p.dimension, p.bucket, u.incident_status_id, u.disabled, count(*) as n,
+                count(*) filter (where p.by_id and u.last_review_date is null) as unreviewed,
+                count(*) filter (where p.by_id and u.last_seen is null) as unseen,
                 min(utc_day(u.discovery_date)) as first, max(utc_day(u.discovery_date)) as last
             from compliance_urls u
-            cross join lateral compliance_url_buckets(u.id, u.discovery_date, u.last_review_date, u.last_seen) p
+            cross join lateral compliance_url_buckets(
+                u.id >> 10, utc_day(u.discovery_date), utc_day(u.last_review_date), utc_day(u.last_seen)) p
             group by 1, 2, 3, 4, 5
         )
         select count(*) from real r
-        full join (select * from compliance_url_counts where n <> 0) c
+        full join (select * from compliance_url_bucket_counts where n <> 0) c
             using (company_id, dimension, bucket, incident_status_id, disabled)
-        where r.n is distinct from c.n or c.first_day > r.first or c.last_day < r.last";
+        where (r.n, r.unreviewed, r.unseen)
+                is distinct from (c.n, c.n_without_last_review_date, c.n_without_last_seen)
+            or c.first_day > r.first or c.last_day < r.last";
     assert_eq!(count(pool, wrong).await, 0);
     let wrong = "
         with real as (
