@@ -41,8 +41,8 @@ struct Shared {
     silences: watch::Sender<usize>,
     /// Whether new connections are accepted and get no answer.
     mute: AtomicBool,
-    /// The next statement that contains this text is executed, and its connection is cut before the answer passes.
-    lost_answer: Mutex<Option<String>>,
+    /// So many of the next statements that contain this text are executed, and their connections are cut before the answers pass.
+    lost_answers: Mutex<Option<(String, usize)>>,
     connections: AtomicUsize,
     round_trips: AtomicUsize,
 }
@@ -136,12 +136,17 @@ impl Proxy {
 
     /// Executes the next statement whose text contains `statement`, and cuts its connection before its answer passes.
     pub fn lose_answer_to(&self, statement: &str) {
-        *self.shared.lost_answer.lock().unwrap() = Some(statement.to_owned());
+        self.lose_answers_to(statement, 1);
     }
 
-    /// Whether the answer that was to be lost is lost.
+    /// Does so with several statements.
+    pub fn lose_answers_to(&self, statement: &str, count: usize) {
+        *self.shared.lost_answers.lock().unwrap() = Some((statement.to_owned(), count));
+    }
+
+    /// Whether every answer that was to be lost is lost.
     pub fn has_lost_answer(&self) -> bool {
-        self.shared.lost_answer.lock().unwrap().is_none()
+        self.shared.lost_answers.lock().unwrap().is_none()
     }
 
     /// Connections accepted so far.
@@ -172,7 +177,7 @@ impl Shared {
             cuts: watch::Sender::new(0),
             silences: watch::Sender::new(0),
             mute: AtomicBool::new(false),
-            lost_answer: Mutex::default(),
+            lost_answers: Mutex::default(),
             connections: AtomicUsize::new(0),
             round_trips: AtomicUsize::new(0),
         })
@@ -225,6 +230,19 @@ impl Shared {
         }
     }
 
+    /// Whether the answer to a statement is to be lost.
+    fn is_lost(&self, statement: &str) -> bool {
+        let mut lost = self.lost_answers.lock().unwrap();
+        let Some((_, left)) = lost.as_mut().filter(|(wanted, _)| statement.contains(wanted.as_str())) else {
+            return false;
+        };
+        *left -= 1;
+        if *left == 0 {
+            *lost = None;
+        }
+        true
+    }
+
     async fn relay_messages(&self, mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
         let mut first = true;
         // The prepared statements of the connection by name, and the one that is executed next.
@@ -244,8 +262,7 @@ impl Shared {
                 // Sync ends a group of requests; a simple query is a request by itself.
                 Some(b'S' | b'Q') => {
                     self.round_trips.fetch_add(1, Ordering::SeqCst);
-                    let mut wanted = self.lost_answer.lock().unwrap();
-                    if wanted.take_if(|wanted| bound.contains(wanted.as_str())).is_some() {
+                    if self.is_lost(&bound) {
                         lost.store(true, Ordering::SeqCst);
                     }
                     bound.clear();

@@ -13,12 +13,13 @@ use test_support::{Options, Proxy, TestService, fresh_database, new_company, tes
 
 use tokio::time::timeout;
 
-use super::{PATIENCE, create, until};
+use super::{PATIENCE, create, status, until};
 
 tests![
     a_write_is_committed_once_though_its_answer_is_lost,
     an_internal_write_is_retried_and_has_one_effect,
     cut_connections_lose_no_acknowledged_write,
+    a_check_that_is_lost_twice_says_nothing_about_the_database,
 ];
 
 async fn service() -> (TestService, Proxy) {
@@ -142,4 +143,29 @@ async fn cut_connections_lose_no_acknowledged_write() {
     println!("{} of {attempts} writes were acknowledged, {} are there", acknowledged.len(), counts.len() - 1);
     assert!(counts.values().all(|count| *count == 1));
     assert_eq!(acknowledged.iter().filter(|name| !counts.contains_key(*name)).count(), 0);
+}
+
+/// The check's connection is cut, and the new one that it opens then. The service stays ready. A third loss in a row
+/// counts as a database that does not answer.
+async fn a_check_that_is_lost_twice_says_nothing_about_the_database() {
+    const CHECK: &str = "_sqlx_migrations";
+    let (service, proxy) = service().await;
+    let rest = service.rest(new_company());
+    create(&rest, "First").await.with_status(201);
+    for _ in 0..3 {
+        proxy.lose_answers_to(CHECK, 2);
+        until("both checks are lost", async || {
+            assert_eq!(status(&rest, "/readyz").await, 200);
+            proxy.has_lost_answer()
+        })
+        .await;
+        for _ in 0..20 {
+            assert_eq!(status(&rest, "/readyz").await, 200);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    proxy.lose_answers_to(CHECK, 3);
+    until("/readyz reports the loss", async || status(&rest, "/readyz").await == 503).await;
+    until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
+    create(&rest, "Second").await.with_status(201);
 }
