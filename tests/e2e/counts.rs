@@ -191,13 +191,14 @@ fn dimension(name: &str, bucket: &str, condition: &str) -> String {
 
 /// The counts that are kept are those that counting returns, and the bounds of days are never too narrow.
 async fn compare(pool: &PgPool, counted: &str, table: &str, split_by: &str, numbers: &[&str], dimensions: i64) {
-    let columns = format!("company_id, dimension, bucket, {split_by}, {}", numbers.join(", "));
+    let (zeros, numbers) = (vec!["0"; numbers.len()].join(", "), numbers.join(", "));
+    let columns = format!("company_id, dimension, bucket, {split_by}, {numbers}");
     let statement = format!(
         "with counted as materialized ({counted}), kept as materialized (select * from {table})
         select
             (select count(distinct dimension) from counted),
             (select count(*) from counted),
-            (select count(*) from (select {columns} from kept where n <> 0 except select {columns} from counted) d),
+            (select count(*) from (select {columns} from kept where ({numbers}) <> ({zeros}) except select {columns} from counted) d),
             (select count(*) from (select {columns} from counted except select {columns} from kept) d),
             (select count(*) from counted join kept using (company_id, dimension, bucket, {split_by})
                 where kept.first_day > counted.first_day or kept.last_day < counted.last_day)"

@@ -253,7 +253,10 @@ pub(super) async fn counts_hold(pool: &PgPool) {
             group by 1, 2, 3, 4, 5
         )
         select count(*) from real r
-        full join (select * from compliance_url_bucket_counts where n <> 0) c
+        full join (
+            select * from compliance_url_bucket_counts
+            where (n, n_without_last_review_date, n_without_last_seen) <> (0, 0, 0)
+        ) c
             using (company_id, dimension, bucket, incident_status_id, disabled)
         where (r.n, r.unreviewed, r.unseen)
                 is distinct from (c.n, c.n_without_last_review_date, c.n_without_last_seen)
