@@ -21,7 +21,9 @@ pub struct ServerSettings {
 /// The settings that are the same for every cluster.
 const FIXED: [(&str, &str); 17] = [
     ("work_mem", "16MB"),
-    ("wal_compression", "on"),
+    // After a checkpoint, a page that is changed for the first time is logged as a whole. `pglz`, which every server can compress
+    // it with, takes longer than all other work on a single URL.
+    ("wal_compression", "off"),
     ("max_wal_size", "4GB"),
     // A new file of the log that is filled with zeros keeps every commit waiting for 14 ms, which a bulk write does to all
     // others twice a second; a sparse one takes 1 ms. Files that are used again need not be made.
