@@ -59,7 +59,8 @@ fn operations() -> BTreeSet<String> {
 async fn tables(pool: &PgPool) -> Vec<String> {
     let tables: Vec<String> = sqlx::query_scalar(
         "select table_name::text from information_schema.columns
-        where table_schema = 'public' and column_name = 'company_id' order by 1",
+        join information_schema.tables using (table_schema, table_name)
+        where table_type = 'BASE TABLE' and table_schema = 'public' and column_name = 'company_id' order by 1",
     )
     .fetch_all(pool)
     .await
