@@ -23,7 +23,7 @@ const SIZE: u64 = 10_000;
 /// The companies that get them: by request, and by `\copy`. Both are empty before and after.
 const BY_REQUEST: i64 = 5;
 const BY_COPY: i64 = 6;
-/// At least this many batches of each kind: each takes little time, and one that meets a checkpoint takes twice as long.
+/// At least this many batches of each kind: each takes little time, and single ones differ by a factor of two.
 const LEAST: u64 = 20;
 /// Bound of one `\copy`.
 const COPY_TIME: Duration = Duration::from_mins(5);

@@ -21,8 +21,8 @@ pub struct ServerSettings {
 /// The settings that are the same for every cluster.
 const FIXED: [(&str, &str); 17] = [
     ("work_mem", "16MB"),
-    // After a checkpoint, a page that is changed for the first time is logged as a whole. `pglz`, which every server can compress
-    // it with, takes longer than all other work on a single URL.
+    // After a checkpoint, a page that is changed for the first time is logged as a whole. To compress it with `pglz`, the only way
+    // that every server has, takes about as long as all other work on single URLs.
     ("wal_compression", "off"),
     ("max_wal_size", "4GB"),
     // A new file of the log that is filled with zeros keeps every commit waiting for 14 ms, which a bulk write does to all
