@@ -19,11 +19,13 @@ pub struct ServerSettings {
 }
 
 /// The settings that are the same for every cluster.
-const FIXED: [(&str, &str); 17] = [
+const FIXED: [(&str, &str); 18] = [
     ("work_mem", "16MB"),
     // After a checkpoint, a page that is changed for the first time is logged as a whole. To compress it with `pglz`, the only way
     // that every server has, takes about as long as all other work on single URLs.
     ("wal_compression", "off"),
+    // A bulk write logs megabytes before it commits. What is not flushed meanwhile, the next commit of anybody has to flush.
+    ("wal_writer_delay", "10ms"),
     ("max_wal_size", "4GB"),
     // A new file of the log that is filled with zeros keeps every commit waiting for 14 ms, which a bulk write does to all
     // others twice a second; a sparse one takes 1 ms. Files that are used again need not be made.
