@@ -1,6 +1,9 @@
 //! Compiles `proto/` into messages, services, rule checks and the descriptor set. No `protoc` is needed.
 
-use std::{env, fs, path::PathBuf};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 #[path = "proto/build/checks.rs"]
@@ -22,6 +25,7 @@ fn main() -> anyhow::Result<()> {
     println!("cargo:rerun-if-changed=proto");
     println!("cargo:rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is set by cargo")?);
+    println!("cargo:rustc-env=BUILD_PROFILE={}", profile(&out).context("OUT_DIR names no profile")?);
 
     let mut files: Vec<PathBuf> =
         fs::read_dir("proto/compliance/v1")?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
@@ -44,4 +48,14 @@ fn main() -> anyhow::Result<()> {
     });
     json::attributes(messages, &pool).compile_fds(compiler.file_descriptor_set())?;
     Ok(())
+}
+
+/// The profile of this build. Cargo has a variable for the profile that it inherits from alone, but a folder for each one:
+/// `OUT_DIR` is `…/FOLDER/build/…`.
+fn profile(out: &Path) -> Option<&str> {
+    let build = out.ancestors().find(|folder| folder.ends_with("build"))?;
+    match build.parent()?.file_name()?.to_str()? {
+        "debug" => Some("dev"),
+        name => Some(name),
+    }
 }

@@ -42,6 +42,9 @@ pub mod v1 {
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
+/// The profile that Cargo built this with: `dev`, `release` or `dist`.
+pub const BUILD_PROFILE: &str = env!("BUILD_PROFILE");
+
 /// The largest ID there can be: 2^53 − 1, the largest integer that every JSON reader keeps exact.
 pub const MAX_ID: i64 = (1 << 53) - 1;
 

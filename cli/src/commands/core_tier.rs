@@ -4,7 +4,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::token::Verifier;
+use compliance_api::{BUILD_PROFILE, token::Verifier};
 use core_server::{Core, CoreSettings};
 use http_server::Listener;
 use runtime::{
@@ -53,7 +53,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = Certificates::keep(&args.tls_refresh, [&tls], None);
     let listener = Listener::new(port.listen()?, tls);
-    tracing::info!(grpc = %listener.local_addr()?, "ready");
+    tracing::info!(grpc = %listener.local_addr()?, profile = BUILD_PROFILE, "ready");
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
     // The health check uses the pool until the core is dropped.
     drop(core);

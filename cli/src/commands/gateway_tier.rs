@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::PrivateUrl;
+use compliance_api::{BUILD_PROFILE, PrivateUrl};
 use http_server::Listener;
 use rest_gateway::Settings;
 use runtime::{
@@ -60,7 +60,7 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let _certificates = Certificates::keep(&args.tls_refresh, [&rest_tls], settings.core_tls.as_ref());
     let listener = Listener::new(port.listen()?, rest_tls);
     let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
-    tracing::info!(rest = %listener.local_addr()?, core = cores.join(","), "ready");
+    tracing::info!(rest = %listener.local_addr()?, core = cores.join(","), profile = BUILD_PROFILE, "ready");
     let router = rest_gateway::router(core, verifier, &settings);
     rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
     tracing::info!("stopped");

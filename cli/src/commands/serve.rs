@@ -6,7 +6,10 @@ use std::{error::Error, path::Path, process::ExitCode, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::token::{KeySource, Secret, Verifier};
+use compliance_api::{
+    BUILD_PROFILE,
+    token::{KeySource, Secret, Verifier},
+};
 use core_server::{Core, CoreSettings};
 use http_server::Listener;
 use rest_gateway::Settings;
@@ -109,7 +112,7 @@ async fn serve_over(
     let rest_listener = Listener::new(ports.0.listen()?, rest_tls);
     let grpc_listener = Listener::new(ports.1.listen()?, grpc_tls);
     let (rest, grpc) = (rest_listener.local_addr()?, grpc_listener.local_addr()?);
-    tracing::info!(%rest, %grpc, data = database.description, "ready");
+    tracing::info!(%rest, %grpc, data = database.description, profile = BUILD_PROFILE, "ready");
     if args.demo {
         Greeting { rest, grpc, data: &database.description, data_dir, secret: secret.as_ref(), issuer }.print();
     }

@@ -6,7 +6,7 @@ pub(crate) use test_support::{DataDir, Program as Service, output, wait_until};
 
 /// The program of this build, or the one that `COMPLIANCE_TEST_PROGRAM` names: with an optimized one, what tests measure
 /// is what users get.
-fn program() -> String {
+pub(crate) fn program() -> String {
     std::env::var("COMPLIANCE_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_compliance").to_owned())
 }
 

@@ -1,8 +1,8 @@
 //! `compliance serve` as a process: started, used, killed, started again, stopped.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
-use crate::common::{DataDir, compliance, start, token};
+use crate::common::{DataDir, compliance, program, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -39,6 +39,17 @@ fn without_arguments_a_demo_company_is_served() {
     assert!(service.end().success());
     let service = start(&data, &[]);
     assert_eq!(service.get("/api/affiliates", token)["data"].as_array().unwrap().len(), 12);
+}
+
+#[test]
+fn ready_is_logged_with_the_profile_of_the_build() {
+    let service = start(&DataDir::new(), &["serve"]);
+    let program = program();
+    let folder = Path::new(&program).parent().and_then(Path::file_name).unwrap();
+    let profile = if folder == "debug" { "dev" } else { folder.to_str().unwrap() };
+    let log: Vec<Value> = service.logged().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ready = log.iter().find(|entry| entry["message"] == "ready").unwrap();
+    assert_eq!(ready["profile"], profile, "{ready}");
 }
 
 #[test]
