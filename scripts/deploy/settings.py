@@ -1,5 +1,5 @@
-"""Checks what the files in deploy/ tell the service: that it takes every command and every setting, and that every secret,
-config and service that a file refers to exists. `settings.py PROGRAM`"""
+"""Checks that the service knows every command and every setting in deploy/ (it ignores variables that it does not know), and that
+files which are mounted or named exist. `settings.py PROGRAM`"""
 
 import os
 import re
@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 
 import yaml
+
+from dockerfile import Stage
 
 DEPLOY = Path("deploy")
 SECRETS = {"jwt-secret": "0" * 64, "database-url": "postgres://owner:password@localhost/compliance"}
@@ -26,7 +28,7 @@ def check(origin, program, command, environment):
         for name, value in environment.items():
             if name.endswith("_FILE"):
                 # Of the path, only what it holds matters here.
-                key = next((key for key in SECRETS if value.replace("_", "-").endswith(key)), None)
+                key = next((key for key in SECRETS if value.endswith(key)), None)
                 if key is None:
                     problems.append(f"{origin}: nobody knows the secret {value}")
                     continue
@@ -45,64 +47,26 @@ def check(origin, program, command, environment):
                 problems.append(f"{origin}: {shlex.join(command)} knows no {name}")
 
 
-def image():
-    """The command and the environment of the image."""
-    text = (DEPLOY / "Dockerfile").read_text().split("FROM")[-1]
-    environment = dict(re.findall(r"(COMPLIANCE_\w+)=(\S+)", text))
-    return environment
-
-
 def compose(program, base):
     file = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-    services = file["services"]
-    for name, service in services.items():
+    for name, service in file["services"].items():
         origin = f"compose.yaml: {name}"
-        for kind in ("secrets", "configs"):
-            for used in service.get(kind, []):
-                used = used if isinstance(used, str) else used["source"]
-                if used not in file.get(kind, {}):
-                    problems.append(f"{origin}: there is no {used} among the {kind}")
-        for needed, how in service.get("depends_on", {}).items():
-            if needed not in services:
-                problems.append(f"{origin}: there is no service {needed}")
-            elif how["condition"] == "service_healthy" and services[needed].get("image") != "compliance":
-                if "healthcheck" not in services[needed]:
-                    problems.append(f"{origin}: {needed} has no health check")
         for mounted in service.get("volumes", []):
             source = mounted.split(":")[0]
             if not (source in file["volumes"] or (DEPLOY / source).is_file()):
                 problems.append(f"{origin}: there is no {source}")
-        for value in service.get("environment", {}).values():
-            mounted = re.fullmatch(r"/run/secrets/(\w+)", value)
-            if mounted and mounted[1] not in service["secrets"]:
-                problems.append(f"{origin}: the secret {mounted[1]} is not mounted")
-        if service["image"] == "compliance":
+        if service["image"].startswith("compliance"):
             check(origin, program, service["command"], relevant(service["command"], base) | service["environment"])
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([DEPLOY / "make-secrets", folder], check=True)
-        made = set(os.listdir(folder))
-    named = {Path(secret["file"]).name for secret in file["secrets"].values()}
-    if made != named:
-        problems.append(f"make-secrets makes {sorted(made)}, compose.yaml needs {sorted(named)}")
 
 
 def kubernetes(program, base):
-    mounted = set()
     for path in sorted((DEPLOY / "kubernetes").glob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
-            pod = document.get("spec", {}).get("template", {}).get("spec")
-            if pod is None:
-                continue
-            keys = {item["path"] for volume in pod["volumes"] for item in volume["secret"]["items"]}
-            for container in pod["containers"]:
-                origin = f"{path.name}: {container['name']}"
+            pod = document.get("spec", {}).get("template", {}).get("spec", {})
+            for container in pod.get("initContainers", []) + pod.get("containers", []):
                 environment = {variable["name"]: variable["value"] for variable in container["env"]}
-                for value in environment.values():
-                    if value.startswith("/secrets/") and value.removeprefix("/secrets/") not in keys:
-                        problems.append(f"{origin}: {value} is not mounted")
                 command = container["args"]
-                check(origin, program, command, relevant(command, base) | environment)
-                mounted |= keys
+                check(f"{path.name}: {container['name']}", program, command, relevant(command, base) | environment)
     resources = yaml.safe_load((DEPLOY / "kubernetes/kustomization.yaml").read_text())["resources"]
     files = {path.name for path in (DEPLOY / "kubernetes").glob("*.yaml")} - {"kustomization.yaml"}
     if files != set(resources):
@@ -125,7 +89,7 @@ def relevant(command, environment):
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    base = image()
+    base = Stage(2, {}).environment
     check("Dockerfile", program, ["serve"], base)
     compose(program, base)
     kubernetes(program, base)

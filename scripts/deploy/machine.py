@@ -1,0 +1,233 @@
+"""Runs commands as containers, units and pods would: in the file system of the image, each at a loopback address of its own."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+PAGE = Path("docs/deployment.md")
+# As the image's USER.
+USER = "10001:10001"
+WAIT = 120
+
+
+def fail(message):
+    sys.exit(f"{Path(sys.argv[0]).name}: {message}")
+
+
+def blocks(page, heading, language="sh"):
+    """The blocks of code in a section of a page."""
+    flags = re.MULTILINE | re.DOTALL
+    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", Path(page).read_text(), flags)
+    found = re.findall(rf"^```{language}\n(.*?)^```", section[1], flags) if section else []
+    return found or fail(f"{page} has no block of {language} in the section {heading}")
+
+
+def paste(block, folder, functions="", **environment):
+    """Runs a block of a page in a shell, which stops at the first error."""
+    script = f"set -euo pipefail\n{functions}\n{block}"
+    run = {"cwd": folder, "env": os.environ | environment, "capture_output": True, "text": True, "timeout": WAIT}
+    result = subprocess.run(["bash", "-c", script], **run)
+    if result.returncode != 0:
+        fail(f"fails: {block}{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def wait_until(description, predicate, *processes):
+    """Waits for a state, and ends sooner if a process has ended."""
+    end = time.monotonic() + WAIT
+    while not predicate():
+        for process in processes:
+            process.check()
+        if time.monotonic() > end:
+            for process in processes:
+                print(process.log(), file=sys.stderr)
+            fail(f"after {WAIT} s: {description}")
+        time.sleep(0.1)
+
+
+def cargo(program):
+    """A shell function that stands for cargo: a build has the given program where its profile puts it."""
+    return f"""cargo() {{
+        local arguments="$* " profile=debug
+        case $arguments in
+        *--release*) profile=release ;;
+        *--profile*) profile=${{arguments#*--profile }} && profile=${{profile%% *}} ;;
+        esac
+        mkdir -p "target/$profile" && cp --remove-destination {shlex.quote(str(Path(program).resolve()))} "target/$profile/compliance"
+    }}"""
+
+
+class Process:
+    """A command that runs until it is stopped."""
+
+    def __init__(self, name, command, environment, folder):
+        self.name = name
+        self.path = folder / f"{name}.log"
+        with open(self.path, "wb") as log:
+            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    def log(self):
+        return self.path.read_text(errors="replace")
+
+    def check(self):
+        if self.process.poll() is not None:
+            fail(f"{self.name} has ended with {self.process.returncode}:\n{self.log()}")
+
+    def stop(self):
+        """Ends it as its surroundings do, and expects that it finishes without an error."""
+        self.check()
+        self.process.terminate()
+        if self.process.wait(WAIT) != 0:
+            fail(f"{self.name} ended with {self.process.returncode} after SIGTERM:\n{self.log()}")
+
+
+class Machine:
+    """A file system, names with addresses, and what runs there. As a context manager, it ends what is left."""
+
+    def __init__(self, root):
+        self.root = Path(root)
+        self.folder = Path(tempfile.mkdtemp(prefix="deploy-"))
+        self.folder.chmod(0o755)
+        self.names = {}
+        self.processes = []
+        pid = os.getpid()
+        self.network = f"127.{pid // 250 % 250 + 1}.{pid % 250 + 1}"
+        (self.root / "etc/host.conf").write_text("multi on\n")
+        self.clear()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            if process.process.poll() is None:
+                process.process.kill()
+                process.process.wait()
+        shutil.rmtree(self.folder)
+
+    def clear(self):
+        """Takes away what was mounted."""
+        for folder in ("run/secrets", "run/credentials", "secrets", "etc/compliance", "etc/systemd/system"):
+            shutil.rmtree(self.root / folder, ignore_errors=True)
+
+    def mount(self, path, content, user=0, mode=0o444):
+        """Writes a file that is mounted at this path."""
+        path = self.root / str(path).lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        path.chmod(mode)
+        os.chown(path, user, user)
+
+    def address(self, *names):
+        """A new address. Several may have the same name."""
+        address = f"{self.network}.{len(self.names) + 1}"
+        self.names[address] = names
+        lines = [f"{address} {' '.join(names)}\n" for address, names in self.names.items() if names]
+        (self.root / "etc/hosts").write_text("".join(["127.0.0.1 localhost\n", *lines]))
+        return address
+
+    def command(self, arguments, environment, address=None, user=USER):
+        """How a command is run in the file system, and its environment, with the given address as its own."""
+        own = {name: own_address(value, address) for name, value in environment.items()}
+        arguments = [own_address(argument, address) for argument in arguments]
+        enter = ["chroot", f"--userspec={user}", "--groups=", str(self.root)]
+        return [*enter, *arguments], {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **own}
+
+    def run(self, arguments, environment, address=None, user=USER):
+        command, environment = self.command(arguments, environment, address, user)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=WAIT)
+
+    def succeed(self, arguments, environment, address=None, user=USER):
+        """Runs a command to its end, and returns what it prints."""
+        result = self.run(arguments, environment, address, user)
+        if result.returncode != 0:
+            fail(f"{' '.join(arguments)} ends with {result.returncode}:\n{result.stdout}{result.stderr}")
+        return result.stdout
+
+    def start(self, name, arguments, environment, address=None, user=USER):
+        return self.keep(Process(name, *self.command(arguments, environment, address, user), self.folder))
+
+    def keep(self, process):
+        self.processes.append(process)
+        return process
+
+    def stop(self):
+        """Ends all, the last one first."""
+        while self.processes:
+            self.processes.pop().stop()
+
+    def database(self, *names):
+        """Starts a PostgreSQL whose administrator is `postgres`, and returns its address."""
+        address = self.address(*names)
+        data, password = self.folder / "postgres", self.folder / "administrator"
+        password.write_text("administrator")
+        data.mkdir()
+        shutil.chown(data, "postgres")
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+        programs = max(Path("/usr/lib/postgresql").glob("*/bin"))
+        initdb = [*as_user, f"{programs}/initdb", "-D", data, "-U", "postgres", "-A", "scram-sha-256", "--pwfile", password, "-N"]
+        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/")
+        server = [*as_user, f"{programs}/postgres", "-D", data, "-h", address, "-p", "5432", "-k", "", "-F"]
+        process = Process("postgres", server, {"PATH": os.environ["PATH"]}, self.folder)
+        self.keep(process)
+        ready = ["pg_isready", "-q", "-h", address]
+        wait_until("PostgreSQL answers", lambda: subprocess.run(ready).returncode == 0, process)
+        return address
+
+    def copy_of_deploy(self):
+        """Copies deploy/ to a folder of its own, in which commands of the page are run. Returns that folder."""
+        shutil.copytree("deploy", self.folder / "checkout/deploy", ignore=shutil.ignore_patterns("secrets"))
+        return self.folder / "checkout"
+
+    def set_up_database(self):
+        """Does what the page says about the database, in a copy of deploy/. Returns the folder of the copy."""
+        block = blocks(PAGE, "Database and secrets")[0]
+        host = re.search(r"^psql -h (\S+)", block, re.MULTILINE)[1]
+        folder = self.copy_of_deploy()
+        # psql connects to the address, whatever the name stands for on this machine.
+        paste(block, folder, PGHOSTADDR=self.database(host), PGPASSWORD="administrator")
+        return folder
+
+
+def own_address(text, address):
+    """A process that listens at all addresses, or asks itself, has one address here."""
+    return re.sub(r"(?<![\d.])(0\.0\.0\.0|127\.0\.0\.1)(?![\d.])", address, text) if address else text
+
+
+def get(url, token=None, body=None):
+    """The status of a request, and its body."""
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    request = urllib.request.Request(url, headers=headers, data=json.dumps(body).encode() if body else None)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+def is_ready(address):
+    return get(f"http://{address}:8080/readyz")[0] == 200
+
+
+def writes_and_reads(gateway, token, name):
+    """One write and one read over REST."""
+    base = f"http://{gateway}:8080/api/affiliates"
+    affiliate = {"client_affiliate_id": name, "affiliate_name": name, "country": "US"}
+    status, text = get(base, token, affiliate)
+    if status not in (200, 201):
+        fail(f"a write gets {status}: {text}")
+    status, text = get(base, token)
+    if status != 200 or name not in text:
+        fail(f"a read gets {status}: {text}")

@@ -1,0 +1,81 @@
+"""Pastes the commands of README.md into a shell, next to what they need: `readme.py ROOT PROGRAM`. Runs with a Python that has
+grpcio and grpcio-reflection."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from machine import Machine, Process, blocks, cargo, fail, is_ready, own_address, paste, wait_until, writes_and_reads
+
+README = Path("README.md")
+# Shows an error of the service as an error of the command.
+CURL = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }'
+
+
+def trying_it_out(machine, program):
+    """A service as the first command of the page starts it, curl, gRPC in Python, and grpcurl where there is one."""
+    folder, address = machine.folder / "one", machine.address()
+    folder.mkdir()
+    paste("cargo build --release", folder, cargo(program))
+    service, *clients = blocks(README, "Trying it out")
+    listen = {"COMPLIANCE_REST_ADDR": f"{address}:8080", "COMPLIANCE_GRPC_ADDR": f"{address}:50051"}
+    command = ["env", f"--chdir={folder}", "target/release/compliance"]
+    process = machine.keep(Process("compliance", command, {"PATH": "/usr/bin:/bin", **listen}, machine.folder))
+    wait_until("the service is ready", lambda: is_ready(address), process)
+    (python,) = blocks(README, "Trying it out", "python")
+    pasted = [service, f"{sys.executable} -W error - <<'PYTHON'\n{python}PYTHON\n"]
+    if shutil.which("grpcurl"):
+        pasted += clients
+    else:
+        print("readme.py: there is no grpcurl on this machine: its commands are NOT run", file=sys.stderr)
+    printed = paste(own_address("\n".join(pasted), address), folder, CURL)
+    if "results" not in printed or "A-2000" not in printed:
+        fail(f"the commands print: {printed}")
+    machine.stop()
+    return sum(text.count("curl ") for text in pasted)
+
+
+def configuration(machine, program):
+    """The configuration file of the page is one."""
+    (text,) = blocks(README, "Settings", "toml")
+    file = machine.folder / "compliance.toml"
+    file.write_text(text)
+    subprocess.run([program, "gateway", "--config", file, "--print-config"], check=True, stdout=subprocess.DEVNULL)
+
+
+def two_tiers(machine, program):
+    """Builds, migrates, and runs a core and a gateway, each in a shell of its own."""
+    folder, address = machine.folder / "two", machine.address()
+    folder.mkdir()
+    database = machine.database()
+    roles = ["create role compliance login password 'password'", "create database compliance owner compliance"]
+    for statement in roles:
+        paste(f'psql -q -h {database} -U postgres -c "{statement}"', folder, PGPASSWORD="administrator")
+    (block,) = blocks(README, "Two tiers")
+    for shown, real in (("…", "password"), ("…", "0" * 64), ("db.internal", database), ("core.internal", address)):
+        block = block.replace(shown, real, 1)
+    lines = [line.split("#")[0].strip() for line in own_address(block, address).splitlines() if line.strip()]
+    common = "\n".join(line for line in lines if not line.startswith("compliance"))
+    migrate, *tiers = [line for line in lines if line.startswith("compliance")]
+    paste(f"{common}\n{migrate}", folder, cargo(program))
+    for tier in tiers:
+        script = f"set -eu\n{cargo(program)}\ncd {folder}\n{common}\nexec {tier}"
+        process = machine.keep(Process(tier.split()[1], ["bash", "-c", script], {"PATH": "/usr/bin:/bin"}, machine.folder))
+        wait_until(f"{process.name} is ready", lambda: " ready " in process.log(), process)  # noqa: B023
+    wait_until("the gateway serves", lambda: is_ready(address), *machine.processes)
+    token = paste(f"{common}\ncompliance token --company 1", folder, cargo(program)).strip()
+    writes_and_reads(address, token, "readme")
+    machine.stop()
+
+
+def main():
+    program = Path(sys.argv[2]).resolve()
+    with Machine(sys.argv[1]) as machine:
+        commands = trying_it_out(machine, program)
+        configuration(machine, program)
+        two_tiers(machine, program)
+        print(f"README.md: {commands} calls with curl, Python, and two tiers ran")
+
+
+main()
