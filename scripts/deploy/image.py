@@ -3,6 +3,7 @@
 `image.py FOLDER TARGET`: leaves it in FOLDER/root, and compiles in the folder TARGET.
 """
 
+import argparse
 import hashlib
 import os
 import re
@@ -92,43 +93,40 @@ def without_settings(machine):
         fail(f"without settings the image ends with {result.returncode}: {result.stderr}")
 
 
-def docker_run(machine, line, secrets):
-    """The command, the environment and the address of what a line of `docker run` starts."""
-    words = shlex.split(line.replace("$PWD", os.getcwd()))[2:]
-    environment = dict(IMAGE.environment)
-    while words[0].startswith("-"):
-        option = words.pop(0)
-        if option == "--rm":
-            continue
-        value = words.pop(0)
-        if option == "-e":
-            environment |= [value.split("=", 1)]
-        elif option == "-v":
-            _, mounted, _ = value.split(":")
-            for path in secrets.iterdir():
-                machine.mount(f"{mounted}/{path.name}", path.read_bytes(), mode=path.stat().st_mode)
-        elif option not in ("-p", "--stop-timeout"):
-            fail(f"the page has the option {option} of docker run")
-    name = words.pop(0)
-    if f"-t {name} " not in blocks(PAGE, "Image")[0]:
-        fail(f"the page runs {name} and builds: {blocks(PAGE, 'Image')[0]}")
-    return [*IMAGE.command("ENTRYPOINT"), *words], environment, machine.address()
+def docker_run(machine, line, folder):
+    """Mounts what a line of `docker run` mounts, and returns the command, the environment and the address of what it starts."""
+    options = argparse.ArgumentParser()
+    options.add_argument("-e", dest="environment", action="append", default=[])
+    options.add_argument("-v", dest="mounts", action="append", default=[])
+    # How long it may take to stop, and what other machines reach, are not of this machine.
+    options.add_argument("--rm", action="store_true")
+    options.add_argument("-p", "--stop-timeout", dest="ignored")
+    options.add_argument("image")
+    options.add_argument("command", nargs=argparse.REMAINDER)
+    run = options.parse_args(shlex.split(line.replace("$PWD", str(folder)))[2:])
+    if f"-t {run.image} " not in blocks(PAGE, "Image")[0]:
+        fail(f"the page runs {run.image} and builds: {blocks(PAGE, 'Image')[0]}")
+    machine.clear()
+    for mount in run.mounts:
+        source, path, _ = mount.split(":")
+        machine.mount(path, Path(source).read_bytes(), mode=Path(source).stat().st_mode)
+    environment = IMAGE.environment | dict(pair.split("=", 1) for pair in run.environment)
+    return [*IMAGE.command("ENTRYPOINT"), *run.command], environment, machine.address()
 
 
 def page(machine):
     """The section of the image: migrates, serves, is healthy, takes a request, and stops."""
-    secrets = machine.set_up_database() / "deploy/secrets"
-    lines = [line for line in blocks(PAGE, "Image")[1].replace("\\\n", " ").splitlines() if line]
-    migrate, serve = (docker_run(machine, line, secrets) for line in lines)
-    machine.succeed(*migrate)
-    process = machine.start("serve", *serve)
-    address = serve[2]
+    folder = machine.set_up_database()
+    migrate, serve = filter(None, blocks(PAGE, "Image")[1].replace("\\\n", " ").splitlines())
+    machine.succeed(*docker_run(machine, migrate, folder))
+    command, environment, address = docker_run(machine, serve, folder)
+    process = machine.start("serve", command, environment, address)
     health = IMAGE.command("HEALTHCHECK")
-    wait_until("the health check succeeds", lambda: machine.run(health, serve[1], address).returncode == 0, process)
-    token = machine.succeed(["compliance", "token", "--company", "1"], serve[1]).strip()
+    wait_until("the health check succeeds", lambda: machine.run(health, environment, address).returncode == 0, process)
+    token = machine.succeed(["compliance", "token", "--company", "1"], environment).strip()
     writes_and_reads(address, token, "image")
     machine.stop()
-    if machine.run(health, serve[1], address).returncode == 0:
+    if machine.run(health, environment, address).returncode == 0:
         fail("the health check succeeds although nothing runs")
 
 

@@ -56,13 +56,14 @@ def wait_until(description, predicate, *processes):
 
 def cargo(program):
     """A shell function that stands for cargo: a build has the given program where its profile puts it."""
+    program = shlex.quote(str(Path(program).resolve()))
     return f"""cargo() {{
         local arguments="$* " profile=debug
         case $arguments in
         *--release*) profile=release ;;
         *--profile*) profile=${{arguments#*--profile }} && profile=${{profile%% *}} ;;
         esac
-        mkdir -p "target/$profile" && cp --remove-destination {shlex.quote(str(Path(program).resolve()))} "target/$profile/compliance"
+        mkdir -p "target/$profile" && cp --remove-destination {program} "target/$profile/compliance"
     }}"""
 
 
@@ -109,7 +110,11 @@ class Machine:
 
     def __exit__(self, *_):
         for process in reversed(self.processes):
-            if process.process.poll() is None:
+            # A service that is killed leaves its database behind.
+            process.process.terminate()
+            try:
+                process.process.wait(30)
+            except subprocess.TimeoutExpired:
                 process.process.kill()
                 process.process.wait()
         shutil.rmtree(self.folder)
