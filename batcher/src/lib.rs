@@ -86,6 +86,9 @@ impl<R> Reply<R> {
     }
 }
 
+/// Requests in one batch, if nothing else is set.
+const MAX_BATCH: usize = 256;
+
 /// How much runs, and how much waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -113,7 +116,7 @@ impl Limits {
             max_in_flight: (cores / 2).clamp(1, max_in_flight_when_slow.max(1)),
             max_in_flight_when_slow,
             slow_after: Duration::from_millis(50),
-            max_batch: 256,
+            max_batch: MAX_BATCH,
             max_queue,
         }
     }

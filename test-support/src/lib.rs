@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod cluster;
+mod constants;
 mod contract;
 mod data_dir;
 #[cfg(feature = "core")]
@@ -26,6 +27,7 @@ mod tokens;
 pub mod values;
 
 pub use cluster::TestCluster;
+pub use constants::{Constant, constant, constants, product_files, source, unnamed_limits};
 pub use contract::{documented_routes_with_token, print_compared_with_document};
 pub use data_dir::DataDir;
 #[cfg(feature = "core")]

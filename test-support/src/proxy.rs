@@ -246,7 +246,7 @@ impl Shared {
     async fn relay_messages(&self, mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
         let mut first = true;
         // The prepared statements of the connection by name, and the one that is executed next.
-        let (mut statements, mut bound) = (HashMap::new(), String::new());
+        let (mut statements, mut bound, mut copied) = (HashMap::new(), String::new(), String::new());
         // A start-up message has no type. Every other message begins with one, and its length includes the length itself.
         loop {
             let kind = if first { None } else { Some(from.read_u8().await?) };
@@ -259,13 +259,20 @@ impl Shared {
                     statements.insert(name, text(rest).0);
                 }
                 Some(b'B') => bound = statements.get(&text(text(&body).1).0).cloned().unwrap_or_default(),
-                // Sync ends a group of requests; a simple query is a request by itself.
-                Some(b'S' | b'Q') => {
-                    self.round_trips.fetch_add(1, Ordering::SeqCst);
-                    if self.is_lost(&bound) {
+                // Sync ends a group of requests; a simple query is a request by itself. A COPY is executed when its rows have
+                // ended.
+                Some(kind @ (b'S' | b'Q' | b'c')) => {
+                    let executed = match kind {
+                        b'Q' => text(&body).0,
+                        b'c' => std::mem::take(&mut copied),
+                        _ => std::mem::take(&mut bound),
+                    };
+                    self.round_trips.fetch_add(usize::from(kind != b'c'), Ordering::SeqCst);
+                    if kind == b'Q' && executed.starts_with("copy ") {
+                        copied = executed;
+                    } else if self.is_lost(&executed) {
                         lost.store(true, Ordering::SeqCst);
                     }
-                    bound.clear();
                 }
                 _ => {}
             }

@@ -2,9 +2,12 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use compliance_api::v1::{
-    BatchReadRequest, BatchReadResponse, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, Read,
-    batch_read_response::Result as Outcome, read::Operation, read_service_client::ReadServiceClient,
+use compliance_api::{
+    batch_read::MAX_READS,
+    v1::{
+        BatchReadRequest, BatchReadResponse, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
+        Read, batch_read_response::Result as Outcome, read::Operation, read_service_client::ReadServiceClient,
+    },
 };
 use tonic::{Code, Response, Status, Streaming, transport::Channel};
 
@@ -209,7 +212,7 @@ async fn limits() {
     assert!(Batch::default().results(&connect(service.grpc).await).await.is_empty());
 
     let mut batch = Batch::default();
-    for id in 0..1000 {
+    for id in 0..MAX_READS as i64 {
         batch = batch.read(Some(&token), url(id));
     }
     let results = Batch(batch.0.clone()).results(&connect(service.grpc).await).await;
@@ -221,9 +224,10 @@ async fn limits() {
 
     // Each token is verified, so there may not be more of them than reads.
     let tokens = |count| BatchReadRequest { authorizations: vec!["Bearer a.b.c".to_owned(); count], reads: Vec::new() };
-    assert!(Batch(tokens(1000)).results(&connect(service.grpc).await).await.is_empty());
-    let status = ReadServiceClient::new(connect(service.grpc).await).batch_read(tokens(1001)).await.unwrap_err();
-    assert_eq!(status.message(), "The authorizations field must not have more than 1000 items.");
+    assert!(Batch(tokens(MAX_READS)).results(&connect(service.grpc).await).await.is_empty());
+    let status =
+        ReadServiceClient::new(connect(service.grpc).await).batch_read(tokens(MAX_READS + 1)).await.unwrap_err();
+    assert_eq!(status.message(), format!("The authorizations field must not have more than {MAX_READS} items."));
 
     // A read that names no token, and one that names no operation.
     let read = |operation| Read { authorization: 7, request_id: None, operation, traceparent: None };

@@ -5,13 +5,14 @@ use std::{collections::HashSet, io::Cursor};
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, GzipEncoder, ZstdDecoder};
 use rest_gateway::Settings;
 use serde_json::{Value, json};
-use test_support::{Options, RestClient, RestResponse, TestService, new_company, tests};
+use test_support::{Options, RestClient, RestResponse, TestService, constant, new_company, tests};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::http::envelope;
 
 tests![
     lists_are_compressed_as_clients_accept,
+    short_responses_are_plain,
     bodies_may_be_in_gzip,
     what_gzip_hides_is_bounded,
     head_has_the_head_alone,
@@ -71,6 +72,33 @@ async fn lists_are_compressed_as_clients_accept() {
         // Too short to be worth it.
         let one = RestResponse::of(rest.request("GET", "/affiliates/0").header("Accept-Encoding", "gzip")).await;
         assert_eq!((one.status, one.header("content-encoding")), (404, None));
+    }
+}
+
+/// A response of as many bytes as are compressed, one less and one more, whatever it has is the same.
+async fn short_responses_are_plain() {
+    let least = constant("rest-gateway/src/compression.rs", "SMALLEST");
+    let service = TestService::start().await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        for size in [least - 1, least, least + 1] {
+            let (mut length, mut path, mut plain, mut number) = (1, String::new(), String::new(), 1000);
+            // The number of digits of an ID may change once.
+            while plain.len() != size {
+                number += 1;
+                let url = format!("https://example.org/{size}/{number}/{}", "x".repeat(length));
+                let added = rest.post("/urls", json!({"urls": [{"url": url}]}).to_string()).await.with_status(201);
+                path = format!("/urls/{}", added[0]["detail"]["url_id"]);
+                plain = rest.get(&path).await.text;
+                length = (length + size).saturating_sub(plain.len());
+            }
+            let response = rest.request("GET", &path).header("Accept-Encoding", "gzip").send().await.unwrap();
+            let encoding =
+                response.headers().get("content-encoding").map(|encoding| encoding.to_str().unwrap().to_owned());
+            assert_eq!(encoding.as_deref(), (size >= least).then_some("gzip"), "{size} bytes");
+            let body = response.bytes().await.unwrap();
+            let body = if encoding.is_some() { all(GzipDecoder::new(Cursor::new(body))).await } else { body.to_vec() };
+            assert_eq!(String::from_utf8(body).unwrap(), plain);
+        }
     }
 }
 

@@ -172,6 +172,34 @@ fn certificates_are_replaced_while_they_are_used() {
     wait_until("the gateway has reached the new core", || status(&before) == Some(404));
 }
 
+/// The port's own certificate and key stay as they are.
+#[test]
+fn the_authority_of_clients_is_replaced_alone() {
+    let files = DataDir::new();
+    let folder = files.path();
+    fs::create_dir_all(folder).unwrap();
+    let [first, second] = ["first", "second"].map(|name| Authority::new(folder, name));
+    first.issue(&["grpc", "old"]);
+    second.issue(&["new"]);
+    let replace = |authority: &str| fs::copy(folder.join(authority), folder.join("clients.pem")).unwrap();
+    replace("first-ca.pem");
+    let programs = Programs::new();
+    let settings = [&GRPC[..], &[("--grpc-client-ca", "clients.pem"), ("--tls-refresh", "1s")]].concat();
+    let core = Service::start_as(with(&mut programs.core(&[]), folder, &settings));
+    let address = format!("grpcs://{}", core.grpc);
+    let is_let_in = |certificate: &str, key: &str| {
+        let settings = [("--core-tls-cert", certificate), ("--core-tls-key", key), ("--core-ca", "first-ca.pem")];
+        let (status, ..) = output(with(compliance(&DataDir::new()).args(["health", &address]), folder, &settings));
+        status.code() == Some(0)
+    };
+    let are_let_in = || [is_let_in("old.pem", "old-key.pem"), is_let_in("new.pem", "new-key.pem")];
+    assert_eq!(are_let_in(), [true, false]);
+    for (authority, expected) in [("second-ca.pem", [false, true]), ("first-ca.pem", [true, false])] {
+        replace(authority);
+        wait_until("the new authority is used", || are_let_in() == expected);
+    }
+}
+
 #[test]
 fn certificates_that_cannot_be_used_are_refused_at_start() {
     let files = DataDir::new();

@@ -25,7 +25,7 @@ use super::{
 
 const REQUEST_ID: &str = "x-request-id";
 /// The longest request ID that is written to the log, in bytes.
-const MAX_ID_LENGTH: usize = 128;
+pub(super) const MAX_ID_LENGTH: usize = 128;
 
 static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
     let text = "Time from the head of a gRPC call to the end of its response, as the core made it.";

@@ -31,7 +31,7 @@ use tower::Service;
 use tracing::{Instrument as _, Span};
 
 use super::{
-    call_record::CallRecord,
+    call_record::{CallRecord, MAX_ID_LENGTH},
     operations::{COALESCED, HEALTH_CHECK, STANDARD, work},
     protocol,
     receive::{self, Received, receive},
@@ -228,7 +228,7 @@ impl Admitted {
 /// A single read has none: its statement runs for many callers, so nothing is logged in its own task.
 fn log_span(path: &str, headers: &HeaderMap) -> Span {
     match headers.get("x-request-id").and_then(|id| id.to_str().ok()) {
-        Some(id) if id.len() <= 128 && !COALESCED.contains(&path) => {
+        Some(id) if id.len() <= MAX_ID_LENGTH && !COALESCED.contains(&path) => {
             tracing::error_span!("call", operation = path, request_id = id)
         }
         _ => Span::none(),

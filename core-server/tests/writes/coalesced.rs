@@ -8,13 +8,14 @@ use compliance_api::v1::{
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
+use test_support::{GrpcClients, Proxy, TestCore, constant, fresh_database, new_company, tests};
 use tokio::time::{sleep, timeout};
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request, Response, Status};
 
 tests![
     concurrent_writes_are_few_statements,
     each_caller_has_its_own_result,
+    batches_that_are_full_have_the_same_results,
     a_company_that_waits_holds_up_no_other,
     a_write_waits_for_a_lock_longer_than_one_statement_does,
     only_the_item_that_fails_fails,
@@ -114,6 +115,66 @@ async fn each_caller_has_its_own_result() {
         }
         assert_eq!(ids.len(), 32);
         assert_eq!(added.into_iter().flatten().collect::<HashSet<_>>().len(), 32);
+    }
+}
+
+/// Makes calls which all wait before one of them is written.
+async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let held = proxy.hold().await;
+    let mut calls = join_all(calls);
+    assert!(timeout(Duration::from_millis(100), &mut calls).await.is_err(), "the database was not asked");
+    drop(held);
+    timeout(2 * SOON, calls).await.expect("a call waits still")
+}
+
+/// As many writes and reads as a statement takes, one less and one more, of several companies. Some of them fail.
+async fn batches_that_are_full_have_the_same_results() {
+    let most = constant("core-server/src/writes.rs", "MAX_BATCH");
+    assert_eq!(most, constant("batcher/src/lib.rs", "MAX_BATCH"), "reads have another limit than writes");
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
+    let companies: Vec<GrpcClients> = (0..5).map(|_| core.company(new_company())).collect();
+    for clients in &companies {
+        create(clients.clone(), "Taken".to_owned()).await.unwrap();
+        add(clients.clone(), "https://example.org/taken".to_owned()).await.unwrap();
+    }
+    let of = |number: usize| companies[number % companies.len()].clone();
+    let fails = |number: usize| number % 7 == 3;
+    for count in [most - 1, most, most + 1] {
+        let name = |number| if fails(number) { "Taken".to_owned() } else { format!("{count} {number}") };
+        let url = |number| if fails(number) { "taken".to_owned() } else { format!("{count}/{number}") };
+        let url = |number| format!("https://example.org/{}", url(number));
+        let created = together(&proxy, (0..count).map(|number| create(of(number), name(number)))).await;
+        let added = together(&proxy, (0..count).map(|number| add(of(number), url(number)))).await;
+        for (number, (created, added)) in created.iter().zip(&added).enumerate() {
+            let refused = created.as_ref().err().map(Status::code);
+            assert_eq!(refused, fails(number).then_some(Code::AlreadyExists), "{number} of {count}");
+            assert_eq!(added.is_none(), fails(number), "{number} of {count}");
+        }
+        // What was not created is unknown.
+        let ids: Vec<i64> = created.into_iter().map(|created| created.unwrap_or(i64::MAX >> 11)).collect();
+        let updates = (0..count).map(|number| update(of(number), ids[number], city(number)));
+        for (number, updated) in together(&proxy, updates).await.into_iter().enumerate() {
+            let refused = updated.err().map(|status| status.code());
+            assert_eq!(refused, fails(number).then_some(Code::NotFound), "{number} of {count}");
+        }
+        let reads = (0..count).map(|number| {
+            let (mut clients, id, url_id) = (of(number), ids[number], added[number]);
+            async move {
+                let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await;
+                let url = match url_id {
+                    Some(id) => Some(clients.url(id).await.url),
+                    None => None,
+                };
+                let read = read.map(Response::into_inner);
+                (read.map(|read| (read.distributor_name().to_owned(), read.city().to_owned())).ok(), url)
+            }
+        });
+        for (number, read) in together(&proxy, reads).await.into_iter().enumerate() {
+            let expected = (!fails(number)).then(|| (name(number), number.to_string()));
+            assert_eq!(read, (expected, (!fails(number)).then(|| url(number))), "{number} of {count}");
+        }
     }
 }
 

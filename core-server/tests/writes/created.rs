@@ -8,12 +8,14 @@ use compliance_api::{
         Affiliate, AffiliateInput, AffiliateResult, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, ResultCode,
     },
 };
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
+use test_support::{GrpcClients, TestCore, constant, fresh_database, new_company, tests};
 use tokio::time::{sleep, timeout};
 
 tests![
     a_large_batch_comes_to_what_its_parts_would,
+    random_batches_come_to_what_their_parts_would,
     a_name_that_is_taken_meanwhile_is_a_duplicate,
     a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing
 ];
@@ -42,6 +44,18 @@ fn names(count: usize) -> Vec<AffiliateInput> {
     (0..count).map(named).collect()
 }
 
+/// A value of a field.
+pub(super) fn value(field: &str, number: usize) -> String {
+    match field {
+        "country" => "NL".to_owned(),
+        "status" => "active".to_owned(),
+        "replicated_website" => format!("https://example.org/{number}"),
+        "start_date" => format!("20{:02}-02-28", number % 100),
+        "email_one" | "email_two" | "sponsor_email" => format!("a{number}@example.org"),
+        name => format!("{name} é\t\"\\{number}"),
+    }
+}
+
 /// An affiliate of a batch. Some have a name that exists or that another one has, and some have a country that does not
 /// exist. Every third has a value in every field.
 fn varied(number: usize) -> AffiliateInput {
@@ -49,15 +63,7 @@ fn varied(number: usize) -> AffiliateInput {
     if number.is_multiple_of(3) {
         for field in AffiliateInput::FIELDS {
             if field.written(&affiliate).is_none() {
-                let value = match field.name {
-                    "country" => "NL".to_owned(),
-                    "status" => "active".to_owned(),
-                    "replicated_website" => format!("https://example.org/{number}"),
-                    "start_date" => format!("20{:02}-02-28", number % 100),
-                    "email_one" | "email_two" | "sponsor_email" => format!("a{number}@example.org"),
-                    name => format!("{name} é\t\"\\{number}"),
-                };
-                assert!(field.set_written(&mut affiliate, Some(value)), "{}", field.name);
+                assert!(field.set_written(&mut affiliate, Some(value(field.name, number))), "{}", field.name);
             }
         }
     }
@@ -105,6 +111,37 @@ async fn a_large_batch_comes_to_what_its_parts_would() {
         assert_eq!(created(&mut whole, &of_whole).await, created(&mut parts, &of_parts).await);
         let count = of_whole.iter().filter(|result| result.code() == expected).count();
         assert!((LARGE / 2..LARGE).contains(&count), "{count} are {expected:?}");
+    }
+}
+
+/// On both sides of the number that is copied. A field is given by one affiliate in so many that some have it nowhere, and
+/// some at the end only.
+async fn random_batches_come_to_what_their_parts_would() {
+    let core = TestCore::start().await;
+    let many = constant("core-server/src/affiliates/create_many.rs", "MANY");
+    let mut random = StdRng::seed_from_u64(11);
+    for count in [many - 1, many, many + 1] {
+        let affiliates: Vec<AffiliateInput> = (0..count)
+            .map(|number| {
+                let mut affiliate = named(random.random_range(0..3 * count));
+                for field in AffiliateInput::FIELDS {
+                    if field.written(&affiliate).is_none() && random.random_range(0..count) == 0 {
+                        assert!(field.set_written(&mut affiliate, Some(value(field.name, number))), "{}", field.name);
+                    }
+                }
+                affiliate
+            })
+            .collect();
+        let [mut whole, mut parts] = [core.company(new_company()), core.company(new_company())];
+        let of_whole = create(&mut whole, affiliates.clone()).await;
+        let mut of_parts = Vec::new();
+        for part in affiliates.chunks(many / 5) {
+            of_parts.extend(create(&mut parts, part.to_vec()).await);
+        }
+        let codes = |results: &[AffiliateResult]| results.iter().map(AffiliateResult::code).collect::<Vec<_>>();
+        assert_eq!(codes(&of_whole), codes(&of_parts), "{count}");
+        assert!(codes(&of_whole).contains(&ResultCode::Duplicate), "no two affiliates have one name");
+        assert_eq!(created(&mut whole, &of_whole).await, created(&mut parts, &of_parts).await, "{count}");
     }
 }
 

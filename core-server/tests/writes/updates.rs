@@ -1,12 +1,18 @@
 //! Batches of updates whose items depend on each other.
 
-use compliance_api::v1::{
-    Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
-    BatchGetAffiliatesRequest, BatchUpdateAffiliatesRequest, ResultCode, UpdateAffiliateRequest,
+use compliance_api::{
+    record::Record as _,
+    v1::{
+        Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
+        BatchGetAffiliatesRequest, BatchUpdateAffiliatesRequest, ResultCode, UpdateAffiliateRequest,
+    },
 };
+use prost_types::FieldMask;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
 use tonic::Code;
+
+use super::created::value;
 
 tests![a_batch_comes_to_what_its_items_would_one_by_one, statements_do_not_grow_with_the_batch, large_batches];
 
@@ -53,6 +59,28 @@ async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
     read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, ..affiliate }).collect()
 }
 
+/// Some fields of a change are set, and some are cleared in either way: by the mask alone, and by an empty text.
+fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: usize) -> AffiliateUpdate {
+    let mut paths = Vec::new();
+    for field in AffiliateInput::FIELDS {
+        let set = match random.random_range(0..12) {
+            _ if matches!(field.name, "client_affiliate_id" | "affiliate_name" | "country") => None,
+            0 => Some(Some(value(field.name, number))),
+            1 => Some(Some(String::new())),
+            2 => Some(None),
+            _ => None,
+        };
+        if let Some(value) = set.clone() {
+            assert!(field.set_written(&mut fields, value), "{}", field.name);
+        }
+        if set.is_some() || field.is_given(&fields) {
+            paths.push(field.name.to_owned());
+        }
+    }
+    let update_mask = (!paths.is_empty()).then_some(FieldMask { paths });
+    AffiliateUpdate { id: None, affiliate: Some(fields), update_mask }
+}
+
 /// The same random changes, to one company as a batch and to another one by one.
 async fn a_batch_comes_to_what_its_items_would_one_by_one() {
     let core = TestCore::start().await;
@@ -63,24 +91,22 @@ async fn a_batch_comes_to_what_its_items_would_one_by_one() {
     let ids = [created(batches, affiliate_count).await, created(singles, affiliate_count).await];
     let mut seen = [0; 3];
     for _ in 0..60 {
-        let changes: Vec<(usize, AffiliateInput)> = (0..random.random_range(1..12))
+        let changes: Vec<(usize, AffiliateUpdate)> = (0..random.random_range(1..12))
             .map(|number| {
                 // One in seven is of an affiliate that does not exist.
                 let index = random.random_range(0..=affiliate_count);
                 let fields = AffiliateInput {
                     affiliate_name: random.random_bool(0.7).then(|| format!("N{}", random.random_range(0..8))),
-                    city: random.random_bool(0.5).then(|| number.to_string()),
                     // A single update reports it before it looks for the affiliate.
                     country: (index < affiliate_count && random.random_bool(0.1)).then(|| "ZZ".to_owned()),
-                    notes: random.random_bool(0.2).then(String::new),
                     ..AffiliateInput::default()
                 };
-                (index, fields)
+                (index, with_random_fields(&mut random, fields, number))
             })
             .collect();
         let of = |ids: &[i64]| -> Vec<AffiliateUpdate> {
             let id = |index: usize| ids.get(index).copied().unwrap_or(i64::MAX);
-            changes.iter().map(|(index, fields)| update(id(*index), fields.clone())).collect()
+            changes.iter().map(|(index, change)| AffiliateUpdate { id: Some(id(*index)), ..change.clone() }).collect()
         };
         let in_batch = batch(batches, of(&ids[0])).await;
         let mut one_by_one = Vec::new();

@@ -11,6 +11,8 @@ use crate::PrivateUrl;
 const MAX_JWKS_BYTES: usize = 1 << 20;
 /// A token that names no key is tried with every key of its algorithm, so their number is bounded.
 const MAX_KEYS: usize = 100;
+/// What HS256 needs (RFC 7518, 3.2).
+const MIN_SECRET_BYTES: usize = 32;
 /// How long the download of a key set may take.
 const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -20,14 +22,14 @@ pub struct Secret(Vec<u8>);
 
 /// The secret is too short to be one.
 #[derive(Debug, thiserror::Error)]
-#[error("the JWT secret has {0} bytes; HS256 needs at least 32 (RFC 7518, 3.2)")]
+#[error("the JWT secret has {0} bytes; HS256 needs at least {MIN_SECRET_BYTES} (RFC 7518, 3.2)")]
 pub struct SecretError(usize);
 
 impl Secret {
     /// Takes a secret's bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, SecretError> {
         let bytes = bytes.into();
-        if bytes.len() < 32 { Err(SecretError(bytes.len())) } else { Ok(Self(bytes)) }
+        if bytes.len() < MIN_SECRET_BYTES { Err(SecretError(bytes.len())) } else { Ok(Self(bytes)) }
     }
 
     pub(super) fn encoding_key(&self) -> EncodingKey {

@@ -220,10 +220,10 @@ mod tests {
         };
         // A million empty elements, small ones and large ones.
         for (path, field) in [(ADD, "urls"), (CREATE, "affiliates")] {
-            assert_eq!(
-                refused(path, &[0x0a, 0].repeat(1_000_000)),
-                format!("The {field} field must not have more than {MAX_ITEMS} items.")
-            );
+            for items in [MAX_ITEMS + 1, 1_000_000] {
+                let message = format!("The {field} field must not have more than {MAX_ITEMS} items.");
+                assert_eq!(refused(path, &[0x0a, 0].repeat(items)), message);
+            }
         }
         assert!(measured(CREATE, &[0x0a, 0].repeat(MAX_ITEMS)).is_ok());
         let ids = BatchGetComplianceUrlsRequest { ids: (0..1001).collect(), ..Default::default() };

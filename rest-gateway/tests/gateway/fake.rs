@@ -15,6 +15,7 @@ use compliance_api::{
 };
 use tokio::sync::Notify;
 use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
+use tonic_health::server::HealthReporter;
 
 /// The next step of a list.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,8 @@ pub(crate) struct State {
     pub(crate) metadata: Mutex<MetadataMap>,
     pub(crate) limited: AtomicBool,
     pub(crate) list: Mutex<Vec<Step>>,
+    /// The next write is received, and its response never comes.
+    pub(crate) hangs: AtomicBool,
     /// How many messages of lists were read.
     pub(crate) messages_read: Mutex<usize>,
 }
@@ -87,10 +90,14 @@ impl Fake {
 
     /// Every service, as the core serves it.
     pub(crate) fn routes(&self) -> Routes {
+        self.routes_with_health().1
+    }
+
+    /// The same, and what reports the core's health.
+    pub(crate) fn routes_with_health(&self) -> (HealthReporter, Routes) {
         const MAX_MESSAGE: usize = 1 << 30;
         let (reporter, health) = tonic_health::server::health_reporter();
-        drop(reporter);
-        Routes::new(health)
+        let routes = Routes::new(health)
             .add_service(v1::access_service_server::AccessServiceServer::new(self.clone()))
             .add_service(
                 v1::affiliate_service_server::AffiliateServiceServer::new(self.clone())
@@ -101,7 +108,8 @@ impl Fake {
                     .max_decoding_message_size(MAX_MESSAGE),
             )
             .add_service(ReadServiceServer::new(self.clone()))
-            .prepare()
+            .prepare();
+        (reporter, routes)
     }
 
     /// Records a call, and refuses it if the rate limit is exceeded, as the core does before it looks at the message.
@@ -113,6 +121,15 @@ impl Fake {
         if self.0.limited.load(Ordering::Relaxed) {
             let error = Error::new(Reason::RateLimited, "Slow down.").retry_after(Duration::from_millis(1200));
             return Err(failure(error));
+        }
+        Ok(message)
+    }
+
+    /// Enters a write, as [`Self::enter_checked`].
+    pub(crate) async fn write<M: Check>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
+        let message = self.enter_checked(name, request)?;
+        if self.0.hangs.swap(false, Ordering::Relaxed) {
+            std::future::pending::<()>().await;
         }
         Ok(message)
     }

@@ -105,7 +105,7 @@ impl AffiliateService for Fake {
         &self,
         request: Request<v1::CreateAffiliateRequest>,
     ) -> Result<Response<v1::CreateAffiliateResponse>, Status> {
-        let input = self.enter_checked("create_affiliate", request)?.affiliate.unwrap_or_default();
+        let input = self.write("create_affiliate", request).await?.affiliate.unwrap_or_default();
         let client_affiliate_id = input.client_affiliate_id.clone().unwrap_or_default();
         if is_taken(&input) {
             return Err(failure(Error::affiliate_name_exists(&client_affiliate_id)));
@@ -117,7 +117,7 @@ impl AffiliateService for Fake {
         &self,
         request: Request<v1::BatchCreateAffiliatesRequest>,
     ) -> Result<Response<v1::BatchCreateAffiliatesResponse>, Status> {
-        let inputs = self.enter_checked("batch_create_affiliates", request)?.affiliates;
+        let inputs = self.write("batch_create_affiliates", request).await?.affiliates;
         let result = |(index, input): (usize, AffiliateInput)| {
             let (code, affiliate_id, msg) = if is_taken(&input) {
                 (ResultCode::Duplicate, None, NAME_EXISTS)
@@ -135,7 +135,7 @@ impl AffiliateService for Fake {
         &self,
         request: Request<v1::UpdateAffiliateRequest>,
     ) -> Result<Response<v1::UpdateAffiliateResponse>, Status> {
-        let update = self.enter_checked("update_affiliate", request)?.update.unwrap_or_default();
+        let update = self.write("update_affiliate", request).await?.update.unwrap_or_default();
         let affiliate = self.affiliate(update.id()).await?;
         Ok(success(v1::UpdateAffiliateResponse { affiliate_id: affiliate.id }))
     }
@@ -144,7 +144,7 @@ impl AffiliateService for Fake {
         &self,
         request: Request<v1::BatchUpdateAffiliatesRequest>,
     ) -> Result<Response<v1::BatchUpdateAffiliatesResponse>, Status> {
-        let request = self.enter_checked("batch_update_affiliates", request)?;
+        let request = self.write("batch_update_affiliates", request).await?;
         self.affiliate(request.anchor_id()).await?;
         let result = |update: &v1::AffiliateUpdate| {
             let code = if update.id() == 404 { ResultCode::NotFound } else { ResultCode::Saved };
@@ -189,7 +189,7 @@ impl ComplianceUrlService for Fake {
         &self,
         request: Request<v1::AddComplianceUrlsRequest>,
     ) -> Result<Response<v1::AddComplianceUrlsResponse>, Status> {
-        let urls = self.enter_checked("add_compliance_urls", request)?.urls;
+        let urls = self.write("add_compliance_urls", request).await?.urls;
         let result = |(index, input): (usize, &v1::UrlInput)| match input.url() {
             "http://taken/" => {
                 UrlResult { code: ResultCode::Duplicate.into(), url_id: None, msg: "Skipped.".to_owned() }

@@ -1,13 +1,18 @@
 //! A core that is reached over a socket.
 
-use std::time::Duration;
+use std::{net::SocketAddr, sync::atomic::Ordering, time::Duration};
 
 use rest_gateway::{Settings, remote};
 use serde_json::json;
-use tokio::net::TcpListener;
+use test_support::{Proxy, RestResponse};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, sleep},
+};
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Server;
+use tonic::{service::Routes, transport::Server};
+use tonic_health::ServingStatus;
 
 use crate::{
     fake::{Fake, Step},
@@ -41,4 +46,84 @@ async fn a_remote_core_behaves_like_a_local_one_until_it_stops() {
     assert_eq!(gone.header("retry-after"), Some("1"));
     assert_eq!(gateway.get("/readyz").await.status, 503);
     assert_eq!(gateway.get("/livez").await.status, 200);
+}
+
+/// Serves a core until the test ends.
+async fn serve(routes: Routes) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(Server::builder().add_routes(routes).serve_with_incoming(TcpListenerStream::new(listener)));
+    address
+}
+
+/// The core may have made the write, so the partner decides. It is so for every operation and size.
+#[tokio::test]
+async fn a_write_whose_connection_breaks_is_sent_once() {
+    let fake = Fake::default();
+    let proxy = Proxy::tcp(serve(fake.routes()).await).await;
+    let settings = Settings::default();
+    let gateway = Gateway::start(remote(&format!("http://{}", proxy.address()), &settings).unwrap(), settings).await;
+    let affiliate = json!({"client_affiliate_id": "C", "affiliate_name": "N", "notes": "n".repeat(2000)});
+    let update = json!({"id": 7, "notes": "n".repeat(2000)});
+    for (method, path, body, operation) in [
+        ("POST", "affiliates", affiliate.clone(), "create_affiliate"),
+        ("POST", "affiliates", json!({"affiliates": [affiliate]}), "batch_create_affiliates"),
+        ("POST", "affiliates", json!({"affiliates": vec![&affiliate; 1000]}), "batch_create_affiliates"),
+        ("PUT", "affiliates/7", update.clone(), "update_affiliate"),
+        ("PUT", "affiliates/7", json!({"affiliates": [update]}), "batch_update_affiliates"),
+        ("PUT", "affiliates/7", json!({"affiliates": vec![&update; 1000]}), "batch_update_affiliates"),
+        ("POST", "urls", json!({"urls": [{"url": "http://a/"}]}), "add_compliance_urls"),
+        ("POST", "urls", json!({"urls": vec![json!({"url": "http://a/"}); 10_000]}), "add_compliance_urls"),
+    ] {
+        fake.0.hangs.store(true, Ordering::Relaxed);
+        let request = gateway.client.request(method, &format!("/{path}")).body(body.to_string());
+        let cut = async {
+            let start = Instant::now();
+            while fake.0.hangs.load(Ordering::Relaxed) {
+                assert!(start.elapsed() < Duration::from_mins(1), "the core has not received {operation}");
+                sleep(Duration::from_millis(1)).await;
+            }
+            proxy.cut();
+        };
+        let (response, ()) = tokio::join!(RestResponse::of(request), cut);
+        assert_eq!((response.status, fake.calls()), (503, vec![operation]), "{}", response.text);
+        // The next call has a new connection.
+        assert_eq!(gateway.get("/api/affiliates/7").await.status, 200);
+        assert_eq!(fake.calls(), ["get_affiliate"]);
+    }
+}
+
+/// It is connected and responds to every call, and says that it does not serve.
+#[tokio::test]
+async fn a_core_that_does_not_serve_gets_no_calls() {
+    let fakes = [Fake::default(), Fake::default()];
+    let (_serves, first) = fakes[0].routes_with_health();
+    let (health, second) = fakes[1].routes_with_health();
+    health.set_service_status("", ServingStatus::NotServing).await;
+    let urls = format!("http://{},http://{}", serve(first).await, serve(second).await);
+    let settings = Settings::default();
+    let gateway = Gateway::start(remote(&urls, &settings).unwrap(), settings).await;
+    // How many of some calls the second core gets.
+    let calls = async || {
+        let body = json!({"client_affiliate_id": "C", "affiliate_name": "N"}).to_string();
+        for _ in 0..10 {
+            assert_eq!(gateway.get("/api/affiliates/7").await.status, 200);
+            assert_eq!(gateway.post("/api/affiliates", body.clone()).await.status, 201);
+            assert_eq!(gateway.get("/api/affiliates").await.status, 200);
+        }
+        fakes[1].calls().len()
+    };
+    let until = async |what: &str, expected: fn(usize) -> bool| {
+        let start = Instant::now();
+        while !expected(calls().await) {
+            assert!(start.elapsed() < Duration::from_mins(1), "{what}");
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    until("it gets calls still", |calls| calls == 0).await;
+    assert_eq!([calls().await, calls().await], [0, 0]);
+    health.set_service_status("", ServingStatus::Serving).await;
+    until("it gets no calls again", |calls| calls > 0).await;
+    health.set_service_status("", ServingStatus::NotServing).await;
+    until("it gets calls again", |calls| calls == 0).await;
 }

@@ -15,6 +15,8 @@ mod pattern;
 mod reads;
 pub(crate) mod records;
 mod run;
+mod sides;
+mod thresholds;
 mod updates;
 mod urls;
 
@@ -124,6 +126,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         parameters::tests(),
         reads::tests(),
         paths::tests(),
+        thresholds::tests(),
     ];
     tables.into_iter().flatten().collect()
 }

@@ -1,6 +1,6 @@
 //! Affiliates that are changed, one or many.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use test_support::tests;
 
 use super::{
@@ -10,11 +10,11 @@ use super::{
         affiliate_unknown, bad_country_update, batch_updated, created_one, invalid, invalid_one, mixed, name_taken,
         taken_item, unknown_item, updated_item, updated_one,
     },
-    records::affiliate,
+    records::{FIELDS, affiliate},
     run_table,
 };
 
-tests![update, batch_update];
+tests![update, batch_update, repeated_changes];
 
 async fn update() {
     run_table(vec![
@@ -220,4 +220,59 @@ async fn batch_update() {
             .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
     ])
     .await;
+}
+
+/// Several changes of one affiliate in a batch come to what they would as requests of their own, whatever fields they set and
+/// clear.
+async fn repeated_changes() {
+    let optional = || FIELDS.iter().filter(|field| !field.required());
+    let samples: Map<String, Value> = optional().map(|field| (field.0.to_owned(), json!(field.sample().0))).collect();
+    let cleared = |value: Value| optional().map(|field| (field.0.to_owned(), value.clone())).collect::<Map<_, _>>();
+    let (null, empty) = (cleared(Value::Null), cleared(json!("")));
+    let names = || [("client_affiliate_id", r#""C""#.to_owned()), ("affiliate_name", r#""N""#.to_owned())];
+    let is_full = || {
+        affiliate(
+            "<1>",
+            &names().into_iter().chain(optional().map(|field| (field.0, field.sample().1))).collect::<Vec<_>>(),
+        )
+    };
+    let is_bare = || named("<1>", "C", "N");
+    let mut cases = Vec::new();
+    for (name, changes, read) in [
+        ("set, then cleared by null", vec![&samples, &null], is_bare()),
+        ("set, then cleared by empty texts", vec![&samples, &empty], is_bare()),
+        ("cleared by null, then set", vec![&null, &samples], is_full()),
+        ("cleared by empty texts, then set", vec![&empty, &samples], is_full()),
+        ("set, cleared and set", vec![&samples, &null, &samples], is_full()),
+        ("cleared, set and cleared", vec![&empty, &samples, &null], is_bare()),
+        ("set, and nothing more", vec![&samples, &Map::new()], is_full()),
+    ] {
+        for before in [&null, &samples] {
+            let item = |change: &Map<String, Value>| {
+                let fields = json!(change).to_string();
+                let comma = if change.is_empty() { "" } else { "," };
+                format!(r#"{{"id":<1>{comma}{}"#, &fields[1..])
+            };
+            let items: Vec<String> = changes.iter().map(|change| item(change)).collect();
+            let before_name = if before.contains_key("city") && before["city"].is_null() { "empty" } else { "full" };
+            let given = || {
+                Case::new(format!("every field of an affiliate that is {before_name}: {name}"))
+                    .given_affiliate("C", "N")
+                    .put("/affiliates/<1>", item(before), updated_one("<1>"))
+            };
+            let results = vec![updated_item("<1>"); items.len()];
+            let body = format!(r#"{{"affiliates":[{}]}}"#, items.join(","));
+            cases.push(
+                given().put("/affiliates/<1>", body, batch_updated(&results)).get("/affiliates/<1>", record(&read)),
+            );
+            // One by one.
+            let mut singles = given();
+            singles.name.push_str(", one by one");
+            for item in items {
+                singles = singles.put("/affiliates/<1>", item, updated_one("<1>"));
+            }
+            cases.push(singles.get("/affiliates/<1>", record(&read)));
+        }
+    }
+    run_table(cases).await;
 }

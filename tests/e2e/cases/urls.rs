@@ -11,12 +11,12 @@ use super::{
 
 tests![adding, same_and_different, refusals];
 
-fn body(urls: &[&str]) -> Value {
+pub(super) fn body(urls: &[&str]) -> Value {
     json!({"urls": urls.iter().map(|url| json!({"url": url})).collect::<Vec<_>>()})
 }
 
 /// A URL that was just added, as it is read.
-fn new_url(id: &str, url: &str, domain: &str) -> String {
+pub(super) fn new_url(id: &str, url: &str, domain: &str) -> String {
     let url = json!(url);
     format!(
         r#"{{"id":{id},"url":{url},"domain":"{domain}","incident_status":"New","disabled":"no","false_positive":null,"country":null,"discovery_date":"<now>","last_review_date":null,"last_crawl_date":null,"last_seen":null,"affiliate_name":null,"affiliate_id":null,"sub_affiliate_id":null,"owner_email":null,"social_one":null,"social_two":null,"social_three":null,"phone_one":null,"phone_two":null,"landing_page":null,"case_id":null,"note":null,"video_path":null,"transcription_text":null,"transcription_status":null,"infractions":[]}}"#

@@ -9,7 +9,7 @@ use std::{
 use compliance_api::v1::{CaseInput, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use test_support::{Options, Proxy, TestService, fresh_database, new_company, tests};
+use test_support::{Options, Proxy, TestService, constant, fresh_database, new_company, tests};
 
 use tokio::time::timeout;
 
@@ -17,6 +17,7 @@ use super::{PATIENCE, create, status, until};
 
 tests![
     a_write_is_committed_once_though_its_answer_is_lost,
+    no_way_of_a_write_repeats_it,
     an_internal_write_is_retried_and_has_one_effect,
     cut_connections_lose_no_acknowledged_write,
     a_check_that_is_lost_twice_says_nothing_about_the_database,
@@ -66,6 +67,51 @@ async fn a_write_is_committed_once_though_its_answer_is_lost() {
     rest.post("/urls", urls).await;
     let found = rest.get("/urls").await.with_status(200);
     assert_eq!((&found["meta"]["total"], found["data"].as_array().unwrap().len()), (&json!(1), 1));
+}
+
+/// Every way in which a partner's write reaches the database, on both sides of the numbers at which another one is taken.
+/// Each is committed, reported as unavailable, and a duplicate when the partner sends it again.
+async fn no_way_of_a_write_repeats_it() {
+    let few = constant("core-server/src/urls/add_few.rs", "FEW");
+    let many = constant("core-server/src/affiliates/create_many.rs", "MANY");
+    let (service, proxy) = service().await;
+    let company = new_company();
+    for (layer, rest) in [service.rest(company), service.rest_remote(company)].iter().enumerate() {
+        for (count, statement) in [(2, "insert into"), (many - 1, "insert into"), (many, "copy"), (many + 1, "copy")] {
+            let name = |number| format!("{layer} {count} {number}");
+            let items = (0..count).map(|number| json!({"client_affiliate_id": "C", "affiliate_name": name(number)}));
+            let body = json!({"affiliates": items.collect::<Vec<_>>()}).to_string();
+            proxy.lose_answer_to(&format!("{statement} affiliates"));
+            rest.post("/affiliates", body.clone()).await.with_status(503);
+            assert!(proxy.has_lost_answer(), "{count} affiliates are not written by {statement}");
+            let again = rest.post("/affiliates", body).await.with_status(207);
+            assert!(again.as_array().unwrap().iter().all(|result| result["code"] == "1023"), "{count}: {again}");
+        }
+        for count in [1, few - 1, few, few + 1, 100] {
+            let url = |number| format!("https://example.org/{layer}/{count}/{number}");
+            let urls: Vec<Value> = (0..count).map(|number| json!({"url": url(number)})).collect();
+            let body = json!({"urls": urls}).to_string();
+            proxy.lose_answer_to("insert into compliance_urls");
+            rest.post("/urls", body.clone()).await.with_status(503);
+            assert!(proxy.has_lost_answer());
+            let again = rest.post("/urls", body).await.with_status(201);
+            assert!(again.as_array().unwrap().iter().all(|result| result["code"] == "1023"), "{count}: {again}");
+        }
+        let list = rest.get("/affiliates").await.with_status(200);
+        let [one, other] = [&list["data"][0]["id"], &list["data"][1]["id"]];
+        let city = format!("of layer {layer}");
+        for (changes, statement, expected) in [
+            (json!([{"id": one, "city": city}, {"id": other, "city": "X"}]), "affiliates_pkey do update", json!(city)),
+            (json!([{"id": one, "city": "Y"}, {"id": one, "city": null}]), "COMMIT", Value::Null),
+        ] {
+            proxy.lose_answer_to(statement);
+            let body = json!({"affiliates": changes}).to_string();
+            rest.put(&format!("/affiliates/{one}"), body).await.with_status(503);
+            assert!(proxy.has_lost_answer(), "{changes}");
+            let read = rest.get(&format!("/affiliates/{one}")).await.with_status(200);
+            assert_eq!(read["data"]["city"], expected, "{changes}");
+        }
+    }
 }
 
 async fn an_internal_write_is_retried_and_has_one_effect() {

@@ -69,6 +69,11 @@ impl Query {
         query
     }
 
+    /// The records before the page.
+    pub(super) fn offset(&self) -> usize {
+        (self.page - 1) * self.per_page
+    }
+
     /// The path; what is the default is sometimes said and sometimes not.
     fn written(&self, dice: &mut Dice) -> String {
         let (path, status, date, sort) = if self.of_urls {

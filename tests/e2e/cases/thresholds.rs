@@ -1,0 +1,185 @@
+//! The thresholds at which an operation changes its way, each with tests on both sides. A constant of the product that is
+//! neither listed here nor among those that change no way fails the suite.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use test_support::{constant, constants, product_files, source, tests, unnamed_limits};
+
+use super::{Case, run_table, sides};
+
+tests![operations_are_the_same_on_both_sides, every_constant_is_listed, every_threshold_has_tests];
+
+/// Where operations are carried out.
+const PRODUCT: [&str; 5] = ["core-server/src", "rest-gateway/src", "proto/src", "admission/src", "batcher/src"];
+
+/// How both sides of a threshold are tested.
+enum Sides {
+    /// By cases, made for a number of items or bytes: one less than the threshold, the same, and one more.
+    Each(fn(usize) -> Vec<Case>),
+    /// By cases around the threshold, where what is compared with it is not known exactly.
+    Around(fn(usize) -> Vec<Case>),
+    /// By tests that name the constant: a file, and functions in it.
+    Tests(&'static str, &'static [&'static str]),
+}
+
+use Sides::{Around, Each, Tests};
+
+/// A constant, by its file and its name.
+struct Threshold(&'static str, &'static str, Sides);
+
+const THRESHOLDS: &[Threshold] = &[
+    // Several statements for one operation.
+    Threshold("core-server/src/urls/add_few.rs", "FEW", Each(sides::urls)),
+    Threshold("core-server/src/affiliates/create_many.rs", "MANY", Each(sides::creates)),
+    Threshold("core-server/src/lists/statements.rs", "NEAR", Around(sides::late_pages)),
+    // Items and bytes that are processed otherwise when they are many.
+    Threshold("core-server/src/shares.rs", "HEAVY_ITEMS", Each(sides::batches)),
+    Threshold("core-server/src/table/batch.rs", "SAMPLE", Each(sides::batches)),
+    Threshold("core-server/src/table/copy.rs", "PART", Around(sides::copied)),
+    Threshold("admission/src/off_thread.rs", "LONG", Around(sides::held)),
+    Threshold("core-server/src/serve/receive.rs", "SMALL", Each(sides::bodies)),
+    Threshold("rest-gateway/src/extract/body.rs", "SMALL", Each(sides::bodies)),
+    Threshold("rest-gateway/src/extract/body.rs", "LARGE", Each(sides::bodies)),
+    // Records that are many or large.
+    Threshold("core-server/src/record_pages/produce.rs", "PAGE", Each(sides::listed)),
+    Threshold("core-server/src/record_pages/produce.rs", "MESSAGE_RECORDS", Each(sides::listed)),
+    Threshold("core-server/src/record_pages/produce.rs", "MESSAGE_BYTES", Around(sides::long_records)),
+    Threshold("core-server/src/database/connections.rs", "SMALL", Each(sides::transcripts)),
+    Threshold("rest-gateway/src/found.rs", "SMALL", Each(sides::transcripts)),
+    Threshold("core-server/src/lists/statements.rs", "PART", Around(sides::large_pages)),
+    // Violations that do not fit into one status, one piece of a response, or a response.
+    Threshold("proto/src/error/status.rs", "MAX_VIOLATION_BYTES", Around(sides::violations)),
+    Threshold("rest-gateway/src/envelope.rs", "PIECE", Around(sides::violations)),
+    Threshold("proto/src/rules/violations.rs", "MAX_VIOLATIONS", Each(sides::many_violations)),
+    // Concurrent requests that become one or several batches.
+    Threshold("core-server/src/writes.rs", "MAX_BATCH", Tests(COALESCED, &[FULL_BATCHES])),
+    Threshold("batcher/src/lib.rs", "MAX_BATCH", Tests(COALESCED, &[FULL_BATCHES])),
+    Threshold("proto/src/batch_read.rs", "MAX_READS", Tests("tests/e2e/batch_read.rs", &["limits"])),
+    Threshold("proto/src/wire.rs", "MAX_ITEMS", Tests("proto/src/wire/scan.rs", &["a_list_that_is_too_long_is_named"])),
+    Threshold(
+        "rest-gateway/src/compression.rs",
+        "SMALLEST",
+        Tests("tests/e2e/encodings.rs", &["short_responses_are_plain"]),
+    ),
+];
+
+const COALESCED: &str = "core-server/tests/writes/coalesced.rs";
+const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
+
+/// Constants at which no operation changes its way, by file.
+const OTHERS: &[(&str, &[&str])] = &[
+    // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
+    ("core-server/src/database/connection.rs", &["LATE_ERRORS"]),
+    ("core-server/src/database/connections.rs", &["MAX_TRIES", "MAX_LOCK_WAITS"]),
+    ("core-server/src/monitoring/incidents.rs", &["MAX_INCIDENTS"]),
+    ("core-server/src/monitoring/names.rs", &["MAX_CACHED_COMPANIES", "MAX_OWN_NAMES", "MAX_LISTED"]),
+    ("core-server/src/reads.rs", &["MAX_QUEUE"]),
+    ("core-server/src/serve/call_record.rs", &["MAX_ID_LENGTH"]),
+    ("core-server/src/writes.rs", &["MAX_QUEUE"]),
+    ("rest-gateway/src/extract/body.rs", &["DISCARD_BYTES"]),
+    ("rest-gateway/src/observe.rs", &["MAX_ID_LENGTH"]),
+    ("rest-gateway/src/remote/reads.rs", &["MAX_QUEUE"]),
+    ("proto/src/lib.rs", &["MAX_ID"]),
+    ("proto/src/rules/formats.rs", &["FIRST", "LAST"]),
+    ("proto/src/token/key_set.rs", &["MIN_RSA_BITS", "MAX_RSA_BITS"]),
+    ("proto/src/token/keys.rs", &["MAX_JWKS_BYTES", "MAX_KEYS", "MIN_SECRET_BYTES"]),
+    ("proto/src/token/verifier.rs", &["MAX_BYTES", "MAX_CACHED", "SKEW"]),
+    ("admission/src/off_thread.rs", &["MOST"]),
+    ("admission/src/queue.rs", &["MOST_REMEMBERED"]),
+    ("admission/src/refusals.rs", &["AT_ONCE", "MOST"]),
+    // Shares and order of work: they decide when something is done, and not what.
+    ("core-server/src/database/connections.rs", &["NOT_LENT"]),
+    ("core-server/src/reads.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
+    ("core-server/src/serve/guard.rs", &["HEAVY", "BYTES_OF_AN_ITEM"]),
+    (
+        "core-server/src/shares.rs",
+        &[
+            "MEMORY_SHARE",
+            "CALL_SHARE",
+            "CALLS_AT_LEAST",
+            "STREAM_COMPANIES",
+            "ITEMS_OF_A_STATEMENT",
+            "RESERVED_CONNECTIONS",
+        ],
+    ),
+    ("core-server/src/writes.rs", &["MAX_IN_FLIGHT_WHEN_SLOW", "SPLIT"]),
+    ("core-server/src/writes/queues.rs", &["BATCHES", "MONITORING"]),
+    ("rest-gateway/src/gateway.rs", &["MEMORY_SHARE"]),
+    ("rest-gateway/src/remote/reads.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
+    ("admission/src/counts.rs", &["SHARDS"]),
+    ("admission/src/queue.rs", &["OLDEST_EVERY"]),
+    // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
+    ("core-server/src/database/connections.rs", &["COPIES"]),
+    ("core-server/src/doctor.rs", &["CHUNK"]),
+    ("core-server/src/monitoring/export/urls.rs", &["PAGE_BYTES"]),
+    ("core-server/src/record_pages/produce.rs", &["PAGE_BYTES"]),
+    ("core-server/src/serve/receive.rs", &["MESSAGES_OF_A_STREAM"]),
+    ("rest-gateway/src/compression.rs", &["ENCODER", "DECODED"]),
+    ("rest-gateway/src/extract.rs", &["RESULT"]),
+    ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY"]),
+    ("rest-gateway/src/extract/urls.rs", &["ELEMENT", "KEY"]),
+    ("rest-gateway/src/remote/cores.rs", &["LIST_WINDOW", "LISTS_WINDOW"]),
+    ("rest-gateway/src/routes/urls.rs", &["PAGE_MEMORY"]),
+    ("rest-gateway/src/settings.rs", &["MIB"]),
+    ("rest-gateway/src/stream.rs", &["RECORD_SIZE"]),
+    ("proto/src/wire/scan.rs", &["ALLOCATION", "GROWTH"]),
+    // Numbers that mean something else: IDs, codes, formats, defaults.
+    ("core-server/src/lists/page.rs", &["DEFAULT_PER_PAGE", "FIRST_DAY", "LAST_DAY"]),
+    ("core-server/src/lists/statement.rs", &["FIRST_FILTER"]),
+    ("core-server/src/monitoring/cases.rs", &["OPEN", "RESOLVED"]),
+    ("core-server/src/serve/receive.rs", &["HEADER"]),
+    ("core-server/src/serve/services.rs", &["PREFIX"]),
+    ("core-server/src/table/copy.rs", &["END"]),
+    ("rest-gateway/src/exchange.rs", &["CLIENT_CLOSED_REQUEST"]),
+    ("proto/src/catalogue.rs", &["FIRST_OWN_ID"]),
+];
+
+async fn operations_are_the_same_on_both_sides() {
+    // Thresholds of one value have the same cases.
+    let mut cases = BTreeMap::new();
+    for Threshold(file, name, sides) in THRESHOLDS {
+        let made = match sides {
+            Each(make) => {
+                let at = constant(file, name);
+                (at - 1..=at + 1).flat_map(make).collect()
+            }
+            Around(make) => make(constant(file, name)),
+            Tests(..) => Vec::new(),
+        };
+        cases.extend(made.into_iter().map(|case| (case.name.clone(), case)));
+    }
+    run_table(cases.into_values().collect()).await;
+}
+
+async fn every_constant_is_listed() {
+    let files: Vec<String> = PRODUCT.iter().flat_map(|folder| product_files(folder)).collect();
+    let found: BTreeSet<(String, String)> =
+        files.iter().flat_map(|file| constants(file)).map(|constant| (constant.file, constant.name)).collect();
+    let mut listed = BTreeSet::new();
+    let thresholds = THRESHOLDS.iter().map(|Threshold(file, name, _)| (*file, *name));
+    let others = OTHERS.iter().flat_map(|(file, names)| names.iter().map(move |name| (*file, *name)));
+    for (file, name) in thresholds.chain(others) {
+        assert!(listed.insert((file.to_owned(), name.to_owned())), "{file}: {name} is listed twice");
+    }
+    let new: Vec<_> = found.difference(&listed).collect();
+    assert!(
+        new.is_empty(),
+        "If an operation changes its way at one of these, add it to THRESHOLDS with cases on both sides, otherwise to \
+        OTHERS: {new:#?}"
+    );
+    let gone: Vec<_> = listed.difference(&found).collect();
+    assert!(gone.is_empty(), "these are no constants of the product: {gone:#?}");
+    let unnamed: Vec<String> = files.iter().flat_map(|file| unnamed_limits(file)).collect();
+    assert!(unnamed.is_empty(), "a number that something is compared with has a name: {unnamed:#?}");
+}
+
+async fn every_threshold_has_tests() {
+    for Threshold(file, name, sides) in THRESHOLDS {
+        let Tests(tests, functions) = sides else { continue };
+        let text = source(tests);
+        assert!(text.contains(name), "{tests} does not name {name} of {file}");
+        for function in *functions {
+            assert!(text.contains(&format!("fn {function}(")), "{tests} has no test {function}");
+        }
+    }
+}
