@@ -23,15 +23,20 @@ need() {
 start_service() {
     # As the tests build it.
     cargo test --quiet --locked --workspace --no-run
+    start_folder
+    start_demo data --rate-limit 100000/s
+    base=$(greeted data 'REST  \(.*\)/api')
+    grpc=$(greeted data 'gRPC  \(.*\)')
+    token=$(greeted data 'TOKEN=\(.*\)')
+}
+
+# Makes the folder of what services write. At exit, it is removed, after the services are stopped.
+start_folder() {
     folder=$(mktemp -d)
     # The database of a service that root starts belongs to another user, who must reach its folder.
     chmod 755 "$folder"
     services=()
     trap stop_services EXIT
-    start_demo data --rate-limit 100000/s
-    base=$(greeted data 'REST  \(.*\)/api')
-    grpc=$(greeted data 'gRPC  \(.*\)')
-    token=$(greeted data 'TOKEN=\(.*\)')
 }
 
 # Starts another service, with data of its own, that takes six requests a minute. Sets `limited` (as `base`) and `limited_token`.
