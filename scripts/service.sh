@@ -66,7 +66,7 @@ start_demo() {
 # Waits for a line in the output of the service that was started last.
 await() {
     local attempt
-    for attempt in $(seq 300); do
+    for attempt in $(seq 600); do
         ! grep -q "$1" "$2" || return 0
         kill -0 "${services[-1]}" || { say 'the service has ended'; exit 1; }
         sleep 0.2
