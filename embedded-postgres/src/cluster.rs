@@ -1,7 +1,7 @@
 //! The lifecycle of a cluster: start, use, stop.
 
 use std::{
-    fs::{self, File},
+    fs,
     path::Path,
     sync::{Arc, atomic::Ordering},
     thread,
@@ -17,7 +17,7 @@ use crate::{
     error::Error,
     install::Installation,
     launch::launch,
-    layout::Layout,
+    layout::{Layout, Lock},
     options::ClusterOptions,
     orphan, process,
     server::{Server, ServerStatus},
@@ -38,7 +38,7 @@ pub struct Cluster {
     /// The task that runs the server until the sender is dropped.
     supervisor: Option<(oneshot::Sender<()>, JoinHandle<Server>)>,
     /// Held until the server has been asked to stop.
-    _lock: File,
+    _lock: Lock,
     remove_on_stop: bool,
 }
 

@@ -1,6 +1,6 @@
 //! What is fixed before the server of a cluster is started.
 
-use std::{ffi::OsString, fs::File, os::unix::ffi::OsStrExt, path::PathBuf, time::Duration};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf, time::Duration};
 
 use nix::unistd::{User, geteuid};
 
@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     initdb,
     install::Installation,
-    layout::Layout,
+    layout::{Layout, Lock},
     options::ClusterOptions,
     process,
     user::Account,
@@ -38,7 +38,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Finds the programs, locks the data folder, and creates the cluster if it is missing, which takes some seconds.
-    pub(crate) async fn prepare(options: &ClusterOptions) -> Result<(Self, File), Error> {
+    pub(crate) async fn prepare(options: &ClusterOptions) -> Result<(Self, Lock), Error> {
         let (layout, account) = Layout::create(&options.data_dir)?;
         let lock = layout.acquire(&account, options.lock_timeout).await?;
         initdb::remove_incomplete(&layout);

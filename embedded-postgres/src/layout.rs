@@ -38,6 +38,18 @@ pub(crate) struct Layout {
     pub(crate) ident: PathBuf,
 }
 
+/// The lock of a data folder, which is released when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A process that another thread is starting has a copy of the descriptor until it runs its program. Closing the file
+        // would keep the lock until then; unlocking releases it for all copies.
+        let _ = self.0.unlock();
+    }
+}
+
 impl Layout {
     /// The paths in `data_dir`, an existing folder. Links are resolved, so that one folder has one path.
     pub(crate) fn of(data_dir: &Path) -> Result<Self, Error> {
@@ -77,7 +89,7 @@ impl Layout {
     }
 
     /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
-    pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<File, Error> {
+    pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<Lock, Error> {
         let deadline = Instant::now() + timeout;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o644);
@@ -95,11 +107,12 @@ impl Layout {
                 }
             }
         }
+        let mut lock = Lock(file);
         // The process ID only serves the error message of a second process.
-        file.set_len(0)
-            .and_then(|()| writeln!(file, "{}", std::process::id()))
+        (lock.0.set_len(0))
+            .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
             .map_err(Error::io("write", &self.lock))?;
-        Ok(file)
+        Ok(lock)
     }
 
     /// A name for the cluster that is unique on this machine, even among containers with the same path.

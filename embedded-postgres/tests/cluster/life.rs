@@ -1,6 +1,16 @@
 //! The usual lifecycle of a cluster: created, started, used, stopped, started again.
 
-use std::{fs, path::Path, time::Instant};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Instant,
+};
 
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Error, OWNER_ROLE};
 use sqlx::{ConnectOptions, Connection, PgConnection};
@@ -17,7 +27,8 @@ async fn a_restart_keeps_the_data_and_is_fast() {
     let data = DataDir::new();
     let clock = Instant::now();
     let cluster = Cluster::start(options(&data)).await.unwrap();
-    eprintln!("first start: {:?}", clock.elapsed());
+    let first = clock.elapsed();
+    eprintln!("first start: {first:?}");
     assert!(cluster.create_database(DATABASE).await.unwrap());
     assert!(!cluster.create_database(DATABASE).await.unwrap(), "it exists already");
     put(cluster.endpoint(), 1).await;
@@ -33,7 +44,8 @@ async fn a_restart_keeps_the_data_and_is_fast() {
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let took = clock.elapsed();
     eprintln!("second start: {took:?}");
-    assert!(took.as_millis() < 1_000, "{took:?}");
+    // The first start creates the cluster, which takes several times as long on any machine.
+    assert!(took < first, "{took:?}");
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
 }
@@ -128,6 +140,33 @@ async fn a_folder_that_is_no_cluster_is_not_changed() {
     fs::write(data.cluster().join("PG_VERSION"), "9999\n").unwrap();
     let error = Cluster::start(options(&data)).await.unwrap_err();
     assert!(error.to_string().contains("Install PostgreSQL 9999"), "{error}");
+}
+
+/// A child that another thread is starting has a copy of every descriptor until it runs its program, the lock's included.
+#[tokio::test]
+async fn a_folder_is_released_while_other_threads_start_programs() {
+    let data = DataDir::new();
+    fs::create_dir_all(data.cluster()).unwrap();
+    fs::write(data.cluster().join("precious"), "").unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let starters = [(); 4].map(|()| {
+        let done = Arc::clone(&done);
+        thread::spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                Command::new("true").status().unwrap();
+            }
+        })
+    });
+    let mut locked = 0;
+    for _ in 0..500 {
+        let error = Cluster::start(options(&data)).await.unwrap_err();
+        locked += usize::from(!matches!(error, Error::NotACluster { .. }));
+    }
+    done.store(true, Ordering::Relaxed);
+    for starter in starters {
+        starter.join().unwrap();
+    }
+    assert_eq!(locked, 0, "starts were refused by their own lock");
 }
 
 #[tokio::test]

@@ -85,7 +85,8 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let took = clock.elapsed();
     eprintln!("recovery with a busy process left: {took:?}");
-    assert!(took < Duration::from_secs(20), "{took:?}");
+    // The busy process is not waited for.
+    assert!(took < Duration::from_secs(45), "{took:?}");
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
     task.abort();
@@ -126,6 +127,7 @@ async fn without_supervision_a_killed_database_stays_down() {
     options.supervise = false;
     let cluster = Cluster::start(options).await.unwrap();
     kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
+    wait_until("its end is noticed", || cluster.server_pid().is_none());
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!((cluster.server_pid(), cluster.restarts()), (None, 0));
     cluster.stop().await.unwrap();
@@ -202,7 +204,7 @@ async fn an_initdb_of_a_killed_service_is_repeated() {
 async fn wait_for_restart(cluster: &Cluster, times: u64) {
     let start = Instant::now();
     while cluster.restarts() < times {
-        assert!(start.elapsed() < Duration::from_secs(30), "it is not restarted");
+        assert!(start.elapsed() < Duration::from_mins(1), "it is not restarted");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

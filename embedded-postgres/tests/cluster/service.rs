@@ -21,7 +21,7 @@ impl Service {
     /// Starts it and waits until its database accepts connections.
     pub(crate) async fn start(data: &DataDir) -> (Self, Endpoint) {
         let mut service = Self::spawn(data);
-        for _ in 0..600 {
+        for _ in 0..1200 {
             if let Ok(Some(endpoint)) = Cluster::connect_running(data.path()).await {
                 // The service creates its database before it is ready.
                 if endpoint.connect_options(DATABASE).connect().await.is_ok() {
