@@ -13,6 +13,7 @@ use futures::StreamExt as _;
 use output::Output;
 
 use crate::{
+    blocking::{Writing, blocking},
     progress::Progress,
     record_kind::RecordKind,
     service::{Refused, Retries, Service},
@@ -25,8 +26,16 @@ pub(crate) async fn export(
     format: OutputFormat,
     path: Option<&Path>,
 ) -> anyhow::Result<u64> {
-    let mut output = Output::create(path, format)?;
-    output.columns(pages::columns(kind))?;
+    let target = path.map(Path::to_owned);
+    let (mut output, unfinished) = blocking(move || Output::create(target.as_deref(), format)).await?;
+    let mut columns = Some(pages::columns(kind));
+    let mut writing = Writing::start(move |records: Option<Vec<_>>| {
+        columns.take().map_or(Ok(()), |names| output.columns(names))?;
+        match records {
+            Some(records) => records.iter().try_for_each(|record| output.write(record)),
+            None => output.flush(),
+        }
+    });
     let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
     loop {
@@ -34,14 +43,18 @@ pub(crate) async fn export(
         let status = loop {
             match pages.next().await {
                 Some(Ok(page)) => {
-                    page.records.iter().try_for_each(|record| output.write(record))?;
-                    count += page.records.len() as u64;
-                    progress.add(page.records.len() as u64);
+                    let records = page.records.len() as u64;
+                    writing.write(page.records).await?;
+                    count += records;
+                    progress.add(records);
                     (last, retries) = (page.last, Retries::default());
                 }
                 Some(Err(status)) => break status,
                 None => {
-                    output.finish()?;
+                    writing.finish().await?;
+                    if let Some((unfinished, path)) = unfinished {
+                        unfinished.complete(&path)?;
+                    }
                     progress.end();
                     return Ok(count);
                 }

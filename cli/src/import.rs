@@ -14,7 +14,6 @@ mod table;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::Context as _;
 use clap::Args;
 use compliance_api::v1::{OpenCaseRequest, UrlObservation};
 
@@ -24,10 +23,13 @@ use lines::Lines;
 use mapping::{Mapping, pair};
 use recorder::Recorder;
 use report::Report;
-use source::{Encoding, InputFormat, Source};
+pub(crate) use source::Source;
+use source::{Encoding, InputFormat};
 use table::Table;
 
-use crate::{record_kind::RecordKind, service::Service};
+use runtime::Signals;
+
+use crate::{blocking::blocking, record_kind::RecordKind, service::Service};
 
 /// Affiliates that are sent together.
 const BATCH: usize = 1000;
@@ -37,13 +39,14 @@ const BATCH: usize = 1000;
 pub(crate) struct FileArgs {
     /// File to import.
     file: PathBuf,
-    /// Check the rows without writing them.
+    /// Check the rows without writing them. Only the report of invalid rows is written.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Encoding of the file [default: UTF-8; a file of another encoding is refused].
     #[arg(long, value_enum)]
     encoding: Option<Encoding>,
-    /// File that lists invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson].
+    /// File that lists invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It replaces an earlier
+    /// report, and nothing else. Without invalid rows it is not written.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the result as one line of JSON on standard output.
@@ -67,16 +70,26 @@ pub(crate) struct AffiliateArgs {
 }
 
 impl FileArgs {
-    /// Fails if the file does not exist, or if the report would be written over it.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
-        std::fs::metadata(&self.file).with_context(|| format!("cannot open {}", self.file.display()))?;
-        Report::check(self.report.as_deref(), &self.file)
+    /// Opens the file and checks its encoding, which takes a while for a large file, and checks the name of the report.
+    pub(crate) async fn open(&self) -> anyhow::Result<Source> {
+        let (file, encoding, report) = (self.file.clone(), self.encoding, self.report.clone());
+        blocking(move || {
+            let source = Source::open(&file, encoding)?;
+            Report::check(report.as_deref(), &file)?;
+            Ok(source)
+        })
+        .await
     }
 
     /// Imports affiliates. Without a service, they are only checked.
-    pub(crate) async fn affiliates(&self, args: &AffiliateArgs, service: Option<&Service>) -> anyhow::Result<ExitCode> {
+    pub(crate) async fn affiliates(
+        &self,
+        args: &AffiliateArgs,
+        source: Source,
+        service: Option<&Service>,
+        signals: &mut Signals,
+    ) -> anyhow::Result<ExitCode> {
         let mapping = Mapping::new(&args.map)?;
-        let source = Source::open(&self.file, self.encoding)?;
         let batches = match args.format.map_or_else(|| source.format(&self.file), Ok)? {
             InputFormat::Csv => {
                 let mut table = Table::of(&source, &mapping)?;
@@ -88,37 +101,56 @@ impl FileArgs {
                 Batches::read(BATCH, move || Ok(lines.next()?.map(&parse)))
             }
         };
-        let mut recorder = self.recorder(RecordKind::Affiliates, &source)?;
-        match service {
-            Some(service) => affiliates::send(batches, args.on_duplicate, service, &mut recorder).await?,
-            None => affiliates::check_only(batches, args.on_duplicate, &mut recorder).await?,
-        }
-        recorder.conclude(self.dry_run, self.json)
+        let mut recorder = self.recorder(RecordKind::Affiliates, &source, signals).await?;
+        let sent = signals.or(async {
+            match service {
+                Some(service) => affiliates::send(batches, args.on_duplicate, service, &mut recorder).await,
+                None => affiliates::check_only(batches, args.on_duplicate, &mut recorder).await,
+            }
+        });
+        let sent = sent.await;
+        recorder.conclude(self.dry_run, self.json, sent).await
     }
 
     /// Imports URLs. Without a service, they are only checked.
-    pub(crate) async fn urls(&self, service: Option<&Service>) -> anyhow::Result<ExitCode> {
-        let source = Source::open(&self.file, self.encoding)?;
-        let mut recorder = self.recorder(RecordKind::Urls, &source)?;
-        match service {
-            Some(service) => records::observe_urls(&source, service, &mut recorder).await?,
-            None => records::check_only::<UrlObservation>(&source, &mut recorder).await?,
-        }
-        recorder.conclude(self.dry_run, self.json)
+    pub(crate) async fn urls(
+        &self,
+        source: Source,
+        service: Option<&Service>,
+        signals: &mut Signals,
+    ) -> anyhow::Result<ExitCode> {
+        let mut recorder = self.recorder(RecordKind::Urls, &source, signals).await?;
+        let sent = signals.or(async {
+            match service {
+                Some(service) => records::observe_urls(&source, service, &mut recorder).await,
+                None => records::check_only::<UrlObservation>(&source, &mut recorder).await,
+            }
+        });
+        let sent = sent.await;
+        recorder.conclude(self.dry_run, self.json, sent).await
     }
 
     /// Imports cases. Without a service, they are only checked.
-    pub(crate) async fn cases(&self, service: Option<&Service>) -> anyhow::Result<ExitCode> {
-        let source = Source::open(&self.file, self.encoding)?;
-        let mut recorder = self.recorder(RecordKind::Cases, &source)?;
-        match service {
-            Some(service) => records::open_cases(&source, service, &mut recorder).await?,
-            None => records::check_only::<OpenCaseRequest>(&source, &mut recorder).await?,
-        }
-        recorder.conclude(self.dry_run, self.json)
+    pub(crate) async fn cases(
+        &self,
+        source: Source,
+        service: Option<&Service>,
+        signals: &mut Signals,
+    ) -> anyhow::Result<ExitCode> {
+        let mut recorder = self.recorder(RecordKind::Cases, &source, signals).await?;
+        let sent = signals.or(async {
+            match service {
+                Some(service) => records::open_cases(&source, service, &mut recorder).await,
+                None => records::check_only::<OpenCaseRequest>(&source, &mut recorder).await,
+            }
+        });
+        let sent = sent.await;
+        recorder.conclude(self.dry_run, self.json, sent).await
     }
 
-    fn recorder(&self, kind: RecordKind, source: &Source) -> anyhow::Result<Recorder> {
-        Ok(Recorder::new(kind, source, Report::create(self.report.as_deref(), &self.file, &source.metadata()?)?))
+    async fn recorder(&self, kind: RecordKind, source: &Source, signals: &mut Signals) -> anyhow::Result<Recorder> {
+        let (given, file) = (self.report.clone(), self.file.clone());
+        let report = signals.or(blocking(move || Report::create(given.as_deref(), &file))).await?;
+        Ok(Recorder::new(kind, source, report))
     }
 }

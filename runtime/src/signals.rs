@@ -37,6 +37,14 @@ impl Signals {
             _ = hangup => "SIGHUP",
         }
     }
+
+    /// Runs `work` until it ends. Fails if a signal comes before.
+    pub async fn or<T>(&mut self, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+        tokio::select! {
+            done = work => done,
+            signal = self.next() => Err(anyhow::anyhow!("stopped by {signal}")),
+        }
+    }
 }
 
 /// Whether SIGHUP was ignored when the program started. Assumed where the system does not show it, so that the signal

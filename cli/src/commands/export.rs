@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
+use anyhow::Context as _;
 use clap::Args;
 use compliance_api::MAX_ID;
 
@@ -45,12 +46,11 @@ impl ExportArgs {
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(Box::pin(async {
         let mut signals = runtime::Signals::listen()?;
-        let service = Service::open(&args.service, args.company, args.what.scope()).await?;
-        let exported = tokio::select! {
-            exported = Box::pin(export(&service, args.what, args.format(), args.output.as_deref())) => exported,
-            signal = signals.next() => Err(anyhow::anyhow!("stopped by {signal}; the export is not complete")),
-        };
-        let closed = service.close().await;
+        let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
+        let exported = Box::pin(export(&service, args.what, args.format(), args.output.as_deref()));
+        let exported = signals.or(exported).await.context("the export is not complete");
+        // A signal ends this, too; the database is asked to stop then.
+        let closed = signals.or(Box::pin(service.close())).await;
         tracing::info!(records = exported?, "exported");
         closed?;
         Ok(ExitCode::SUCCESS)

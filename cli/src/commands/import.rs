@@ -63,27 +63,24 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         What::Urls(common) => (RecordKind::Urls, &**common),
         What::Cases(common) => (RecordKind::Cases, &**common),
     };
-    // What is wrong with the files is reported before a database is started.
-    file.check()?;
     let mut signals = runtime::Signals::listen()?;
-    let service =
-        if file.dry_run { None } else { Some(Box::pin(Service::open(service, *company, kind.scope())).await?) };
-    let imported = async {
-        match what {
-            What::Affiliates { affiliates, .. } => file.affiliates(affiliates, service.as_ref()).await,
-            What::Urls(_) => file.urls(service.as_ref()).await,
-            What::Cases(_) => file.cases(service.as_ref()).await,
-        }
+    // What is wrong with the files is reported before a database is started.
+    let source = signals.or(file.open()).await?;
+    let service = if file.dry_run {
+        None
+    } else {
+        Some(signals.or(Box::pin(Service::open(service, *company, kind.scope()))).await?)
     };
-    let imported = tokio::select! {
-        imported = Box::pin(imported) => imported,
-        signal = signals.next() => {
-            Err(anyhow::anyhow!("stopped by {signal}; import the file again: records that exist already stay as they are"))
+    let opened = service.as_ref();
+    let imported = match what {
+        What::Affiliates { affiliates, .. } => {
+            Box::pin(file.affiliates(affiliates, source, opened, &mut signals)).await
         }
+        What::Urls(_) => Box::pin(file.urls(source, opened, &mut signals)).await,
+        What::Cases(_) => Box::pin(file.cases(source, opened, &mut signals)).await,
     };
-    if let Some(service) = service {
-        let closed = Box::pin(service.close()).await;
-        return imported.and_then(|code| closed.map(|()| code));
-    }
-    imported
+    let Some(service) = service else { return imported };
+    // A signal ends this, too; the database is asked to stop then.
+    let closed = signals.or(Box::pin(service.close())).await;
+    imported.and_then(|code| closed.map(|()| code))
 }

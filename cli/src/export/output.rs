@@ -1,7 +1,7 @@
 //! The output: a file, which appears under its name when it is complete, or standard output.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::{BufWriter, Write, stdout},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -9,9 +9,10 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
+use nix::unistd::geteuid;
 use serde_json::{Map, Value};
 
-use crate::csv_cell::cell;
+use crate::{csv_cell::cell, new_file::Unfinished};
 
 /// The format of exported records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -23,67 +24,58 @@ pub(crate) enum OutputFormat {
 }
 
 /// An output that records are written to.
-pub(super) struct Output {
-    writer: Writer,
-    /// The name of the file until it is complete, and its final name.
-    names: Option<(PathBuf, PathBuf)>,
+pub(super) enum Output {
+    Csv { writer: Box<csv::Writer<Sink>>, columns: Vec<&'static str> },
+    Ndjson(Sink),
 }
 
-enum Writer {
-    Csv { writer: Box<csv::Writer<Box<dyn Write + Send>>>, columns: Vec<&'static str> },
-    Ndjson(Box<dyn Write + Send>),
-}
+type Sink = BufWriter<Box<dyn Write + Send>>;
 
-/// Creates the file under its name until it is complete, or takes the one that an interrupted export left. Fails if another
-/// export is writing it, and for anything else under the name, such as a link to another file.
-fn create_unfinished(path: &Path) -> anyhow::Result<File> {
-    let cannot = || format!("cannot write {}", path.display());
-    if let Ok(there) = fs::symlink_metadata(path)
-        && (!there.is_file() || there.nlink() > 1)
-    {
-        bail!("cannot write {}: it exists, and no export left it", path.display());
+/// The path behind a link of this user or of root, so that the file is replaced rather than the link. Another user's link
+/// may lead anywhere.
+fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
+    match fs::symlink_metadata(path) {
+        Ok(link) if link.is_symlink() && ![geteuid().as_raw(), 0].contains(&link.uid()) => {
+            bail!("cannot write {}: it is a link of another user", path.display())
+        }
+        _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
     }
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).with_context(cannot)?;
-    if file.try_lock().is_err() {
-        bail!("cannot write {}: another export is writing it", path.display());
-    }
-    // Another export may have completed it meanwhile: it has another name now, and must stay.
-    let (opened, there) = (file.metadata().with_context(cannot)?, fs::symlink_metadata(path).with_context(cannot)?);
-    if (opened.dev(), opened.ino()) != (there.dev(), there.ino()) {
-        bail!("cannot write {}: another export was writing it", path.display());
-    }
-    file.set_len(0).with_context(cannot)?;
-    Ok(file)
 }
 
 impl Output {
-    pub(super) fn create(path: Option<&Path>, format: OutputFormat) -> anyhow::Result<Self> {
-        let (sink, names): (Box<dyn Write + Send>, _) = match path {
+    /// Opens the output, which may block. Returns the unfinished file and its final name, too, unless the output is written
+    /// directly.
+    pub(super) fn create(
+        path: Option<&Path>,
+        format: OutputFormat,
+    ) -> anyhow::Result<(Self, Option<(Unfinished, PathBuf)>)> {
+        let (sink, unfinished): (Box<dyn Write + Send>, _) = match path {
             // A device or a pipe is written to; nothing could take its name.
             Some(path) if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) => {
                 let file = OpenOptions::new().write(true).open(path);
-                let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-                (Box::new(BufWriter::with_capacity(64 << 10, file)), None)
+                (Box::new(file.with_context(|| format!("cannot write {}", path.display()))?), None)
             }
             Some(path) => {
-                // Behind a link, the file is replaced rather than the link.
-                let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-                let unfinished = path.with_added_extension("unfinished");
-                let file = create_unfinished(&unfinished)?;
-                (Box::new(BufWriter::with_capacity(256 << 10, file)), Some((unfinished, path)))
+                let path = behind_own_link(path)?;
+                if path.is_dir() {
+                    bail!("cannot write {}: it is a folder", path.display());
+                }
+                let (unfinished, file) = Unfinished::create(&path)?;
+                (Box::new(file), Some((unfinished, path)))
             }
-            None => (Box::new(BufWriter::with_capacity(64 << 10, stdout())), None),
+            None => (Box::new(stdout()), None),
         };
-        let writer = match format {
-            OutputFormat::Csv => Writer::Csv { writer: Box::new(csv::Writer::from_writer(sink)), columns: Vec::new() },
-            OutputFormat::Ndjson => Writer::Ndjson(sink),
+        let sink = BufWriter::with_capacity(256 << 10, sink);
+        let output = match format {
+            OutputFormat::Csv => Self::Csv { writer: Box::new(csv::Writer::from_writer(sink)), columns: Vec::new() },
+            OutputFormat::Ndjson => Self::Ndjson(sink),
         };
-        Ok(Self { writer, names })
+        Ok((output, unfinished))
     }
 
     /// Sets the columns of CSV. JSON objects name their own fields.
     pub(super) fn columns(&mut self, names: Vec<&'static str>) -> anyhow::Result<()> {
-        if let Writer::Csv { writer, columns } = &mut self.writer {
+        if let Self::Csv { writer, columns } = self {
             writer.write_record(&names).context("the records cannot be written")?;
             *columns = names;
         }
@@ -96,8 +88,8 @@ impl Output {
     }
 
     fn try_write(&mut self, record: &Map<String, Value>) -> anyhow::Result<()> {
-        match &mut self.writer {
-            Writer::Csv { writer, columns } => {
+        match self {
+            Self::Csv { writer, columns } => {
                 for column in columns.iter() {
                     match record.get(*column) {
                         None | Some(Value::Null) => writer.write_field("")?,
@@ -107,7 +99,7 @@ impl Output {
                 }
                 writer.write_record(None::<&[u8]>)?;
             }
-            Writer::Ndjson(writer) => {
+            Self::Ndjson(writer) => {
                 serde_json::to_writer(&mut *writer, record)?;
                 writer.write_all(b"\n")?;
             }
@@ -115,16 +107,12 @@ impl Output {
         Ok(())
     }
 
-    /// Completes the output, and gives the file its final name.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
-        let flushed = match self.writer {
-            Writer::Csv { mut writer, .. } => writer.flush(),
-            Writer::Ndjson(mut writer) => writer.flush(),
+    /// Writes what is buffered.
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+        let flushed = match self {
+            Self::Csv { writer, .. } => writer.flush(),
+            Self::Ndjson(writer) => writer.flush(),
         };
-        flushed.context("the records cannot be written")?;
-        if let Some((unfinished, path)) = self.names {
-            fs::rename(&unfinished, &path).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        Ok(())
+        flushed.context("the records cannot be written")
     }
 }

@@ -80,7 +80,7 @@ pub(super) async fn check_only(
                 recorder.list(duplicate);
             }
         }
-        recorder.flush()?;
+        recorder.flush().await?;
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ pub(super) async fn send(
             };
             update(service, existing, ids, recorder).await?;
         }
-        recorder.flush()?;
+        recorder.flush().await?;
     }
     Ok(())
 }

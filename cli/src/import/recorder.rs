@@ -1,9 +1,15 @@
 //! Counts and reports the rows of an import, and shows its progress.
 
-use std::{io::Write as _, path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use anyhow::Context as _;
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::{
     report::Report,
@@ -14,6 +20,8 @@ use crate::{progress::Progress, record_kind::RecordKind};
 
 /// The exit status of an import with invalid rows.
 const SOME_ROWS_BAD: u8 = 2;
+/// How long an import that is stopped waits for its report.
+const LAST_ROWS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Numbers of rows by result.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -77,19 +85,35 @@ impl Recorder {
     }
 
     /// Writes the listed rows in the order of the file, and shows the progress: at the end of each batch.
-    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+    pub(super) async fn flush(&mut self) -> anyhow::Result<()> {
         self.listed.sort_by_key(|row| row.position.row);
-        self.listed.drain(..).try_for_each(|row| self.report.write(&row))?;
+        if !self.listed.is_empty() {
+            self.report.write(std::mem::take(&mut self.listed)).await?;
+        }
         self.progress.reach(self.meter.total(), self.tally.rows);
         Ok(())
     }
 
-    /// Completes the report, prints the summary on standard output, and returns the exit status.
-    pub(super) fn conclude(mut self, dry_run: bool, json: bool) -> anyhow::Result<ExitCode> {
-        self.flush()?;
-        self.progress.end();
-        let (tally, report) = (self.tally, self.report.finish()?);
-        let seconds = self.started.elapsed().as_secs_f64();
+    /// Completes the report, prints the summary on standard output, and returns the exit status. An import that failed or was
+    /// stopped reports what it has acknowledged, then its error.
+    pub(super) async fn conclude(
+        mut self,
+        dry_run: bool,
+        json: bool,
+        sent: anyhow::Result<()>,
+    ) -> anyhow::Result<ExitCode> {
+        let (tally, started) = (self.tally, self.started);
+        let reported = async {
+            self.flush().await?;
+            self.progress.end();
+            self.report.finish().await
+        };
+        let report = match &sent {
+            Ok(()) => reported.await?,
+            // The error of the import matters more, and a pipe may block.
+            Err(_) => timeout(LAST_ROWS_TIMEOUT, reported).await.ok().and_then(Result::ok).flatten(),
+        };
+        let seconds = started.elapsed().as_secs_f64();
         let rows_per_second = (tally.rows as f64 / seconds.max(0.001)) as u64;
         let line = if json {
             let seconds = (seconds * 1000.0).round() / 1000.0;
@@ -101,12 +125,19 @@ impl Recorder {
             } else {
                 format!("{rows} rows: {created} created, {updated} updated")
             };
+            let unknown = match rows - (created + updated + skipped + bad) {
+                0 => String::new(),
+                unknown => format!(", {unknown} without a result"),
+            };
             let report = report
                 .map(|report| format!("; the report {} lists the invalid rows", report.display()))
                 .unwrap_or_default();
-            format!("{what}, {skipped} skipped, {bad} bad, in {seconds:.1} s ({rows_per_second} rows/s){report}")
+            format!(
+                "{what}, {skipped} skipped, {bad} bad{unknown}, in {seconds:.1} s ({rows_per_second} rows/s){report}"
+            )
         };
         writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")?;
+        sent?;
         Ok(if tally.bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(SOME_ROWS_BAD) })
     }
 }

@@ -38,7 +38,7 @@ struct Outcome {
 }
 
 /// Records the results of rows. `existing` counts the records that existed already.
-fn record<M: Serialize>(
+async fn record<M: Serialize>(
     positions: &[Position],
     messages: &[M],
     outcomes: Vec<Outcome>,
@@ -60,7 +60,7 @@ fn record<M: Serialize>(
             recorder.reject(InvalidRow { position: *position, errors: errors.collect() });
         }
     }
-    recorder.flush()
+    recorder.flush().await
 }
 
 /// The records of a file, read and checked ahead.
@@ -95,7 +95,7 @@ where
     let mut batches = batches::<M>(source)?;
     while let Some(rows) = batches.next(recorder).await? {
         recorder.tally.created += rows.len() as u64;
-        recorder.flush()?;
+        recorder.flush().await?;
     }
     Ok(())
 }
@@ -119,7 +119,7 @@ pub(super) async fn open_cases(source: &Source, service: &Service, recorder: &mu
             let code = result.code();
             Outcome { code, created: result.created, violations: result.violations, msg: result.msg }
         });
-        record(&positions, &request.cases, outcomes.collect(), recorder, |tally| &mut tally.skipped)?;
+        record(&positions, &request.cases, outcomes.collect(), recorder, |tally| &mut tally.skipped).await?;
     }
     Ok(())
 }
@@ -173,7 +173,7 @@ pub(super) async fn observe_urls(source: &Source, service: &Service, recorder: &
                         Outcome { code, created: result.created, violations: result.violations, msg: result.msg }
                     });
                     let messages = &request.observations;
-                    record(&positions, messages, outcomes.collect(), recorder, |tally| &mut tally.updated)?;
+                    record(&positions, messages, outcomes.collect(), recorder, |tally| &mut tally.updated).await?;
                 }
                 retries = Retries::default();
                 stream = Some(open);

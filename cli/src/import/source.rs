@@ -1,8 +1,9 @@
 //! The file. Its encoding and format are determined before anything is sent.
 
 use std::{
-    fs::{File, Metadata},
+    fs::{File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom},
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::{
         Arc,
@@ -13,6 +14,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use encoding_rs_io::DecodeReaderBytesBuilder;
+use nix::fcntl::OFlag;
 
 /// Longest row in bytes. A quote that is never closed makes the rest of the file one row.
 const LONGEST_ROW: u64 = 16 << 20;
@@ -39,7 +41,7 @@ pub(crate) enum InputFormat {
 
 /// A file that can be read as UTF-8.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     file: File,
     encoding: Encoding,
     pub(super) size: u64,
@@ -69,7 +71,9 @@ impl Source {
     /// Opens a file and checks its encoding, so that a file of another encoding is not garbled.
     pub(super) fn open(path: &Path, encoding: Option<Encoding>) -> anyhow::Result<Self> {
         let shown = path.display();
-        let mut file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
+        // A pipe without a writer must not block.
+        let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
+        let mut file = file.with_context(|| format!("cannot open {shown}"))?;
         let meta = file.metadata().with_context(|| format!("cannot inspect {shown}"))?;
         if !meta.is_file() {
             bail!("{shown} is not a regular file; it is read twice, so it cannot be a pipe");
@@ -85,11 +89,6 @@ impl Source {
         }
         let encoding = encoding.unwrap_or(Encoding::Utf8);
         Ok(Self { file, encoding, size: meta.len(), meter: Meter::default() })
-    }
-
-    /// The file that was opened, whatever has its name now.
-    pub(super) fn metadata(&self) -> io::Result<Metadata> {
-        self.file.metadata()
     }
 
     /// The text, without a byte order mark.

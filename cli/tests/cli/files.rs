@@ -2,29 +2,33 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
+    fs::{self, File, Permissions},
     io::Read as _,
-    os::unix::fs::{FileTypeExt as _, symlink},
+    os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink},
     path::PathBuf,
     process::{Command, Output, Stdio},
 };
 
 use crate::common::{DataDir, compliance, output, start};
 use compliance_api::{record::Record as _, v1::AffiliateInput};
-use nix::sys::signal::Signal;
+use nix::{
+    fcntl::{AT_FDCWD, AtFlags},
+    sys::{signal::Signal, stat::Mode},
+    unistd::{User, fchownat, geteuid, mkfifo},
+};
 use serde_json::{Map, Value, json};
 use test_support::{Proxy, values};
 
 const ROWS: &str = "client_affiliate_id,affiliate_name\n1,A\n";
 
 /// A folder with a file to import.
-struct Folder {
-    data: DataDir,
-    file: PathBuf,
+pub(crate) struct Folder {
+    pub(crate) data: DataDir,
+    pub(crate) file: PathBuf,
 }
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let data = DataDir::new();
         fs::create_dir_all(data.path()).unwrap();
         let file = data.path().join("rows.csv");
@@ -32,12 +36,12 @@ impl Folder {
         Self { data, file }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.data.path().join(name)
     }
 
     /// A dry run of an import, in the folder.
-    fn import(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn import(&self, arguments: &[&str]) -> Command {
         let mut command = compliance(&self.data);
         command
             .current_dir(self.data.path())
@@ -82,23 +86,65 @@ fn a_report_is_not_written_over_the_imported_file() {
 }
 
 #[test]
-fn a_report_removes_nothing_but_itself() {
+fn a_report_replaces_an_earlier_one_and_nothing_else() {
     let folder = Folder::new();
-    // An earlier report is replaced, and goes when there is nothing to report.
-    fs::write(folder.path("report.ndjson"), "old").unwrap();
-    assert!(output(&mut folder.import(&["rows.csv", "--report", "report.ndjson"])).0.success());
-    assert!(!folder.path("report.ndjson").exists());
-    // A link stays, and so does a device.
-    symlink("report.ndjson", folder.path("link")).unwrap();
-    assert!(output(&mut folder.import(&["rows.csv", "--report", "link"])).0.success());
-    assert!(folder.path("link").is_symlink());
-    assert!(output(&mut folder.import(&["rows.csv", "--report", "/dev/null"])).0.success());
-    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let names = || {
+        let names = fs::read_dir(folder.data.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).collect::<BTreeSet<String>>()
+    };
+    let invalid = "client_affiliate_id,affiliate_name,email_one\n1,A,=1+1\n";
+    fs::write(folder.path("precious"), "precious").unwrap();
+    fs::write(folder.path("empty.ndjson"), "").unwrap();
+    fs::set_permissions(folder.path("empty.ndjson"), Permissions::from_mode(0o600)).unwrap();
+    symlink("precious", folder.path("link")).unwrap();
+    symlink("nothing", folder.path("dangling")).unwrap();
+    fs::create_dir(folder.path("folder")).unwrap();
+    // What is there is refused before anything is read, whether there is something to report or not.
+    for rows in [ROWS, invalid] {
+        fs::write(&folder.file, rows).unwrap();
+        let before = names();
+        let refused = |arguments: &[&str], reason: &str| {
+            let (status, _, errors) = output(&mut folder.import(arguments));
+            assert_eq!(status.code(), Some(1), "{arguments:?}: {errors}");
+            assert!(errors.contains(reason) && errors.contains("--report"), "{arguments:?}: {errors}");
+        };
+        refused(&["rows.csv", "--report", "precious"], "is not a report");
+        refused(&["rows.csv", "--report", "link"], "is a link");
+        refused(&["rows.csv", "--report", "dangling"], "is a link");
+        refused(&["rows.csv", "--report", "folder"], "is not a regular file");
+        // The report that an import has without the flag.
+        let default = folder.path("rows.csv.report.ndjson");
+        symlink("precious", &default).unwrap();
+        refused(&["rows.csv"], "is a link");
+        assert!(default.is_symlink());
+        fs::remove_file(&default).unwrap();
+        mkfifo(&default, Mode::S_IRWXU).unwrap();
+        refused(&["rows.csv"], "is not a regular file");
+        fs::remove_file(&default).unwrap();
+        assert_eq!((names(), fs::read_to_string(folder.path("precious")).unwrap()), (before, "precious".to_owned()));
+    }
+    // Only those who can read the file can read the report that replaces it.
+    assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(2));
+    let report = || fs::read_to_string(folder.path("empty.ndjson")).unwrap();
+    assert!(report().starts_with("{\"row\":1,"), "{}", report());
+    assert_eq!(fs::metadata(folder.path("empty.ndjson")).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(2));
+    assert_eq!(report().lines().count(), 1);
     // A report in a spreadsheet computes nothing.
-    fs::write(&folder.file, "client_affiliate_id,affiliate_name,email_one\n1,A,=1+1\n").unwrap();
-    assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "report.csv"])).0.code(), Some(2));
-    let report = fs::read_to_string(folder.path("report.csv")).unwrap();
-    assert!(report.contains(",email_one,'=1+1,"), "{report}");
+    for _ in 0..2 {
+        assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "report.csv"])).0.code(), Some(2));
+        let report = fs::read_to_string(folder.path("report.csv")).unwrap();
+        assert!(report.contains(",email_one,'=1+1,"), "{report}");
+    }
+    // Without something to report, everything stays as it is.
+    fs::write(&folder.file, ROWS).unwrap();
+    let (before, earlier) = (names(), report());
+    for report in ["empty.ndjson", "/dev/null"] {
+        assert!(output(&mut folder.import(&["rows.csv", "--report", report])).0.success());
+    }
+    assert!(output(&mut folder.import(&["rows.csv"])).0.success());
+    assert_eq!((names(), report()), (before, earlier));
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
 }
 
 #[test]
@@ -117,14 +163,18 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
     let is_export = |name: &str| read(name).starts_with("client_affiliate_id,");
     let errors = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
 
+    let unfinished = || {
+        let names = fs::read_dir(folder.data.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".unfinished")).count()
+    };
     for _ in 0..2 {
         assert!(export("out.csv").status.success());
-        assert!(is_export("out.csv") && !folder.path("out.csv.unfinished").exists());
+        assert!(is_export("out.csv") && unfinished() == 0);
     }
-    // What an interrupted export left is taken over.
-    fs::write(folder.path("out.csv.unfinished"), "left ".repeat(10_000)).unwrap();
+    // Only those who could read the file can read the new one.
+    fs::set_permissions(folder.path("out.csv"), Permissions::from_mode(0o600)).unwrap();
     assert!(export("out.csv").status.success());
-    assert!(is_export("out.csv") && !read("out.csv").contains("left"));
+    assert_eq!(fs::metadata(folder.path("out.csv")).unwrap().permissions().mode() & 0o777, 0o600);
     // Behind a link, the file is replaced and the link stays.
     symlink("out.csv", folder.path("link.csv")).unwrap();
     fs::write(folder.path("out.csv"), "old").unwrap();
@@ -137,24 +187,23 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
     let mut piped = String::new();
     child.stdout.take().unwrap().read_to_string(&mut piped).unwrap();
     assert!(child.wait().unwrap().success() && piped.starts_with("client_affiliate_id,"), "{piped}");
-    // Under the name of the unfinished file is something else: it stays as it is.
-    fs::write(folder.path("precious"), "precious").unwrap();
-    symlink("precious", folder.path("a.csv.unfinished")).unwrap();
-    fs::hard_link(folder.path("precious"), folder.path("b.csv.unfinished")).unwrap();
-    fs::create_dir(folder.path("c.csv.unfinished")).unwrap();
+    // An export that fails leaves nothing.
     fs::create_dir(folder.path("d.csv")).unwrap();
-    for name in ["a.csv", "b.csv", "c.csv", "d.csv"] {
-        let refused = export(name);
-        assert_eq!(refused.status.code(), Some(1), "{name}");
-        assert!(errors(&refused).contains("cannot write"), "{}", errors(&refused));
+    let refused = export("d.csv");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(errors(&refused).contains("d.csv: it is a folder"), "{}", errors(&refused));
+    let mut without_service = compliance(&folder.data);
+    without_service.current_dir(folder.data.path()).args(["export", "affiliates", "--company", "7"]);
+    let (status, ..) = output(without_service.args(["--core-url", "http://127.0.0.1:1", "--output", "e.csv"]));
+    assert_eq!(status.code(), Some(1));
+    assert!(!folder.path("e.csv").exists() && unfinished() == 0);
+    // A link of another user may lead anywhere.
+    if geteuid().is_root() {
+        symlink("out.csv", folder.path("other.csv")).unwrap();
+        let owner = User::from_name("nobody").unwrap().unwrap().uid;
+        fchownat(AT_FDCWD, &folder.path("other.csv"), Some(owner), None, AtFlags::AT_SYMLINK_NOFOLLOW).unwrap();
+        assert!(errors(&export("other.csv")).contains("it is a link of another user"));
     }
-    assert_eq!(read("precious"), "precious");
-    // Two exports do not write one file.
-    let other = File::create(folder.path("e.csv.unfinished")).unwrap();
-    other.lock().unwrap();
-    assert!(errors(&export("e.csv")).contains("another export is writing it"));
-    drop(other);
-    assert!(export("e.csv").status.success());
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
 }

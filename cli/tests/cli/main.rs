@@ -22,4 +22,5 @@ mod restarts;
 mod secrets;
 mod serve;
 mod sockets;
+mod stopped;
 mod token;
