@@ -37,8 +37,8 @@ pub(crate) async fn probe(connections: Connections) {
             Answer::Serves | Answer::ServesAnew => true,
             Answer::Silent | Answer::Refuses(_) => others_answered && *availability.subscribe().borrow(),
         };
-        if matches!(answer, Answer::Silent | Answer::ServesAnew) && !others_answered {
-            suspect(&connections);
+        if matches!(answer, Answer::Silent | Answer::ServesAnew) {
+            suspect(&connections, others_answered);
         }
         if availability.set(serves) {
             if serves {
@@ -67,16 +67,29 @@ async fn wait(availability: &Availability, serves: bool) {
     }
 }
 
-/// Replaces all connections: those that are not lent at once, the others if they stay silent.
-fn suspect(connections: &Connections) {
-    let suspected: Generation = connections.availability().suspect();
-    connections.drop_idle();
+/// Replaces all connections: those that are not in use at once, the others if they stay silent. If callers got answers during
+/// the check, perhaps only its connection was lost, or the others have gone silent since: then all are replaced if they stay
+/// silent.
+fn suspect(connections: &Connections, others_answered: bool) {
+    let connections = connections.clone();
+    let suspected: Generation = if others_answered {
+        connections.availability().generation()
+    } else {
+        let suspected = connections.availability().suspect();
+        connections.drop_idle();
+        suspected
+    };
     let answers = suspected.answers();
     tokio::spawn(async move {
         sleep(PATIENCE).await;
-        if suspected.answers() == answers {
-            suspected.give_up();
+        if suspected.answers() != answers {
+            return;
         }
+        if suspected.is_current(connections.availability()) {
+            connections.availability().suspect();
+            connections.drop_idle();
+        }
+        suspected.give_up();
     });
 }
 
