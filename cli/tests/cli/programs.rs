@@ -228,7 +228,7 @@ fn an_abandoned_statement_does_not_keep_a_program_from_ending() {
         for service in [core, serve] {
             assert_eq!(service.end().code(), Some(0));
         }
-        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
         for backend in backends {
             kill_process(backend, Signal::SIGCONT);
         }

@@ -16,7 +16,7 @@ tests![observations, cases_and_infractions, equal_items, incidents, names];
 const ITEMS: usize = 10_000;
 /// Items that an operation on one case, or on names, takes in one request.
 const PART: usize = 1_000;
-const MOST: Duration = Duration::from_secs(30);
+const MOST: Duration = Duration::from_secs(90);
 
 fn url(number: usize) -> String {
     format!("https://example.org/{number}")

@@ -70,7 +70,7 @@ async fn one_backend() {
         println!("a read was answered {:?} after its connection began to hang", start.elapsed());
     }
     clients.affiliate("Written").await;
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 async fn every_backend() {
@@ -86,7 +86,7 @@ async fn every_backend() {
     })
     .await;
     println!("served again {served:?} after every connection began to hang");
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
     create_all(&rest, "During", 40).await;
     drop(stopped);
     let list = rest.get("/affiliates").await.with_status(200);
@@ -110,7 +110,7 @@ async fn the_whole_server() {
         let refused = join_all((0..10).map(|_| rest.get("/urls"))).await;
         println!("10 calls were refused in {:?}", start.elapsed());
         assert!(refused.iter().all(|answer| answer.status == 503 && answer.header("retry-after").is_some()));
-        assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
     };
     let start = Instant::now();
     let (early, ()) =
