@@ -166,12 +166,13 @@ mod tests {
 
     #[test]
     fn companies_that_have_their_whole_limit_are_forgotten_and_no_others() {
-        let (limiter, clock) = limiter_and_clock("2/m");
-        assert!(limiter.count(1).is_ok() && limiter.count(2).is_ok() && limiter.count(2).is_ok());
+        let (limiter, clock) = limiter_and_clock("4/m");
+        assert!(limiter.count(1).is_ok() && (0..4).all(|_| limiter.count(2).is_ok()));
+        // One has had its whole limit for 15 s, for which it is still remembered.
         clock.advance(Duration::from_secs(31));
         limiter.sweep();
         assert_eq!(limiter.companies.len(), 1);
-        assert_eq!([1, 2].map(|company| limiter.count(company).unwrap().remaining), [1, 0]);
+        assert_eq!([1, 2].map(|company| limiter.count(company).unwrap().remaining), [3, 1]);
         clock.advance(Duration::from_mins(2));
         limiter.sweep();
         assert!(limiter.companies.is_empty());
