@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use compliance_api::v1::{CaseInput, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation};
+use compliance_api::v1::{
+    BatchOpenCasesRequest, CaseInput, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation,
+};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use test_support::{Options, Proxy, TestService, constant, fresh_database, new_company, tests};
@@ -131,10 +133,32 @@ async fn an_internal_write_is_retried_and_has_one_effect() {
         OpenCaseRequest { request_id: Some("R-1".to_owned()), case: Some(case), ..OpenCaseRequest::default() };
     let opened = grpc.monitoring.open_case(opening.clone()).await.unwrap().into_inner();
     assert!(proxy.has_lost_answer());
-    assert_eq!(grpc.open(opening).await, opened.case_id);
+    assert_eq!(grpc.open(opening.clone()).await, opened.case_id);
+
+    // So are those of many records, all of which are there already when they are written again.
+    let heavy = constant("core-server/src/shares.rs", "HEAVY_ITEMS");
+    let mut expected = 1;
+    for count in [heavy, heavy + 1] {
+        let url = |number| Some(format!("https://example.org/{count}/{number}"));
+        let observations = (0..count).map(|number| UrlObservation { url: url(number), ..UrlObservation::default() });
+        proxy.lose_answer_to("compliance_urls");
+        let request = ObserveUrlsRequest { observations: observations.collect() };
+        let observed = grpc.monitoring.observe_urls(request).await.unwrap().into_inner().results;
+        assert!(proxy.has_lost_answer());
+        assert!(observed.len() == count && observed.iter().all(|result| result.code() == ResultCode::Saved));
+
+        let cases = (0..count)
+            .map(|number| OpenCaseRequest { request_id: Some(format!("{count}-{number}")), ..opening.clone() });
+        proxy.lose_answer_to("compliance_cases");
+        let request = BatchOpenCasesRequest { cases: cases.collect() };
+        let opened = grpc.monitoring.batch_open_cases(request).await.unwrap().into_inner().results;
+        assert!(proxy.has_lost_answer());
+        assert!(opened.len() == count && opened.iter().all(|result| result.code() == ResultCode::Saved));
+        expected += count as i64;
+    }
     for table in ["compliance_urls", "compliance_cases"] {
         let count = sqlx::AssertSqlSafe(format!("select count(*) from {table}"));
-        assert_eq!(sqlx::query_scalar::<_, i64>(count).fetch_one(&service.pool).await.unwrap(), 1, "{table}");
+        assert_eq!(sqlx::query_scalar::<_, i64>(count).fetch_one(&service.pool).await.unwrap(), expected, "{table}");
     }
 }
 
