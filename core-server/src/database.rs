@@ -12,7 +12,7 @@ mod url;
 
 pub(crate) use availability::Unavailable;
 use connections::{ACQUIRE_TIMEOUT, MAX_LOCK_WAITS};
-pub(crate) use connections::{COPIES, Connections, End, Fetched, MAX_TRIES, SMALL};
+pub(crate) use connections::{COPIES, Connections, End, Fetched, MAX_TRIES, SMALL, size};
 pub(crate) use probe::probe;
 pub use roles::{grant, warn_if_owner};
 pub use url::options;
@@ -92,7 +92,8 @@ fn session(options: PgConnectOptions) -> PgConnectOptions {
         .statement_cache_capacity(512)
         .options([
             ("timezone", "UTC"),
-            ("statement_timeout", "60s"),
+            // As long as the reader of a large page may take for what is not in memory yet.
+            ("statement_timeout", "120s"),
             ("idle_in_transaction_session_timeout", "60s"),
             // The statements are made for one plan each; planning them anew would cost more than running them.
             ("plan_cache_mode", "force_generic_plan"),

@@ -7,6 +7,7 @@ mod operations;
 mod protocol;
 mod receive;
 mod services;
+mod tokens;
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -24,7 +25,7 @@ use compliance_api::{
 };
 use http_server::{App, Limits, Listener, Protocols};
 use sqlx::PgPool;
-use tokio::task::AbortHandle;
+use tokio::{sync::Semaphore, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, service::Routes};
 use tonic_health::{
@@ -101,6 +102,7 @@ impl Core {
         let reads = BatchReads {
             guard: guard.clone(),
             call_timeout: settings.call_timeout,
+            turns: Arc::new(Semaphore::new(1)),
             affiliates: affiliates::single(connections, &shares.memory),
             urls: urls::single(connections, &shares.memory),
             cases: cases::single(connections, &shares.memory),
@@ -111,8 +113,8 @@ impl Core {
         let queues = Queues::new(connections.most());
         let affiliates = Affiliates::new(connections, reads.affiliates.clone(), &shares, &queues, settings);
         let affiliates = Arc::new(affiliates);
+        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &shares, &queues, settings));
         let (memory, limit) = (&shares.memory, settings.message_limit);
-        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &queues, memory, limit));
         let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone(), memory, limit));
         let monitoring = Arc::new(Monitoring::new(connections, &shares, &queues, settings));
         let clients = Clients {

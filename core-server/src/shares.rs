@@ -20,6 +20,8 @@ const SLOW_AFTER: Duration = Duration::from_secs(2);
 const HEAVY_ITEMS: usize = 100;
 /// Items that weigh as much as a statement by itself.
 const ITEMS_OF_A_STATEMENT: usize = 10;
+/// Large pages that are read at the same time, if a quarter of the connections is as many.
+const LARGE_PAGES: usize = 4;
 /// Connections to the database that are left to coalesced reads and writes.
 const RESERVED_CONNECTIONS: usize = 4;
 
@@ -35,6 +37,8 @@ pub(crate) struct Shares {
     statements: FairQueue,
     /// Long batches: they keep a core busy here, and another one in the database.
     heavy: FairQueue,
+    /// Large pages: each keeps a connection for as long as its reader takes.
+    large_pages: FairQueue,
 }
 
 /// What a call makes the service do.
@@ -81,6 +85,17 @@ impl Shares {
             };
             FairQueue::new(limits, callers.clone())
         };
+        // One that is slow still has its connection.
+        let large_pages = (connections / 4).clamp(1, LARGE_PAGES);
+        let large_pages = QueueLimits {
+            running: large_pages,
+            running_per_company: large_pages.div_ceil(2),
+            running_beside_others: 1,
+            slow_after: Duration::MAX,
+            waiting: 1024,
+            waiting_per_company: 256,
+        };
+        let large_pages = FairQueue::new(large_pages, callers.clone());
         let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
         Self {
             memory: Memory::new(request_memory, request_memory / MEMORY_SHARE),
@@ -88,6 +103,7 @@ impl Shares {
             streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
             statements: queue(statements, 4096),
             heavy: queue(heavy, 1024),
+            large_pages,
             callers,
             refusals: Refusals::default(),
         }
@@ -116,9 +132,16 @@ impl Shares {
         Ok(Some(slot?))
     }
 
+    /// Waits until a large page may be read.
+    pub(crate) async fn enter_large_page(&self, company_id: i64) -> Result<Slot, Error> {
+        Ok(self.large_pages.enter(company_id, 1).await?)
+    }
+
     /// The queues of work, by name.
-    pub(crate) fn queues(&self) -> [(&'static str, FairQueue); 2] {
-        [("statements", self.statements.clone()), ("long batches", self.heavy.clone())]
+    pub(crate) fn queues(&self) -> [(&'static str, FairQueue); 3] {
+        let Self { statements, heavy, large_pages, .. } = self;
+        [("statements", statements), ("long batches", heavy), ("large pages", large_pages)]
+            .map(|(name, queue)| (name, queue.clone()))
     }
 
     pub(crate) fn calls_in_flight(&self) -> usize {

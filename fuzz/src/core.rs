@@ -64,14 +64,15 @@ impl Core {
     }
 }
 
-/// Operations that return nothing, after a check or without one.
+/// Operations that return nothing, after a check or without one, and items of their services.
 macro_rules! operations {
-    ($($service:ident { $($method:ident($request:ident) -> $response:ident $check:ident;)* })*) => {
+    ($($service:ident { $($method:ident($request:ident) -> $response:ident $check:ident;)* $(+ $item:item)* })*) => {
         $(#[async_trait]
         impl $service for Core {
             $(async fn $method(&self, request: Request<v1::$request>) -> Result<Response<v1::$response>, Status> {
                 self.$check(request)
             })*
+            $($item)*
         })*
     };
 }
@@ -83,6 +84,14 @@ operations! {
         get_compliance_url(GetComplianceUrlRequest) -> ComplianceUrl unchecked;
         batch_get_compliance_urls(BatchGetComplianceUrlsRequest) -> BatchGetComplianceUrlsResponse unchecked;
         add_compliance_urls(AddComplianceUrlsRequest) -> AddComplianceUrlsResponse checked;
+        + type StreamComplianceUrlsStream = BoxStream<v1::StreamComplianceUrlsResponse>;
+        + async fn stream_compliance_urls(
+            &self,
+            request: Request<v1::StreamComplianceUrlsRequest>,
+        ) -> Result<Response<Self::StreamComplianceUrlsStream>, Status> {
+            let page = self.checked::<_, v1::StreamComplianceUrlsResponse>(request)?;
+            Ok(page.map(|page| Box::pin(futures::stream::iter([Ok(page)])) as BoxStream<_>))
+        }
     }
     ComplianceCaseService {
         list_compliance_cases(ListComplianceCasesRequest) -> ListComplianceCasesResponse checked;

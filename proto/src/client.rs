@@ -12,9 +12,10 @@ use crate::{
     batch_read::ReadRecords,
     error::Error,
     v1::{
-        ListAffiliatesResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
-        affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
-        batch_read_response::Result as Outcome, compliance_case_service_client::ComplianceCaseServiceClient,
+        ListAffiliatesResponse, StreamComplianceUrlsResponse, access_service_client::AccessServiceClient,
+        access_service_server::AccessService, affiliate_service_client::AffiliateServiceClient,
+        affiliate_service_server::AffiliateService, batch_read_response::Result as Outcome,
+        compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
         read::Operation,
@@ -86,7 +87,8 @@ pub type AccessClient = Arc<dyn AccessService>;
 /// A client of `AffiliateService`.
 pub type AffiliateClient = Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>;
 /// A client of `ComplianceUrlService`.
-pub type ComplianceUrlClient = Arc<dyn ComplianceUrlService>;
+pub type ComplianceUrlClient =
+    Arc<dyn ComplianceUrlService<StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>>>;
 /// A client of `ComplianceCaseService`.
 pub type ComplianceCaseClient = Arc<dyn ComplianceCaseService>;
 /// A client of `grpc.health.v1.Health`.

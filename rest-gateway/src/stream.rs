@@ -1,18 +1,12 @@
-//! A list of any length, or a page of large records, as one JSON document, written as its records arrive.
+//! A list of any length, or a page of any size, as one JSON document, written as its records arrive.
 
-use std::time::Duration;
-
-use admission::Reservation;
+use admission::compute;
 use axum::body::{Body, Bytes};
-use compliance_api::{
-    error::Reason,
-    v1::{BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse, ListAffiliatesResponse, PageMeta},
-};
+use compliance_api::v1::{Affiliate, ComplianceUrl, ListAffiliatesResponse, PageMeta, StreamComplianceUrlsResponse};
 use futures::{Stream, StreamExt as _, stream::BoxStream};
-use tokio::time::{Instant, sleep, timeout_at};
+use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
 use tonic::Status;
-
-use crate::{caller::Caller, error::Refusal};
 
 /// Why a document is incomplete. The connection is closed with this error, so that no client mistakes the part for the
 /// whole.
@@ -30,17 +24,51 @@ enum StreamError {
 /// usual.
 const RECORD_SIZE: usize = 1280;
 
-type Messages = BoxStream<'static, Result<ListAffiliatesResponse, Status>>;
+/// A message of a list or a page.
+pub(crate) trait Records: Send + Sync + 'static {
+    type Record: Serialize;
 
-/// An envelope with all records of `messages` as its data.
-pub(crate) fn list_body(msg: &'static str, messages: Messages, deadline: Instant) -> Body {
-    Body::from_stream(chunks(msg, messages, deadline))
+    fn records(&self) -> &[Self::Record];
+}
+
+impl Records for ListAffiliatesResponse {
+    type Record = Affiliate;
+
+    fn records(&self) -> &[Affiliate] {
+        &self.affiliates
+    }
+}
+
+impl Records for StreamComplianceUrlsResponse {
+    type Record = ComplianceUrl;
+
+    fn records(&self) -> &[ComplianceUrl] {
+        &self.urls
+    }
+}
+
+type Messages<M> = BoxStream<'static, Result<M, Status>>;
+
+/// An envelope with all records of `messages` as its data. `held` is dropped at its end.
+pub(crate) fn list_body<M: Records>(
+    msg: &'static str,
+    messages: Messages<M>,
+    meta: Option<PageMeta>,
+    held: impl Send + 'static,
+    deadline: Instant,
+) -> Body {
+    let chunks = chunks(msg, messages, meta, deadline).map(move |chunk| {
+        let _ = &held;
+        chunk
+    });
+    Body::from_stream(chunks)
 }
 
 /// Makes each chunk when the connection asks for it, so at most one message is held in memory.
-fn chunks(
+fn chunks<M: Records>(
     msg: &'static str,
-    mut messages: Messages,
+    mut messages: Messages<M>,
+    meta: Option<PageMeta>,
     deadline: Instant,
 ) -> impl Stream<Item = Result<Bytes, StreamError>> + Send + 'static {
     async_stream::try_stream! {
@@ -48,62 +76,23 @@ fn chunks(
         let mut is_first = true;
         let mut record_size = RECORD_SIZE;
         while let Some(message) = next(&mut messages, deadline).await? {
-            chunk.reserve(message.affiliates.len() * record_size);
-            for record in &message.affiliates {
-                if !std::mem::take(&mut is_first) {
-                    chunk.push(b',');
-                }
-                serde_json::to_writer(&mut chunk, record)?;
-            }
+            let records = message.records();
+            let expected = records.len() * record_size;
+            chunk.reserve(expected);
+            compute(expected, || {
+                records.iter().try_for_each(|record| {
+                    if !std::mem::take(&mut is_first) {
+                        chunk.push(b',');
+                    }
+                    serde_json::to_writer(&mut chunk, record)
+                })
+            })?;
             // The records of a company are alike. A chunk that has to grow takes twice as much, which a connection that is
             // not read would keep; so an eighth more is reserved.
-            record_size = chunk.len().div_ceil(message.affiliates.len().max(1)) * 9 / 8;
+            record_size = chunk.len().div_ceil(records.len().max(1)) * 9 / 8;
             // A client that does not read stops this at the next line: what it holds meanwhile is the chunk alone.
             drop(message);
             if !chunk.is_empty() {
-                yield Bytes::from(std::mem::take(&mut chunk));
-            }
-        }
-        chunk.extend_from_slice(b"]}");
-        yield Bytes::from(chunk);
-    }
-}
-
-/// An envelope with the URLs of these IDs as its data. They are read in parts, each when the connection asks for it.
-/// `memory` is held until the end.
-pub(crate) fn url_page_body(
-    msg: &'static str,
-    caller: Caller,
-    ids: Vec<i64>,
-    meta: Option<PageMeta>,
-    memory: Reservation,
-    deadline: Instant,
-) -> Body {
-    let chunks = url_chunks(msg, caller, ids, meta, deadline).map(move |chunk| {
-        let _ = &memory;
-        chunk
-    });
-    Body::from_stream(chunks)
-}
-
-fn url_chunks(
-    msg: &'static str,
-    caller: Caller,
-    mut ids: Vec<i64>,
-    meta: Option<PageMeta>,
-    deadline: Instant,
-) -> impl Stream<Item = Result<Bytes, StreamError>> + Send + 'static {
-    async_stream::try_stream! {
-        let mut chunk = head(msg)?;
-        let mut is_first = true;
-        while !ids.is_empty() {
-            let part = timeout_at(deadline, url_part(&caller, ids)).await.map_err(|_| StreamError::Deadline)??;
-            ids = part.rest;
-            for record in &part.urls {
-                if !std::mem::take(&mut is_first) {
-                    chunk.push(b',');
-                }
-                serde_json::to_writer(&mut chunk, record)?;
                 yield Bytes::from(std::mem::take(&mut chunk));
             }
         }
@@ -117,28 +106,6 @@ fn url_chunks(
     }
 }
 
-/// The first records of these IDs, and the IDs that are left. The parts count against the rate limit of the company, so
-/// the next one may have to wait for it.
-async fn url_part(caller: &Caller, ids: Vec<i64>) -> Result<BatchGetComplianceUrlsResponse, StreamError> {
-    loop {
-        let request = BatchGetComplianceUrlsRequest { ids: ids.clone(), in_parts: true };
-        let call = caller.call(request, |core, request| core.urls.batch_get_compliance_urls(request));
-        match call.await {
-            Ok((part, _)) => return Ok(part),
-            Err(Refusal { error, .. }) if error.reason == Reason::RateLimited => {
-                sleep(error.retry_after.unwrap_or(RETRY_AFTER)).await;
-            }
-            Err(Refusal { error, .. }) => {
-                tracing::error!(reason = ?error.reason, "a page is incomplete");
-                return Err(StreamError::Core(error.meaning().grpc));
-            }
-        }
-    }
-}
-
-/// How long the next part of a page waits if the core does not say it.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
-
 /// What an envelope has before its first record.
 fn head(msg: &str) -> Result<Vec<u8>, serde_json::Error> {
     let mut head = br#"{"code":"1026","status":"ok","detail":{"msg":"#.to_vec();
@@ -148,7 +115,7 @@ fn head(msg: &str) -> Result<Vec<u8>, serde_json::Error> {
 }
 
 /// The next message, unless the deadline has passed.
-async fn next(messages: &mut Messages, deadline: Instant) -> Result<Option<ListAffiliatesResponse>, StreamError> {
+async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option<M>, StreamError> {
     // `timeout_at` alone returns messages that are ready however late it is.
     if Instant::now() >= deadline {
         return Err(StreamError::Deadline);

@@ -1,19 +1,31 @@
 //! Reads of many callers in one message: each has its own token, rate limit and result.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use compliance_api::{
     batch_read::MAX_READS,
+    token::{Claims, Secret, issue},
     v1::{
         BatchReadRequest, BatchReadResponse, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
         Read, batch_read_response::Result as Outcome, read::Operation, read_service_client::ReadServiceClient,
     },
 };
+use futures::future::join_all;
 use tonic::{Code, Response, Status, Streaming, transport::Channel};
 
-use test_support::{Options, TestService, forged_token, invalid_tokens, new_company, reason_of, tests, token};
+use test_support::{Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, tests, token};
 
-tests![mixed_callers, a_slow_read_delays_no_other, abandoned_reads, limits];
+tests![
+    mixed_callers,
+    a_slow_read_delays_no_other,
+    abandoned_reads,
+    limits,
+    refused_messages_are_delayed,
+    valid_reads_beside_many_invalid_ones,
+];
 
 /// Reads with a token each.
 #[derive(Default)]
@@ -204,6 +216,46 @@ async fn abandoned_reads() {
             Err(error) => assert!(error.is_cancelled() && index % 2 == 0),
         }
     }
+}
+
+/// A caller that repeats refused messages at once makes about ten of them a second, as of other refused calls.
+async fn refused_messages_are_delayed() {
+    const CALLERS: usize = 4;
+    const MESSAGES: usize = 100;
+    let service = TestService::start().await;
+    let core = connect(service.grpc).await;
+    let started = Instant::now();
+    let calls = (0..CALLERS).map(|_| async {
+        for _ in 0..MESSAGES {
+            let refused = Batch::default().read(Some(&forged_token(1)), url(1)).results(&core).await;
+            assert_eq!(reason_of(refused[0].as_ref().unwrap_err()), "TOKEN_INVALID");
+        }
+    });
+    join_all(calls).await;
+    // In 0.1 s, ten are sent at once; each other one keeps its caller for 50 ms at least.
+    let (sent, elapsed) = ((CALLERS * MESSAGES) as f64, started.elapsed().as_secs_f64());
+    let most = 10.0 * (elapsed / 0.1 + 1.0) + CALLERS as f64 * elapsed / 0.05;
+    assert!(sent <= most, "{sent} refused messages in {elapsed} s");
+}
+
+/// Each read has its own result, however many others of its message have a token that is not valid.
+async fn valid_reads_beside_many_invalid_ones() {
+    let service = TestService::start().await;
+    let companies: Vec<i64> = (0..40).map(|_| new_company()).collect();
+    let (mut batch, mut expected) = (Batch::default(), Vec::new());
+    for company in &companies {
+        insert(&service, *company, 1_000_001).await;
+        for invalid in 0..3 {
+            let claims = Claims::new(*company, now() + invalid, 3600);
+            let forged = issue(&Secret::new([7; 32]).unwrap(), &claims).unwrap();
+            batch = batch.read(Some(&forged), affiliate(1_000_001));
+            expected.push("TOKEN_INVALID".to_owned());
+        }
+        batch = batch.read(Some(&token(*company)), affiliate(1_000_001));
+        expected.push(format!("Of company {company}"));
+    }
+    let results = batch.results(&connect(service.grpc).await).await;
+    assert_eq!(results.iter().map(shown).collect::<Vec<_>>(), expected);
 }
 
 async fn limits() {

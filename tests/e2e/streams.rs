@@ -64,8 +64,9 @@ const CASES: &[Case] = &[
     }),
 ];
 
-/// Streams whose operations have a test of their own: each of its reads has its own result.
-const OTHERS: [&str; 1] = ["ReadService/BatchRead"];
+/// Streams whose operations have tests of their own: each read of a batch has its own result, and a page of URLs is one
+/// statement (`bounds::pages`).
+const OTHERS: [&str; 2] = ["ReadService/BatchRead", "ComplianceUrlService/StreamComplianceUrls"];
 
 /// Renames a table, so that every statement on it fails, or gives it its name back.
 async fn rename(pool: &PgPool, from: &str, to: &str) {

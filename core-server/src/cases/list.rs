@@ -11,7 +11,7 @@ use compliance_api::{
 use super::record;
 use crate::{
     database::Connections,
-    lists::{Asked, Filter, Key, List, Most, Page, PageQuery, Records, Sort, Source, Statements, Value, days},
+    lists::{Asked, Filter, Key, List, Page, PageQuery, Records, Sort, Source, Statements, Value, days, too_large},
     reads::{Reads, Statement},
 };
 
@@ -67,7 +67,7 @@ pub(super) async fn page(
     source: Source<'_>,
     request: &ListComplianceCasesRequest,
     page: PageQuery,
-    most: Most,
+    most: usize,
 ) -> Result<Page<ComplianceCase>, Error> {
     let asked = Asked {
         page,
@@ -75,5 +75,6 @@ pub(super) async fn page(
         days: days(request.created_after.as_deref(), request.created_before.as_deref()),
         affiliate: request.distributor_id,
     };
-    STATEMENTS.page(source, request, asked, most, record::read).await
+    let page = STATEMENTS.page(source, request, asked, most, record::read).await?;
+    page.ok_or_else(|| too_large(most))
 }

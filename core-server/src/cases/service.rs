@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 use super::list;
 use crate::{
     database::Connections,
-    lists::{Most, PageQuery, Source},
+    lists::{PageQuery, Source},
     reads::Reads,
     requests::{accept, holding},
 };
@@ -46,7 +46,7 @@ impl ComplianceCaseService for ComplianceCases {
         let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
         let memory = &self.memory.reservation(Some(company_id));
         let source = Source { pool: &self.pool, company_id, memory };
-        let page = list::page(source, &request, query, Most::Whole(self.most)).await?;
+        let page = list::page(source, &request, query, self.most).await?;
         let (records, meta) = (page.records, Some(query.meta(page.total)));
         Ok(holding(ListComplianceCasesResponse { cases: records, meta }, page.memory))
     }

@@ -21,7 +21,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     time::timeout,
 };
 
@@ -216,6 +216,36 @@ impl Connections {
         result.map(|_| ())
     }
 
+    /// Sends the rows of a statement as they are taken. If the receiver is dropped, the rest of the statement is abandoned.
+    pub(crate) async fn send_rows<'q, E: 'q + Execute<'q, Postgres>>(
+        &self,
+        query: E,
+        rows: mpsc::Sender<PgRow>,
+    ) -> Result<(), sqlx::Error> {
+        let mut lease = self.lease().await?;
+        let given_up = lease.given_up();
+        let connection = lease.connection()?;
+        let sending = async {
+            let mut returned = connection.fetch(query);
+            while let Some(row) = returned.try_next().await? {
+                if rows.send(row).await.is_err() {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let result = tokio::select! {
+            biased;
+            result = sending => result,
+            () = given_up => return Err(Unavailable::Hung.into()),
+        };
+        if let Ok(false) = result {
+            return Ok(());
+        }
+        lease.done(&result);
+        result.map(|_| ())
+    }
+
     /// Connections that there may be.
     pub(crate) fn most(&self) -> u32 {
         self.0.pool.options().get_max_connections()
@@ -286,7 +316,7 @@ impl Connections {
 }
 
 /// The bytes of a row's values.
-fn size(row: &PgRow) -> usize {
+pub(crate) fn size(row: &PgRow) -> usize {
     let value = |index| row.try_get_raw(index).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     (0..row.len()).map(value).sum()
 }

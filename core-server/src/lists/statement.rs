@@ -60,8 +60,6 @@ pub(super) enum Among {
 pub(super) struct Statement<'l, Q: 'static> {
     pub(super) list: &'l List<Q>,
     pub(super) shape: Shape,
-    /// Whether it returns the IDs of the records only.
-    pub(super) ids_only: bool,
 }
 
 impl<Q> Statement<'_, Q> {
@@ -235,9 +233,6 @@ impl<Q> Statement<'_, Q> {
     /// The records of the page, each with the total. Without records it is one row of the total alone.
     fn records(&self) -> String {
         let order = self.order_of("p.");
-        if self.ids_only {
-            return format!("select t.total, p.id as found from counted t left join page p on true order by {order}");
-        }
         format!(
             "select t.total, p.id as found, r.* from counted t
             left join (page p cross join lateral ({}) r) on true order by {order}",
@@ -352,7 +347,7 @@ mod tests {
     const SEEN: Key = Key::NullableTimestamp("seen");
 
     fn statement(key: Key, ranged: bool, filters: u32, among: Among) -> Statement<'static, ()> {
-        Statement { list: &LIST, shape: Shape { key, descending: false, ranged, filters, among }, ids_only: false }
+        Statement { list: &LIST, shape: Shape { key, descending: false, ranged, filters, among } }
     }
 
     /// How a page is found: by a walk, by a choice between a scan and a sort, each group of the filters' values by itself,
@@ -404,7 +399,7 @@ mod tests {
         };
         let weighs = |filters| {
             let shape = Shape { key: MADE, descending: false, ranged: false, filters, among: Among::Deep };
-            Statement { list: &LEADING, shape, ids_only: false }.weighs()
+            Statement { list: &LEADING, shape }.weighs()
         };
         assert_eq!([1, 2, 3].map(weighs), [true, true, false]);
     }

@@ -5,7 +5,11 @@ use compliance_api::{
     error::{Error, Reason},
     record::Record,
 };
-use sqlx::{Row as _, postgres::PgRow};
+use sqlx::{
+    Postgres, Row as _,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
 
 use super::{
     description::{List, Value},
@@ -24,8 +28,7 @@ const NEAR: i64 = 500;
 /// Every statement of a list.
 pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,
-    /// The statement for the records of a page, and the one for their IDs.
-    pages: Vec<(Shape, [&'static str; 2])>,
+    pages: Vec<(Shape, &'static str)>,
     /// Records by company and ID, for many reads at once.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
@@ -38,8 +41,6 @@ pub(crate) struct Statements<Q: 'static> {
 pub(crate) struct Page<T> {
     /// In the order asked for.
     pub(crate) records: Vec<T>,
-    /// Instead of records that take too much memory: their IDs.
-    pub(crate) ids: Vec<i64>,
     /// How many there are on all pages.
     pub(crate) total: i64,
     /// What the records take until they were sent.
@@ -65,15 +66,6 @@ pub(crate) struct Source<'s> {
 /// Bytes of records that are read at once for a caller that takes them in parts.
 pub(crate) const PART: usize = 4 << 20;
 
-/// How much of a page may be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Most {
-    /// Records of so many bytes; more are refused.
-    Whole(usize),
-    /// Records of so many bytes; of more, the IDs are read instead.
-    OrIds(usize),
-}
-
 impl<Q> Statements<Q> {
     /// Builds the statements of a list.
     pub(crate) fn of(list: &'static List<Q>) -> Self {
@@ -83,8 +75,7 @@ impl<Q> Statements<Q> {
                 for filters in 0..1 << list.filters.len() {
                     for among in [Among::Affiliate, Among::Near, Among::Deep] {
                         let shape = Shape { key: sort.key, descending, ranged, filters, among };
-                        let sql = |ids_only| &*Statement { list, shape, ids_only }.sql().leak();
-                        pages.push((shape, [sql(false), sql(true)]));
+                        pages.push((shape, &*Statement { list, shape }.sql().leak()));
                     }
                 }
             }
@@ -112,7 +103,7 @@ impl<Q> Statements<Q> {
     pub(crate) fn pages(&self) -> impl Iterator<Item = (&'static str, String)> {
         let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type()]);
         let types: String = std::iter::once(TYPES).chain(filters).collect();
-        self.pages.iter().map(move |(_, [sql, _])| (*sql, types.clone()))
+        self.pages.iter().map(move |(_, sql)| (*sql, types.clone()))
     }
 
     /// Every statement that reads records by ID, with the types of its parameters.
@@ -121,15 +112,52 @@ impl<Q> Statements<Q> {
         [(self.by_keys, many), (self.by_ids, of_company), (self.by_ids_in_order, of_company)].into_iter()
     }
 
-    /// Reads one page of the company's records.
+    /// Reads one page of the company's records. `None` if they take more than `most` bytes.
     pub(crate) async fn page<T: Record>(
         &self,
         Source { pool, company_id, memory }: Source<'_>,
         request: &Q,
         asked: Asked,
-        most: Most,
+        most: usize,
         read: Read<T>,
-    ) -> Result<Page<T>, Error> {
+    ) -> Result<Option<Page<T>>, Error> {
+        let statement = self.statement(request, asked)?;
+        let query = || self.query(statement, company_id, request, asked);
+        let fetched = database::read(|| pool.fetch_at_most(query(), most, memory)).await;
+        let fetched = fetched.map_err(|error| from_database(&error))?;
+        match fetched.end {
+            End::Complete => {
+                Page::read(fetched.rows, fetched.memory, read).map(Some).map_err(|error| from_database(&error))
+            }
+            End::TooLarge => Ok(None),
+            End::Full(full) => Err(full.into()),
+        }
+    }
+
+    /// The IDs of the records of a page, and how many there are on all pages.
+    pub(crate) async fn page_ids(
+        &self,
+        Source { pool, company_id, .. }: Source<'_>,
+        request: &Q,
+        asked: Asked,
+    ) -> Result<(Vec<i64>, i64), Error> {
+        let statement = self.statement(request, asked)?;
+        let read = async || {
+            let (mut ids, mut total) = (Vec::new(), Ok(0));
+            let query = self.query(statement, company_id, request, asked);
+            pool.fetch_while(query, |row| {
+                total = row.try_get("total");
+                ids.extend(row.try_get::<Option<i64>, _>("found").ok().flatten());
+                total.is_ok()
+            })
+            .await?;
+            Ok((ids, total?))
+        };
+        database::read(read).await.map_err(|error| from_database(&error))
+    }
+
+    /// The statement that reads a page.
+    pub(super) fn statement(&self, request: &Q, asked: Asked) -> Result<&'static str, Error> {
         let sorts = self.list.sorts;
         let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
         let filters = self.list.filters.iter().zip(0..).filter(|(filter, _)| filter.value.is_asked(request));
@@ -144,31 +172,24 @@ impl<Q> Statements<Q> {
                 None => Among::Deep,
             },
         };
-        let (_, [statement, ids_statement]) =
-            *self.pages.iter().find(|(of, _)| *of == shape).ok_or_else(Error::internal)?;
+        self.pages.iter().find(|(of, _)| *of == shape).map(|(_, statement)| *statement).ok_or_else(Error::internal)
+    }
+
+    /// The statement with its parameters.
+    pub(super) fn query(
+        &self,
+        statement: &'static str,
+        company_id: i64,
+        request: &Q,
+        asked: Asked,
+    ) -> Query<'static, Postgres, PgArguments> {
         let (first, last) = asked.days.unzip();
-        let query = |statement| {
-            let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.limit()).bind(asked.page.offset());
-            let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
-            self.list.filters.iter().fold(fixed, |bound, filter| match filter.value {
-                Value::Integer(value) => bound.bind(value(request)),
-                Value::Boolean(value) => bound.bind(value(request)),
-            })
-        };
-        let (Most::Whole(bytes) | Most::OrIds(bytes)) = most;
-        let fetched = database::read(|| pool.fetch_at_most(query(statement), bytes, memory)).await;
-        let fetched = fetched.map_err(|error| from_database(&error))?;
-        let page = match (fetched.end, most) {
-            (End::Complete, _) => Page::read(fetched.rows, fetched.memory, read),
-            (End::Full(full), _) => return Err(full.into()),
-            (End::TooLarge, Most::Whole(bytes)) => return Err(too_large(bytes)),
-            (End::TooLarge, Most::OrIds(_)) => {
-                drop(fetched);
-                let rows = database::read(|| query(ids_statement).fetch_all(pool)).await;
-                rows.and_then(|rows| Page::read_ids(&rows, memory.empty()))
-            }
-        };
-        page.map_err(|error| from_database(&error))
+        let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.limit()).bind(asked.page.offset());
+        let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
+        self.list.filters.iter().fold(fixed, |bound, filter| match filter.value {
+            Value::Integer(value) => bound.bind(value(request)),
+            Value::Boolean(value) => bound.bind(value(request)),
+        })
     }
 
     /// Records of the company among `ids`, in their order, as many as take `most` bytes, and the IDs that are left.
@@ -245,19 +266,12 @@ impl<T: Record> Page<T> {
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
         rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
         let Records { records, memory } = Records::read(rows, memory, read)?;
-        Ok(Self { records, ids: Vec::new(), total, memory })
-    }
-
-    /// Reads the rows of the statement for the IDs of a page.
-    fn read_ids(rows: &[PgRow], memory: Reservation) -> Result<Self, sqlx::Error> {
-        let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
-        let ids: Result<Vec<Option<i64>>, _> = rows.iter().map(|row| row.try_get("found")).collect();
-        Ok(Self { records: Vec::new(), ids: ids?.into_iter().flatten().collect(), total, memory })
+        Ok(Self { records, total, memory })
     }
 }
 
 /// The records do not fit into a message.
-fn too_large(most: usize) -> Error {
+pub(crate) fn too_large(most: usize) -> Error {
     let message = format!("The records take more than {most} bytes. Ask for fewer of them at once.");
     Error::new(Reason::BodyTooLarge, message)
 }

@@ -1,6 +1,6 @@
 //! `ReadService`: single reads of many callers in one call. Those of one kind become one statement.
 
-use std::{iter::repeat_n, pin::Pin, time::Duration};
+use std::{collections::HashSet, iter::repeat_n, pin::Pin, sync::Arc, time::Duration};
 
 use compliance_api::{
     batch_read::MAX_READS,
@@ -10,7 +10,7 @@ use compliance_api::{
     rules::Violations,
     token::TokenError,
     v1::{
-        Affiliate, BatchReadRequest, BatchReadResponse, ComplianceCase, ComplianceUrl, RateLimitHeaders,
+        Affiliate, BatchReadRequest, BatchReadResponse, ComplianceCase, ComplianceUrl, RateLimitHeaders, Read,
         batch_read_response::Result as Outcome, read::Operation, read_service_server::ReadService,
     },
 };
@@ -18,12 +18,16 @@ use futures::{
     FutureExt as _, StreamExt as _,
     stream::{self, BoxStream, FuturesUnordered},
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
 use tonic::{Code, Request, Response, Status};
 
 use super::{
     guard::{AdmittedRead, Guard},
     operations::{GET_AFFILIATE, GET_CASE, GET_URL},
+    tokens::{Tokens, Verified},
 };
 use crate::{
     access::Denied,
@@ -31,11 +35,14 @@ use crate::{
     requests::timeout_of,
 };
 
-/// The service.
+/// The service. Clones share the readers.
+#[derive(Clone)]
 pub(super) struct BatchReads {
     pub(super) guard: Guard,
     /// Bounds a call that has no deadline of its own.
     pub(super) call_timeout: Duration,
+    /// Messages with several tokens that are not valid verify the others in turns.
+    pub(super) turns: Arc<Semaphore>,
     pub(super) affiliates: Reads<Affiliate>,
     pub(super) urls: Reads<ComplianceUrl>,
     pub(super) cases: Reads<ComplianceCase>,
@@ -49,12 +56,16 @@ struct Accepted {
     admitted: AdmittedRead,
 }
 
+/// A read, its index, and what became of its token.
+type Verifiable = (u32, Read, Verified);
+
 #[tonic::async_trait]
 impl ReadService for BatchReads {
     type BatchReadStream = client::BoxStream<BatchReadResponse>;
 
     async fn batch_read(&self, request: Request<BatchReadRequest>) -> Result<Response<Self::BatchReadStream>, Status> {
         let limit = timeout_of(&request).map_or(self.call_timeout, |asked| asked.min(self.call_timeout));
+        let deadline = Instant::now() + limit;
         let BatchReadRequest { authorizations, reads } = request.into_inner();
         for (field, items) in [("authorizations", authorizations.len()), ("reads", reads.len())] {
             if items > MAX_READS {
@@ -62,9 +73,68 @@ impl ReadService for BatchReads {
                 return Err(Error::invalid(Violations::one(field, message)).into());
             }
         }
-        let tokens: Vec<_> = authorizations.iter().map(|token| self.guard.verify(token)).collect();
-        let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        // A token that no read names is not verified.
+        let named: HashSet<u32> = reads.iter().map(|read| read.authorization).collect();
+        let named = named.into_iter().filter_map(|index| authorizations.get(index as usize).cloned());
+        let tokens = Tokens::verify(self.guard.clone(), named.collect());
+        let (mut now, mut later) = (Vec::with_capacity(reads.len()), Vec::new());
         for (index, read) in (0..).zip(reads) {
+            let Some(authorization) = authorizations.get(read.authorization as usize) else {
+                now.push((index, read, Err(TokenError::Missing)));
+                continue;
+            };
+            match tokens.get(authorization) {
+                Some(verified) => now.push((index, read, verified.clone())),
+                None => later.push((index, read, authorization.clone())),
+            }
+        }
+        let is_proven = tokens.has_valid();
+        let mut responses = self.clone().answer(now, deadline);
+        if !later.is_empty() {
+            let later = self.clone().verify_and_answer(tokens, later, deadline).flatten_stream();
+            responses = stream::select(responses, later).boxed();
+        }
+        let responses = responses.map(Ok);
+        if !is_proven {
+            // Anybody can send it: it is delayed like a call that is refused, and no longer in flight meanwhile.
+            let guard = self.guard.clone();
+            let delayed = async move {
+                guard.hold_back().await;
+                responses
+            };
+            return Ok(Response::new(delayed.flatten_stream().boxed()));
+        }
+        let mut responses = responses.boxed().peekable();
+        // Headers that are sent before a message cost both sides a wake-up.
+        Pin::new(&mut responses).peek().await;
+        Ok(Response::new(responses.boxed()))
+    }
+}
+
+impl BatchReads {
+    /// Makes the reads whose tokens have to wait for their turn.
+    async fn verify_and_answer(
+        self,
+        mut tokens: Tokens<Guard>,
+        reads: Vec<(u32, Read, String)>,
+        deadline: Instant,
+    ) -> BoxStream<'static, BatchReadResponse> {
+        // What has no result by then is not answered in time.
+        let _ = timeout_at(deadline, tokens.verify_rest(&self.turns)).await;
+        let (mut verified, mut late) = (Vec::with_capacity(reads.len()), Vec::new());
+        for (index, read, authorization) in reads {
+            match tokens.get(&authorization) {
+                Some(outcome) => verified.push((index, read, outcome.clone())),
+                None => late.push(response(index, None, Err(Error::deadline_exceeded().into()))),
+            }
+        }
+        stream::iter(late).chain(self.answer(verified, deadline)).boxed()
+    }
+
+    /// The responses to reads: at first to those that are refused, then to those of each kind as they are there.
+    fn answer(self, reads: Vec<Verifiable>, deadline: Instant) -> BoxStream<'static, BatchReadResponse> {
+        let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (index, read, token) in reads {
             let headers = read.headers();
             let (operation, id, accepted) = match read.operation {
                 Some(Operation::Affiliate(get)) => (GET_AFFILIATE, get.id, &mut affiliates),
@@ -76,22 +146,18 @@ impl ReadService for BatchReads {
                     continue;
                 }
             };
-            let token = tokens.get(read.authorization as usize).cloned();
-            match self.guard.admit_read(operation, &headers, token.unwrap_or(Err(TokenError::Missing))) {
+            match self.guard.admit_read(operation, &headers, token) {
                 Ok(admitted) => accepted.push(Accepted { index, request_id: read.request_id, id, admitted }),
                 Err(Denied { error, rate_limit }) => refused.push(response(index, rate_limit, Err(error.into()))),
             }
         }
+        let Self { affiliates: of_affiliates, urls: of_urls, cases: of_cases, .. } = self;
         let kinds = [
-            responses(self.affiliates.clone(), affiliates, Outcome::Affiliate, limit).boxed(),
-            responses(self.urls.clone(), urls, Outcome::Url, limit).boxed(),
-            responses(self.cases.clone(), cases, Outcome::Case, limit).boxed(),
+            responses(of_affiliates, affiliates, Outcome::Affiliate, deadline).boxed(),
+            responses(of_urls, urls, Outcome::Url, deadline).boxed(),
+            responses(of_cases, cases, Outcome::Case, deadline).boxed(),
         ];
-        let read = kinds.into_iter().collect::<FuturesUnordered<_>>().flatten();
-        let mut responses = stream::iter(refused).chain(read).map(Ok).boxed().peekable();
-        // Headers that are sent before a message cost both sides a wake-up.
-        Pin::new(&mut responses).peek().await;
-        Ok(Response::new(responses.boxed()))
+        stream::iter(refused).chain(kinds.into_iter().collect::<FuturesUnordered<_>>().flatten()).boxed()
     }
 }
 
@@ -100,12 +166,11 @@ async fn responses<T: Record>(
     source: Reads<T>,
     accepted: Vec<Accepted>,
     outcome: fn(Box<T>) -> Outcome,
-    limit: Duration,
+    deadline: Instant,
 ) -> BoxStream<'static, BatchReadResponse> {
     if accepted.is_empty() {
         return stream::empty().boxed();
     }
-    let deadline = Instant::now() + limit;
     let keys: Vec<_> = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
     let statements: Vec<_> = accepted.iter().map(|read| read.admitted.record.span.statement(COALESCED_READ)).collect();
     let found = timeout_at(deadline, source.get_all(&keys)).await;

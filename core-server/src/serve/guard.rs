@@ -15,7 +15,7 @@ use compliance_api::{
     client::Middleware,
     deadline::grpc_timeout,
     error::{Error, Reason},
-    token::{TokenError, VerifiedToken},
+    token::VerifiedToken,
     v1::RateLimitHeaders,
     wire::{Items, Operation},
 };
@@ -35,6 +35,7 @@ use super::{
     operations::{COALESCED, HEALTH_CHECK, STANDARD, work},
     protocol,
     receive::{self, Received, receive},
+    tokens::{Verified, Verify},
 };
 use crate::{
     CoreSettings,
@@ -88,19 +89,14 @@ impl Guard {
         Self(Arc::new(Limits { access, in_flight, shares, message, call_timeout: settings.call_timeout }))
     }
 
-    /// Verifies a token of a batch of reads.
-    pub(super) fn verify(&self, authorization: &str) -> Result<VerifiedToken, TokenError> {
-        self.0.access.verify(Some(authorization.as_bytes()))
+    /// Delays the answer to a refused call, if there were many of late.
+    pub(super) async fn hold_back(&self) {
+        self.0.shares.refusals.hold_back().await;
     }
 
     /// Lets one read of a batch through, or refuses it. The read counts as a call of the operation at `path` that is in
     /// flight until what is returned is dropped.
-    pub(super) fn admit_read(
-        &self,
-        path: &str,
-        headers: &HeaderMap,
-        token: Result<VerifiedToken, TokenError>,
-    ) -> Result<AdmittedRead, Denied> {
+    pub(super) fn admit_read(&self, path: &str, headers: &HeaderMap, token: Verified) -> Result<AdmittedRead, Denied> {
         let mut record = CallRecord::remote(path, headers);
         let admitted = self.grant_read(path, token);
         if let Err(denied) = &admitted {
@@ -114,7 +110,7 @@ impl Guard {
     fn grant_read(
         &self,
         path: &str,
-        token: Result<VerifiedToken, TokenError>,
+        token: Verified,
     ) -> Result<(OwnedSemaphorePermit, Caller, Count, Option<RateLimitHeaders>), Denied> {
         let permit = self.permit()?;
         let Granted { caller, rate_limit } = self.0.access.grant(path, token)?;
@@ -192,6 +188,17 @@ impl Guard {
     fn permit(&self) -> Result<OwnedSemaphorePermit, Denied> {
         let permit = Arc::clone(&self.0.in_flight).try_acquire_owned();
         permit.map_err(|_| Denied { error: Error::overloaded(), rate_limit: None })
+    }
+}
+
+/// Verifies the tokens of a batch of reads.
+impl Verify for Guard {
+    fn cached(&self, authorization: &str) -> Option<Verified> {
+        self.0.access.verify_cached(authorization.as_bytes())
+    }
+
+    fn verify(&self, authorization: &str) -> Verified {
+        self.0.access.verify(Some(authorization.as_bytes()))
     }
 }
 

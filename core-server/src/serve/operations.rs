@@ -21,8 +21,9 @@ pub(super) const STANDARD: [&str; 4] = [
 pub(super) const COALESCED: [&str; 3] = [GET_AFFILIATE, GET_URL, GET_CASE];
 
 /// Reads of many records. Each is a statement of its own.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "/compliance.v1.ComplianceUrlService/ListComplianceUrls",
+    "/compliance.v1.ComplianceUrlService/StreamComplianceUrls",
     "/compliance.v1.ComplianceCaseService/ListComplianceCases",
     "/compliance.v1.AffiliateService/BatchGetAffiliates",
     "/compliance.v1.ComplianceUrlService/BatchGetComplianceUrls",

@@ -8,11 +8,16 @@ use compliance_api::{
     v1::{ComplianceUrl, ListComplianceUrlsRequest, UrlSort},
 };
 
+use tokio::time::Instant;
+
 use super::record;
 use crate::{
     database::Connections,
-    lists::{Asked, Filter, Key, List, Most, PART, Page, PageQuery, Records, Sort, Source, Statements, Value, days},
+    lists::{
+        Asked, Filter, Key, LargePage, List, PART, Page, PageQuery, Records, Sort, Source, Statements, Value, days,
+    },
     reads::{Reads, Statement},
+    shares::Shares,
 };
 
 static LIST: List<ListComplianceUrlsRequest> = List {
@@ -72,18 +77,46 @@ pub(super) async fn part(source: Source<'_>, ids: &[i64]) -> Result<(Records<Com
     STATEMENTS.read_part(source, ids, PART, record::read).await
 }
 
-/// One page of the company's URLs.
+/// One page of the company's URLs. `None` if they take more than `most` bytes.
 pub(super) async fn page(
     source: Source<'_>,
     request: &ListComplianceUrlsRequest,
-    page: PageQuery,
-    most: Most,
-) -> Result<Page<ComplianceUrl>, Error> {
-    let asked = Asked {
-        page,
+    most: usize,
+) -> Result<Option<Page<ComplianceUrl>>, Error> {
+    STATEMENTS.page(source, request, asked(request), most, record::read).await
+}
+
+/// The IDs of a page, and how many URLs there are on all pages.
+pub(super) async fn page_ids(
+    source: Source<'_>,
+    request: &ListComplianceUrlsRequest,
+) -> Result<(Vec<i64>, i64), Error> {
+    STATEMENTS.page_ids(source, request, asked(request)).await
+}
+
+/// One page as a stream.
+pub(super) fn large_page(
+    pool: &Connections,
+    shares: &Shares,
+    company_id: i64,
+    request: ListComplianceUrlsRequest,
+    deadline: Instant,
+) -> LargePage<ComplianceUrl, ListComplianceUrlsRequest> {
+    let (pool, shares, asked) = (pool.clone(), shares.clone(), asked(&request));
+    let statements = LazyLock::force(&STATEMENTS);
+    LargePage { statements, pool, shares, company_id, request, asked, read: record::read, deadline }
+}
+
+/// Where the page stands.
+pub(super) fn page_query(request: &ListComplianceUrlsRequest) -> PageQuery {
+    PageQuery::new(request.per_page, request.page, request.sort_dir())
+}
+
+fn asked(request: &ListComplianceUrlsRequest) -> Asked {
+    Asked {
+        page: page_query(request),
         sort: request.sort_by().into(),
         days: days(request.discovery_after.as_deref(), request.discovery_before.as_deref()),
         affiliate: request.distributor_id,
-    };
-    STATEMENTS.page(source, request, asked, most, record::read).await
+    }
 }

@@ -1,19 +1,24 @@
 //! `ComplianceUrlService`: who asks, and whether the request holds what it must.
 
-use admission::Memory;
+use std::{future::ready, time::Duration};
+
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
     ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
-    compliance_url_service_server::ComplianceUrlService,
+    StreamComplianceUrlsRequest, StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
 };
-use tonic::{Request, Response, Status};
+use futures::stream;
+use tokio::time::Instant;
+use tonic::{Request, Response, Status, codegen::BoxStream};
 
 use super::{add::Adder, list};
 use crate::{
+    CoreSettings,
     database::Connections,
-    lists::{Most, PART, PageQuery, Source},
+    lists::{PART, Part, Source, too_large},
     reads::Reads,
-    requests::{accept, holding},
+    requests::{accept, holding, timeout_of},
+    shares::Shares,
     writes::Queues,
 };
 
@@ -22,38 +27,73 @@ pub(crate) struct ComplianceUrls {
     pool: Connections,
     single: Reads<ComplianceUrl>,
     adder: Adder,
-    memory: Memory,
-    /// Bytes of records in one response.
+    shares: Shares,
+    list_timeout: Duration,
+    /// Bytes of records in one response, unless it is a stream.
     most: usize,
 }
 
 impl ComplianceUrls {
-    /// The service over a database. A message has at most `message_limit` bytes.
+    /// The service over a database.
     pub(crate) fn new(
         pool: &Connections,
         single: Reads<ComplianceUrl>,
+        shares: &Shares,
         queues: &Queues,
-        memory: &Memory,
-        message_limit: usize,
+        settings: &CoreSettings,
     ) -> Self {
-        let (adder, memory) = (Adder::new(pool, queues), memory.clone());
-        Self { pool: pool.clone(), single, adder, memory, most: message_limit / 2 }
+        let (adder, shares) = (Adder::new(pool, queues), shares.clone());
+        let (list_timeout, most) = (settings.list_timeout, settings.message_limit / 2);
+        Self { pool: pool.clone(), single, adder, shares, list_timeout, most }
     }
 }
 
 #[tonic::async_trait]
 impl ComplianceUrlService for ComplianceUrls {
+    type StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>;
+
     async fn list_compliance_urls(
         &self,
         request: Request<ListComplianceUrlsRequest>,
     ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let query = PageQuery::new(request.per_page, request.page, request.sort_dir());
-        let most = if request.large_as_ids { Most::OrIds(PART) } else { Most::Whole(self.most) };
-        let memory = &self.memory.reservation(Some(company_id));
-        let page = list::page(Source { pool: &self.pool, company_id, memory }, &request, query, most).await?;
-        let (urls, ids, meta) = (page.records, page.ids, Some(query.meta(page.total)));
-        Ok(holding(ListComplianceUrlsResponse { urls, meta, ids }, page.memory))
+        let query = list::page_query(&request);
+        let most = if request.large_as_ids { PART } else { self.most };
+        let memory = &self.shares.memory.reservation(Some(company_id));
+        let source = Source { pool: &self.pool, company_id, memory };
+        match list::page(source, &request, most).await? {
+            Some(page) => {
+                let (urls, meta) = (page.records, Some(query.meta(page.total)));
+                Ok(holding(ListComplianceUrlsResponse { urls, meta, ids: Vec::new() }, page.memory))
+            }
+            None if request.large_as_ids => {
+                let (ids, total) = list::page_ids(source, &request).await?;
+                Ok(Response::new(ListComplianceUrlsResponse { urls: Vec::new(), meta: Some(query.meta(total)), ids }))
+            }
+            None => Err(too_large(most).into()),
+        }
+    }
+
+    async fn stream_compliance_urls(
+        &self,
+        request: Request<StreamComplianceUrlsRequest>,
+    ) -> Result<Response<Self::StreamComplianceUrlsStream>, Status> {
+        let limit = timeout_of(&request).map_or(self.list_timeout, |asked| asked.min(self.list_timeout));
+        let deadline = Instant::now() + limit;
+        let (company_id, request) = accept(request)?;
+        let request = request.list.unwrap_or_default();
+        let query = list::page_query(&request);
+        let memory = &self.shares.memory.reservation(Some(company_id));
+        let source = Source { pool: &self.pool, company_id, memory };
+        if let Some(page) = list::page(source, &request, PART).await? {
+            let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(query.meta(page.total)) };
+            return Ok(holding(Box::pin(stream::once(ready(Ok(message)))), page.memory));
+        }
+        let page = list::large_page(&self.pool, &self.shares, company_id, request, deadline);
+        Ok(page.stream(move |Part { record, total }| StreamComplianceUrlsResponse {
+            urls: record.into_iter().collect(),
+            meta: total.map(|total| query.meta(total)),
+        })?)
     }
 
     async fn get_compliance_url(
@@ -69,7 +109,7 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<BatchGetComplianceUrlsRequest>,
     ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
-        let memory = &self.memory.reservation(Some(company_id));
+        let memory = &self.shares.memory.reservation(Some(company_id));
         let source = Source { pool: &self.pool, company_id, memory };
         let (urls, rest) = if request.in_parts {
             list::part(source, &request.ids).await?

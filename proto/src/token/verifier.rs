@@ -125,25 +125,33 @@ impl Verifier {
 
     /// The claims of the token in an `Authorization` header's value at `now` (seconds since 1970).
     pub fn authorize(&self, header: Option<&[u8]>, now: i64) -> Result<VerifiedToken, TokenError> {
-        let value = header.ok_or(TokenError::Missing)?;
-        let value = std::str::from_utf8(value).map_err(|_| TokenError::Invalid)?;
-        if value.trim().is_empty() {
-            return Err(TokenError::Missing);
-        }
-        self.verify(bearer(value).ok_or(TokenError::Invalid)?, now)
+        self.verify(presented(header)?, now)
+    }
+
+    /// The same without verifying a signature. `None` if that is needed.
+    pub fn authorize_cached(&self, header: Option<&[u8]>, now: i64) -> Option<Result<VerifiedToken, TokenError>> {
+        presented(header).and_then(|token| self.cached(token, now)).transpose()
     }
 
     /// The claims of a token at `now` (seconds since 1970).
     pub fn verify(&self, token: &str, now: i64) -> Result<VerifiedToken, TokenError> {
+        match self.cached(token, now)? {
+            Some(valid) => Ok(valid),
+            None => self.verify_and_cache(&self.current_keys(), token, now),
+        }
+    }
+
+    /// The claims of a token that was verified before.
+    fn cached(&self, token: &str, now: i64) -> Result<Option<VerifiedToken>, TokenError> {
         if token.len() > MAX_BYTES {
             return Err(TokenError::Invalid);
         }
         let generation = self.generation.load(Ordering::Acquire);
         let cached = self.valid.get(&digest(token)).filter(|cached| cached.generation == generation);
         match cached {
-            Some(Cached { token, .. }) if token.exp > now => Ok(token),
+            Some(Cached { token, .. }) if token.exp > now => Ok(Some(token)),
             Some(_) => Err(TokenError::Expired),
-            None => self.verify_and_cache(&self.current_keys(), token, now),
+            None => Ok(None),
         }
     }
 
@@ -175,6 +183,16 @@ impl Verifier {
         }
         if claims.exp <= now { Err(TokenError::Expired) } else { Ok(()) }
     }
+}
+
+/// The token in an `Authorization` header's value.
+fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
+    let value = header.ok_or(TokenError::Missing)?;
+    let value = std::str::from_utf8(value).map_err(|_| TokenError::Invalid)?;
+    if value.trim().is_empty() {
+        return Err(TokenError::Missing);
+    }
+    bearer(value).ok_or(TokenError::Invalid)
 }
 
 /// The claims of a token that one of the keys has signed.

@@ -102,7 +102,8 @@ impl Address {
             .keep_alive_while_idle(true)
             // Lists and batches are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
             .initial_stream_window_size(1 << 20)
-            .initial_connection_window_size(8 << 20)
+            // Large pages that nobody reads keep up to a window each. The memory of requests bounds their number.
+            .initial_connection_window_size(128 << 20)
             // Statuses carry their details in headers.
             .http2_max_header_list_size(16 << 20)
     }

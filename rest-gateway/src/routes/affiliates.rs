@@ -41,7 +41,7 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) ->
     let first = caller.wait(messages.try_next()).await;
     let first = first.map_err(|refusal| Refusal { rate_limit: rate_limit.clone(), ..refusal })?;
     let messages = stream::iter(first.map(Ok)).chain(messages).boxed();
-    let body = list_body(text::AFFILIATES_FOUND, messages, deadline);
+    let body = list_body(text::AFFILIATES_FOUND, messages, None, (), deadline);
     let mut response = respond_with(StatusCode::OK, rate_limit, body);
     // A client that does not read never polls the body, so the body itself cannot end in time.
     response.extensions_mut().insert(FinishBy(deadline));

@@ -8,8 +8,9 @@ use axum::{
 };
 use compliance_api::{
     error::Error,
-    v1::{ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest, UrlResult},
+    v1::{ComplianceUrl, GetComplianceUrlRequest, StreamComplianceUrlsRequest, UrlResult},
 };
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::StatusCode;
 use http_server::FinishBy;
 use tokio::time::Instant;
@@ -22,10 +23,10 @@ use crate::{
     extract::{body::RequestBody, path::PathId, query, urls},
     found::respond_found,
     gateway::Gateway,
-    stream::url_page_body,
+    stream::list_body,
 };
 
-/// What a page that is read in parts takes in memory: a part of 4 MiB as the core reads it, as a message, and as JSON.
+/// What a large page takes in memory: a record as a message and as JSON, each of which can be encoded yet.
 const PAGE_MEMORY: usize = 16 << 20;
 
 pub(crate) async fn list(
@@ -33,23 +34,38 @@ pub(crate) async fn list(
     caller: Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let request = caller.accept(query::urls(query.as_deref())).await?;
-    let request = ListComplianceUrlsRequest { large_as_ids: true, ..request };
-    let read = caller.read(request, |core, request| core.urls.list_compliance_urls(request));
-    let (page, rate_limit, memory) = read.await?;
-    if !page.ids.is_empty() {
-        let mut memory = caller.memory();
-        if let Err(full) = memory.grow(PAGE_MEMORY) {
-            return Err(Refusal { error: full.into(), rate_limit });
-        }
-        let deadline = Instant::now() + gateway.settings.list_timeout;
-        let body = url_page_body(text::URLS_FOUND, caller, page.ids, page.meta, memory, deadline);
-        let mut response = respond_with(StatusCode::OK, rate_limit, body);
-        response.extensions_mut().insert(FinishBy(deadline));
-        return Ok(response);
+    let list = caller.accept(query::urls(query.as_deref())).await?;
+    let timeout = gateway.settings.list_timeout;
+    let deadline = Instant::now() + timeout;
+    let caller = caller.with_timeout(timeout);
+    let request = StreamComplianceUrlsRequest { list: Some(list) };
+    let read = caller.read(request, |core, request| core.urls.stream_compliance_urls(request));
+    let (mut messages, rate_limit, mut memory) = read.await?;
+    // An error before the first record still gets its own status.
+    let first = caller.wait(async { Ok((messages.try_next().await?, messages.try_next().await?)) }).await;
+    let (page, next) = match first {
+        Ok((Some(page), next)) => (page, next),
+        Ok((None, _)) => return Err(Refusal { error: Error::internal(), rate_limit }),
+        Err(refusal) => return Err(Refusal { rate_limit, ..refusal }),
+    };
+    let Some(next) = next else {
+        let found = Envelope::found(text::URLS_FOUND, &page.urls, page.meta);
+        return respond_found(&caller, rate_limit, memory, page.urls.iter().map(transcript).sum(), &found);
+    };
+    if let Some(memory) = &mut memory {
+        memory.release_slot();
     }
-    let found = Envelope::found(text::URLS_FOUND, &page.urls, page.meta);
-    respond_found(&caller, rate_limit, memory, page.urls.iter().map(transcript).sum(), &found)
+    let mut own = caller.memory();
+    if let Err(full) = own.grow(PAGE_MEMORY) {
+        return Err(Refusal { error: full.into(), rate_limit });
+    }
+    let meta = page.meta;
+    let messages = stream::iter([Ok(page), Ok(next)]).chain(messages).boxed();
+    let body = list_body(text::URLS_FOUND, messages, meta, (memory, own), deadline);
+    let mut response = respond_with(StatusCode::OK, rate_limit, body);
+    // A client that does not read never polls the body, so the body itself cannot end in time.
+    response.extensions_mut().insert(FinishBy(deadline));
+    Ok(response)
 }
 
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {

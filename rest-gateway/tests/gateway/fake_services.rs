@@ -158,15 +158,26 @@ impl AffiliateService for Fake {
 
 #[async_trait]
 impl ComplianceUrlService for Fake {
+    type StreamComplianceUrlsStream = BoxStream<v1::StreamComplianceUrlsResponse>;
+
     async fn list_compliance_urls(
         &self,
         request: Request<v1::ListComplianceUrlsRequest>,
     ) -> Result<Response<v1::ListComplianceUrlsResponse>, Status> {
-        let request = self.enter_checked("list_compliance_urls", request)?;
+        self.enter_checked("list_compliance_urls", request)?;
+        Ok(success(v1::ListComplianceUrlsResponse::default()))
+    }
+
+    async fn stream_compliance_urls(
+        &self,
+        request: Request<v1::StreamComplianceUrlsRequest>,
+    ) -> Result<Response<Self::StreamComplianceUrlsStream>, Status> {
+        let request = self.enter_checked("stream_compliance_urls", request)?.list.unwrap_or_default();
         let (per_page, current_page) = (request.per_page.unwrap_or(100) as i32, request.page.unwrap_or(1));
         let meta = v1::PageMeta { total: 1, per_page, current_page, last_page: 1 };
         let url = v1::ComplianceUrl { id: 1, url: "http://a/".to_owned(), ..v1::ComplianceUrl::default() };
-        Ok(success(v1::ListComplianceUrlsResponse { urls: vec![url], meta: Some(meta), ids: Vec::new() }))
+        let page = v1::StreamComplianceUrlsResponse { urls: vec![url], meta: Some(meta) };
+        Ok(success(Box::pin(stream::iter([Ok(page)]))))
     }
 
     async fn get_compliance_url(

@@ -72,7 +72,7 @@ async fn the_core_is_called_once_and_only_for_access_if_the_gateway_refuses() {
         ("/api/affiliates/9007199254740992", 404, ["check_access"]),
         ("/api/urls/%20", 404, ["check_access"]),
         ("/api/cases/x", 404, ["check_access"]),
-        ("/api/urls?page=0", 422, ["list_compliance_urls"]),
+        ("/api/urls?page=0", 422, ["stream_compliance_urls"]),
         ("/api/urls?page=x", 422, ["check_access"]),
     ] {
         let response = gateway.get(path).await;

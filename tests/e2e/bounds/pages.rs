@@ -1,16 +1,25 @@
 //! Pages whose records are as large as they may be.
 
+use std::time::{Duration, Instant};
+
 use compliance_api::{
     error::{Error, Reason},
-    v1::{BatchGetComplianceUrlsRequest, ListComplianceUrlsRequest},
+    v1::{BatchGetComplianceUrlsRequest, ListComplianceUrlsRequest, StreamComplianceUrlsRequest},
 };
-use test_support::{Options, TestService, new_company, tests};
+use futures::future::join_all;
+use rest_gateway::Settings;
+use sqlx::AssertSqlSafe;
+use test_support::{Options, Proxy, RestClient, TestService, new_company, tests, token, verifier};
+use tokio::net::TcpListener;
 use tonic::Code;
 
 tests![
     pages_of_long_transcripts,
-    a_page_in_parts_waits_for_the_rate_limit,
+    a_large_page_is_one_request,
     a_part_without_memory_for_a_record_is_refused,
+    a_page_is_one_snapshot,
+    a_page_whose_connection_is_lost,
+    slow_readers_of_large_pages,
 ];
 
 const URLS: usize = 100;
@@ -27,9 +36,9 @@ async fn add_urls(service: &TestService, company: i64, count: usize) {
     query.execute(&service.pool).await.unwrap();
 }
 
-/// Each part of a page counts as a request. The page is complete however few of them the company may make.
-async fn a_page_in_parts_waits_for_the_rate_limit() {
-    let options = Options { rate_limit: "1/s".parse().unwrap(), ..Options::default() };
+/// The page is complete however few requests the company may make.
+async fn a_large_page_is_one_request() {
+    let options = Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() };
     let service = TestService::with(options).await;
     for remote in [false, true] {
         let company = new_company();
@@ -98,13 +107,196 @@ async fn pages_of_long_transcripts() {
     let batch = BatchGetComplianceUrlsRequest { ids: ids.clone(), ..Default::default() };
     assert_eq!(grpc.urls.batch_get_compliance_urls(batch).await.unwrap_err().code(), Code::OutOfRange);
     assert_eq!(grpc.urls.list_compliance_urls(list(10)).await.unwrap().into_inner().urls.len(), 10);
-    // What a gateway does.
+    let request = StreamComplianceUrlsRequest { list: Some(list(100)) };
+    let mut messages = grpc.urls.stream_compliance_urls(request).await.unwrap().into_inner();
+    let (mut streamed, mut metas) = (Vec::new(), Vec::new());
+    while let Some(message) = messages.message().await.unwrap() {
+        streamed.extend(message.urls.into_iter().map(|url| url.id));
+        metas.push(message.meta.map(|meta| meta.total));
+    }
+    assert_eq!((metas[0], metas[1..].iter().flatten().count()), (Some(100), 0));
     let request = ListComplianceUrlsRequest { large_as_ids: true, ..list(100) };
     let page = grpc.urls.list_compliance_urls(request).await.unwrap().into_inner();
     assert!(page.urls.is_empty() && page.ids.len() == URLS, "{}", page.ids.len());
+    assert_eq!(streamed, page.ids);
     let batch = BatchGetComplianceUrlsRequest { ids: page.ids.clone(), in_parts: true };
     let part = grpc.urls.batch_get_compliance_urls(batch).await.unwrap().into_inner();
     let returned: Vec<i64> = part.urls.iter().map(|url| url.id).chain(part.rest).collect();
     assert!((2..5).contains(&part.urls.len()), "{} records", part.urls.len());
     assert_eq!(returned, page.ids);
+}
+
+/// Characters of transcripts with which a page of 100 records takes more than 4 MiB, and less.
+const LARGE: i32 = 131_072;
+const SMALL: i32 = 64;
+/// URLs of the company, of which some are disabled, and reads of each page.
+const FLIPPED: i64 = 160;
+const READS: usize = 24;
+
+/// Switches URLs on and off, adds and removes some, until it is dropped.
+async fn flip(service: &TestService, company: i64, transcript: i32) {
+    for round in 0.. {
+        let some = "update compliance_urls set disabled = not disabled where company_id = $1 and id % 3 = $2";
+        sqlx::query(some).bind(company).bind(round % 3).execute(&service.pool).await.unwrap();
+        let removed = "delete from compliance_urls where company_id = $1 and id % 11 = $2";
+        sqlx::query(removed).bind(company).bind(round % 11).execute(&service.pool).await.unwrap();
+        let added = "insert into compliance_urls (company_id, url, url_hash, transcription_text)
+            select $1, u, sha256(u::bytea), repeat('x', $2)
+            from generate_series(1, 12) n, lateral (select 'https://h.example/' || $3::bigint || '/' || n) t (u)";
+        sqlx::query(added).bind(company).bind(transcript).bind(round).execute(&service.pool).await.unwrap();
+    }
+}
+
+/// While URLs are switched on and off, added and removed, a page of those that are enabled has no others, and as many as
+/// its total says, whether it is one message or many.
+async fn a_page_is_one_snapshot() {
+    let service = TestService::start().await;
+    let (mut pages, mut wrong) = (0, Vec::new());
+    for transcript in [SMALL, LARGE] {
+        let company = new_company();
+        let add = "insert into compliance_urls (company_id, url, url_hash, transcription_text, disabled)
+            select $1, u, sha256(u::bytea), repeat('x', $3), n % 5 = 0
+            from generate_series(1, $2) n, lateral (select 'https://h.example/first/' || n) t (u)";
+        sqlx::query(add).bind(company).bind(FLIPPED).bind(transcript).execute(&service.pool).await.unwrap();
+        let reads = async {
+            for (layer, rest) in [("in process", service.rest(company)), ("remote", service.rest_remote(company))] {
+                for read in 0..READS {
+                    let page = read as i64 % 2 + 1;
+                    let body = rest.get(&format!("/urls?disabled=no&page={page}")).await.with_status(200);
+                    let (urls, total) = (body["data"].as_array().unwrap(), body["meta"]["total"].as_i64().unwrap());
+                    let disabled = urls.iter().filter(|url| url["disabled"] != "no").count();
+                    let expected = (total - (page - 1) * 100).clamp(0, 100) as usize;
+                    pages += 1;
+                    if disabled > 0 || urls.len() != expected {
+                        let seen = urls.len();
+                        wrong.push(format!("{transcript}, {layer}: {disabled} disabled, {seen} of {expected} records"));
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            () = reads => {}
+            () = flip(&service, company, transcript) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {pages} pages: {wrong:#?}", wrong.len());
+}
+
+/// Waits until a statement on URLs is in this state.
+async fn wait_for_statement(service: &TestService, state: &str) {
+    let text = format!(
+        "select exists (select from pg_stat_activity where datname = current_database()
+            and query like '%compliance_urls%' and pid <> pg_backend_pid() and {state})"
+    );
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !sqlx::query_scalar::<_, bool>(AssertSqlSafe(text.clone())).fetch_one(&service.pool).await.unwrap() {
+        assert!(Instant::now() < deadline, "no statement is in the state {state}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A gateway that reaches the core through a proxy.
+#[expect(clippy::default_trait_access, reason = "the type is of a crate that these tests do not name")]
+async fn behind(proxy: &Proxy, company: i64) -> RestClient {
+    let settings = Settings::default();
+    let clients = rest_gateway::remote(&format!("http://{}", proxy.address()), &settings).unwrap();
+    let router = rest_gateway::router(clients, verifier().await, &settings);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { rest_gateway::serve(listener, router, &settings, Default::default()).await });
+    RestClient::new(address, Some(token(company)))
+}
+
+/// Reads a response to its end. Whether it is whole.
+async fn is_whole(mut response: reqwest::Response) -> bool {
+    loop {
+        match response.chunk().await {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Before its first record, a page is read again over a new connection, between the tiers and to the database alike.
+/// After it, it ends with an error: the rest would be of another snapshot.
+async fn a_page_whose_connection_is_lost() {
+    let service = TestService::start().await;
+    let company = new_company();
+    add_urls(&service, company, 60).await;
+    let proxy = Proxy::tcp(service.grpc).await;
+    let gateway = behind(&proxy, company).await;
+    assert_eq!(gateway.get("/urls?per_page=1").await.status, 200);
+    let end = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
+        and query like '%compliance_urls%' and pid <> pg_backend_pid() and state = 'active'";
+
+    // Both pages are above 4 MiB.
+    for lost in ["between the tiers", "to the database"] {
+        let mut lock = service.pool.begin().await.unwrap();
+        sqlx::query("lock table compliance_urls in access exclusive mode").execute(&mut *lock).await.unwrap();
+        let page = tokio::spawn({
+            let gateway = gateway.clone();
+            async move { gateway.get("/urls").await }
+        });
+        wait_for_statement(&service, "wait_event_type = 'Lock'").await;
+        if lost == "to the database" {
+            sqlx::query(end).execute(&service.pool).await.unwrap();
+        } else {
+            proxy.cut();
+        }
+        lock.rollback().await.unwrap();
+        let page = page.await.unwrap().with_status(200);
+        assert_eq!(page["data"].as_array().unwrap().len(), 60, "lost {lost}");
+    }
+
+    for (lost, rest) in [("in process", service.rest(company)), ("remote", gateway.clone()), ("cut", gateway)] {
+        let mut response = rest.request("GET", "/urls").send().await.unwrap();
+        assert!(response.chunk().await.unwrap().is_some());
+        // 60 MB: the statement has rows left.
+        wait_for_statement(&service, "state = 'active' and wait_event = 'ClientWrite'").await;
+        if lost == "cut" {
+            proxy.cut();
+        } else {
+            sqlx::query(end).execute(&service.pool).await.unwrap();
+        }
+        assert!(!is_whole(response).await, "{lost}: the page looks whole");
+    }
+}
+
+/// Readers that take nothing keep few connections, whatever their number, and keep others from nothing else.
+async fn slow_readers_of_large_pages() {
+    let service = TestService::start().await;
+    let (companies, other) = ([new_company(), new_company(), new_company()], new_company());
+    for company in companies {
+        add_urls(&service, company, 40).await;
+    }
+    add_urls(&service, other, 1).await;
+    let readers = companies.into_iter().flat_map(|company| [company; 4]);
+    let readers = readers.map(|company| {
+        let rest = service.rest(company);
+        // Those that wait for their turn have no response yet.
+        tokio::spawn(async move {
+            let response = rest.request("GET", "/urls").send().await;
+            std::future::pending::<()>().await;
+            drop(response);
+        })
+    });
+    let readers: Vec<_> = readers.collect();
+    wait_for_statement(&service, "state = 'active' and wait_event = 'ClientWrite'").await;
+    for rest in [service.rest(other), service.rest_remote(other)] {
+        let calls = (0..20).map(|_| async {
+            assert_eq!(rest.get("/urls").await.with_status(200)["meta"]["total"], 1);
+        });
+        join_all(calls).await;
+    }
+    let busy = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active'
+        and wait_event = 'ClientWrite'";
+    let busy: i64 = sqlx::query_scalar(busy).fetch_one(&service.pool).await.unwrap();
+    assert!((1..=3).contains(&busy), "{busy} of 16 connections are kept");
+    for reader in readers {
+        reader.abort();
+    }
+    // What was abandoned is free again: a page of another company is whole.
+    let page = service.rest(companies[0]).get("/urls?per_page=10").await.with_status(200);
+    assert_eq!(page["data"].as_array().unwrap().len(), 10);
 }

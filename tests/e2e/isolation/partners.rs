@@ -4,7 +4,8 @@ use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest,
     BatchGetComplianceCasesRequest, BatchGetComplianceUrlsRequest, BatchUpdateAffiliatesRequest, CheckAccessRequest,
     CreateAffiliateRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
-    ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
+    ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, StreamComplianceUrlsRequest,
+    UpdateAffiliateRequest, UrlInput,
 };
 use test_support::{reason_of, token};
 use tonic::Status;
@@ -25,6 +26,7 @@ proofs![
     "AffiliateService/UpdateAffiliate" => update_affiliate,
     "AffiliateService/BatchUpdateAffiliates" => batch_update_affiliates,
     "ComplianceUrlService/ListComplianceUrls" => list_urls,
+    "ComplianceUrlService/StreamComplianceUrls" => stream_urls,
     "ComplianceUrlService/GetComplianceUrl" => get_url,
     "ComplianceUrlService/BatchGetComplianceUrls" => batch_get_urls,
     "ComplianceUrlService/AddComplianceUrls" => add_urls,
@@ -114,6 +116,17 @@ async fn list_urls(world: &mut World) {
             let page = world.grpc.urls.list_compliance_urls(request).await.unwrap().into_inner();
             assert_eq!((page.urls.len(), page.meta.unwrap().total), (0, 0));
         }
+    }
+}
+
+async fn stream_urls(world: &mut World) {
+    for distributor_id in [None, Some(world.affiliate)] {
+        let list = Some(ListComplianceUrlsRequest { distributor_id, ..Default::default() });
+        let stream = world.grpc.urls.stream_compliance_urls(StreamComplianceUrlsRequest { list }).await;
+        let mut messages = stream.unwrap().into_inner();
+        let page = messages.message().await.unwrap().unwrap();
+        assert_eq!((page.urls.len(), page.meta.unwrap().total), (0, 0));
+        assert!(messages.message().await.unwrap().is_none());
     }
 }
 

@@ -10,8 +10,9 @@ use compliance_api::v1::{
     GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, IncidentInput, IncidentKey, IncidentType,
     InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
     ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest,
-    ResolveCaseRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction,
-    UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
+    ResolveCaseRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest,
+    UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind,
+    WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use test_support::GrpcClients;
@@ -83,6 +84,8 @@ calls! {
         };
     "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin|
         ListComplianceUrlsRequest { distributor_id: Some(AFFILIATE), ..ListComplianceUrlsRequest::default() };
+    "ComplianceUrlService/StreamComplianceUrls" stream urls.stream_compliance_urls |twin|
+        StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest::default()) };
     "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL };
     "ComplianceUrlService/BatchGetComplianceUrls" unary urls.batch_get_compliance_urls |twin|
         BatchGetComplianceUrlsRequest { ids: vec![OTHER_URL, URL], ..Default::default() };

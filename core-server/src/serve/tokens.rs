@@ -1,0 +1,176 @@
+//! The tokens of a message that has none of its own: anybody can send one, with many tokens that are not valid.
+//!
+//! To verify a signature takes about as long as a read. A call that is refused costs one. So a message may fail once, as a
+//! call does; from then on the signatures of all such messages are verified in turns, a few in each, with a pause. Tokens
+//! that were verified before cost nothing, and wait for nothing. Every token gets its own result in the end: a gateway
+//! whose keys are not those of the core sends valid tokens beside others.
+
+use std::{collections::HashMap, time::Duration};
+
+use admission::off_thread;
+use compliance_api::token::{TokenError, VerifiedToken};
+use tokio::{sync::Semaphore, time::sleep};
+
+/// Tokens of a message that may turn out not to be valid before the others wait for their turn.
+const FAILURES: usize = 1;
+/// The same of a turn, and the pause after it: at most 800 signatures a second are verified in vain.
+const FAILURES_OF_A_TURN: usize = 16;
+const PAUSE: Duration = Duration::from_millis(20);
+/// More tokens than these take longer than a thread that serves everybody may be kept.
+const FEW: usize = 8;
+
+/// What became of a token.
+pub(super) type Verified = Result<VerifiedToken, TokenError>;
+
+/// Verifies tokens.
+pub(super) trait Verify {
+    /// What is known without verifying a signature.
+    fn cached(&self, authorization: &str) -> Option<Verified>;
+    /// Verifies a signature.
+    fn verify(&self, authorization: &str) -> Verified;
+}
+
+/// Tokens of a message, each of which is verified once.
+pub(super) struct Tokens<V> {
+    verifier: V,
+    known: HashMap<String, Verified>,
+    /// Those that wait for their turn, in reverse order.
+    left: Vec<String>,
+}
+
+impl<V: Verify> Tokens<V> {
+    /// Verifies tokens up to the first ones that are not valid.
+    pub(super) fn verify(verifier: V, authorizations: Vec<String>) -> Self {
+        let mut tokens = Self { verifier, known: HashMap::with_capacity(authorizations.len()), left: Vec::new() };
+        let is_long = authorizations.len() > FEW;
+        for token in authorizations {
+            match tokens.verifier.cached(&token) {
+                Some(known) => {
+                    tokens.known.insert(token, known);
+                }
+                None => tokens.left.push(token),
+            }
+        }
+        // What is taken next is at the end.
+        tokens.left.sort_unstable();
+        tokens.left.dedup();
+        if is_long {
+            off_thread(|| tokens.verify_until(FAILURES));
+        } else {
+            tokens.verify_until(FAILURES);
+        }
+        tokens
+    }
+
+    /// Verifies the tokens that are left, in turns with other messages.
+    pub(super) async fn verify_rest(&mut self, turns: &Semaphore) {
+        while self.has_left() {
+            let Ok(_turn) = turns.acquire().await else { return };
+            off_thread(|| self.verify_until(FAILURES_OF_A_TURN));
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Whether tokens wait for their turn.
+    pub(super) fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Whether a token is valid. Otherwise nothing shows that the message is not from just anybody.
+    pub(super) fn has_valid(&self) -> bool {
+        self.known.values().any(Result::is_ok)
+    }
+
+    /// What became of a token. `None` if it waits for its turn.
+    pub(super) fn get(&self, authorization: &str) -> Option<&Verified> {
+        self.known.get(authorization)
+    }
+
+    fn verify_until(&mut self, failures: usize) {
+        let mut failed = 0;
+        while failed < failures
+            && let Some(token) = self.left.pop()
+        {
+            let verified = self.verifier.verify(&token);
+            failed += usize::from(verified.is_err());
+            self.known.insert(token, verified);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, time::Duration};
+
+    use compliance_api::token::{Claims, KeySource, Secret, TokenError, Verifier, issue};
+    use futures::future::join_all;
+    use tokio::{
+        sync::Semaphore,
+        time::{Instant, timeout},
+    };
+
+    use super::{Tokens, Verified, Verify};
+
+    /// Accepts the tokens that begin with `valid`; counts signatures.
+    struct Counting<'c> {
+        valid: Verified,
+        cached: &'c str,
+        signatures: &'c Cell<usize>,
+    }
+
+    impl Verify for &Counting<'_> {
+        fn cached(&self, authorization: &str) -> Option<Verified> {
+            (authorization == self.cached).then(|| self.valid.clone())
+        }
+
+        fn verify(&self, authorization: &str) -> Verified {
+            self.signatures.set(self.signatures.get() + 1);
+            if authorization.starts_with("valid") { self.valid.clone() } else { Err(TokenError::Invalid) }
+        }
+    }
+
+    async fn valid() -> Verified {
+        let secret = || Secret::new([1; 32]).unwrap();
+        let source = KeySource { secret: Some(secret()), ..KeySource::default() };
+        let token = issue(&secret(), &Claims::new(7, 1000, 60)).unwrap();
+        Verifier::new(source, None).await.unwrap().verify(&token, 1000)
+    }
+
+    fn invalid(count: usize) -> impl Iterator<Item = String> {
+        (0..count).map(|number| format!("invalid {number}"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_of_invalid_tokens_verify_few_signatures() {
+        let signatures = Cell::new(0);
+        let verifier = &Counting { valid: valid().await, cached: "", signatures: &signatures };
+        let turns = Semaphore::new(1);
+        let message = async || {
+            let mut tokens = Tokens::verify(verifier, invalid(1000).collect());
+            assert!(tokens.has_left() && !tokens.has_valid());
+            tokens.verify_rest(&turns).await;
+        };
+        drop(Tokens::verify(verifier, invalid(1000).collect()));
+        assert_eq!(signatures.replace(0), 1, "a message whose caller leaves");
+        // Four callers at once, for a second.
+        let _ = timeout(Duration::from_secs(1), join_all((0..4).map(|_| message()))).await;
+        assert!((700..=850).contains(&signatures.get()), "{} signatures", signatures.get());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_token_has_its_own_result_and_is_verified_once() {
+        let signatures = Cell::new(0);
+        let verifier = &Counting { valid: valid().await, cached: "cached", signatures: &signatures };
+        let valid = (0..50).map(|number| format!("valid {number}"));
+        let all: Vec<String> = invalid(50).chain(valid).chain(["cached".to_owned()]).collect();
+        let mut tokens = Tokens::verify(verifier, [all.clone(), all.clone()].concat());
+        assert!(tokens.get("cached").is_some_and(Result::is_ok), "it waits for nothing");
+        let started = Instant::now();
+        tokens.verify_rest(&Semaphore::new(1)).await;
+        for token in &all {
+            assert_eq!(tokens.get(token).unwrap().is_ok(), !token.starts_with("invalid"), "{token}");
+        }
+        assert_eq!(signatures.get(), 100);
+        assert!(started.elapsed() < Duration::from_millis(200), "{:?}", started.elapsed());
+    }
+}
