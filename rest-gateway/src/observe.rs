@@ -19,7 +19,7 @@ use axum::{
 use compliance_api::error::{Error, Reason};
 use http::{
     HeaderName, HeaderValue, StatusCode, Version,
-    header::{EXPECT, HOST},
+    header::{CONNECTION, EXPECT, HOST, TRANSFER_ENCODING},
 };
 use tower::ServiceBuilder;
 use tower_http::{
@@ -85,12 +85,22 @@ impl MakeRequestId for SequentialIds {
     }
 }
 
-/// Why a request is refused that does not name exactly one host, or that expects what this service does not do.
+/// Why a request is refused that does not name exactly one host, whose body is not what it seems to be, or that expects what
+/// this service does not do.
 fn check_head(request: &Request) -> Result<(), Error> {
     let hosts = request.headers().get_all(HOST).iter().count();
     // HTTP/2 has the host in its target, and HTTP/1.0 need not name one.
     if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
         return Err(host_invalid());
+    }
+    // HTTP refuses what does not end in `chunked`. What comes before that would be left in the body.
+    let mut encodings = request.headers().get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    if encodings.next().is_some_and(|first| !is_chunked(first)) || encodings.next().is_some() {
+        return Err(Error::new(
+            Reason::RequestMalformed,
+            "The Transfer-Encoding of the body must be chunked, or none.",
+        ));
     }
     let mut expected = request.headers().get_all(EXPECT).iter();
     if expected.any(|value| !value.as_bytes().eq_ignore_ascii_case(b"100-continue")) {
@@ -122,7 +132,15 @@ async fn record(refusals: Refusals, mut request: Request, next: Next) -> Respons
     let respond = async {
         match check_head(&request) {
             Ok(()) => next.run(request).await,
-            Err(error) => Refusal::from(error).into_response(),
+            Err(error) => {
+                let is_malformed = error.reason == Reason::RequestMalformed;
+                let mut response = Refusal::from(error).into_response();
+                if is_malformed {
+                    // Nobody can say for certain where the next request begins.
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                response
+            }
         }
     };
     let response = exchange.span.run(respond).await;

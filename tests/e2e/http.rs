@@ -16,6 +16,7 @@ tests![
     content_types_and_request_ids,
     token_comes_first,
     what_http_itself_refuses,
+    bodies_have_one_transfer_encoding,
     health,
 ];
 
@@ -154,6 +155,54 @@ async fn what_http_itself_refuses() {
         let body: Value = serde_json::from_str(body).unwrap();
         assert_eq!((&body["code"], &body["status"]), (&json!(status.to_string()), &json!("error")));
         assert!(body["detail"]["msg"].as_str().is_some_and(|msg| msg.ends_with('.')), "{body}");
+    }
+}
+
+/// A body in an encoding that is not undone, or in `chunked` twice, is not what it seems to be. A proxy could see another end of
+/// it, so the connection is closed.
+async fn bodies_have_one_transfer_encoding() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let added = r#"{"urls":[{"url":"http://a.example/"}]}"#;
+    for address in [service.rest, service.rest_remote] {
+        for (lines, status) in [
+            ("Transfer-Encoding: chunked\r\n", 201),
+            ("transfer-encoding:Chunked \r\n", 201),
+            ("Transfer-Encoding: chunked, chunked\r\n", 400),
+            ("Transfer-Encoding: gzip, chunked\r\n", 400),
+            ("Transfer-Encoding: identity, chunked\r\n", 400),
+            ("Transfer-Encoding: , chunked\r\n", 400),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", 400),
+            ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", 400),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n", 400),
+            ("Transfer-Encoding: chunked, gzip\r\n", 400),
+            ("Transfer-Encoding: gzip\r\n", 400),
+            ("Transfer-Encoding: xchunked\r\n", 400),
+            ("Transfer-Encoding:\r\n", 400),
+        ] {
+            // Without a token too: it is about the connection, and no operation sees the request.
+            for token in [format!("Authorization: Bearer {}\r\n", token(company)), String::new()] {
+                let status = if status == 201 && token.is_empty() { 401 } else { status };
+                let request = format!(
+                    "POST /api/urls HTTP/1.1\r\nHost: a\r\n{token}{lines}\r\n{:x}\r\n{added}\r\n0\r\n\r\n\
+                     GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+                    added.len()
+                );
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                stream.write_all(request.as_bytes()).await.unwrap();
+                let mut answers = Vec::new();
+                let _ = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answers)).await.unwrap();
+                let answers = String::from_utf8(answers).unwrap();
+                assert!(answers.starts_with(&format!("HTTP/1.1 {status} ")), "{lines:?}: {answers}");
+                let others = answers.matches("HTTP/1.1 ").count() - 1;
+                assert_eq!(others, usize::from(status != 400), "{lines:?}: {answers}");
+                if status == 400 {
+                    let (head, body) = answers.split_once("\r\n\r\n").unwrap();
+                    assert!(head.contains("\r\nconnection: close") && head.contains("\r\nx-request-id: "), "{head}");
+                    assert!(body.starts_with(r#"{"code":"400","status":"error","detail":{"msg":""#), "{body}");
+                }
+            }
+        }
     }
 }
 
