@@ -8,7 +8,7 @@ use tonic_types::StatusExt as _;
 
 use crate::http::envelope;
 
-tests![three_in_a_window, many_at_once, before_faults];
+tests![three_in_a_window, many_at_once, before_faults, reads_that_fail];
 
 const GOOD: &str = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
 
@@ -113,6 +113,35 @@ async fn before_faults() {
         ] {
             let answer = RestResponse::of(request).await;
             assert_eq!(answer.status, 429, "{}", answer.text);
+        }
+    }
+}
+
+/// A read that fails before its first record says how much of the limit is left, like any other response.
+async fn reads_that_fail() {
+    let service = limited(100).await;
+    let company = new_company();
+    let clients = [service.rest(company), service.rest_remote(company)];
+    clients[0].post("/affiliates", GOOD).await.with_status(201);
+    let mut left = 99;
+    // Then the tables are gone.
+    for round in 0..2 {
+        for rest in &clients {
+            for path in ["/affiliates", "/affiliates/1", "/urls", "/urls/1", "/cases", "/cases/1"] {
+                let answer = rest.get(path).await;
+                left -= 1;
+                let status = if round == 0 { 200..=404 } else { 500..=503 };
+                assert!(status.contains(&answer.status), "{path}: {answer:?}");
+                let limits = ["x-ratelimit-limit", "x-ratelimit-remaining"].map(|header| number(&answer, header));
+                assert_eq!(limits, [100, left], "{path}: {}", answer.status);
+                assert!((1..=WINDOW.as_secs()).contains(&number(&answer, "x-ratelimit-reset")), "{path}: {answer:?}");
+            }
+        }
+        if round == 0 {
+            for table in ["affiliates", "compliance_urls", "compliance_cases"] {
+                let statement = format!("alter table {table} rename to {table}_moved");
+                sqlx::query(sqlx::AssertSqlSafe(statement)).execute(&service.pool).await.unwrap();
+            }
         }
     }
 }
