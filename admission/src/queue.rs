@@ -32,6 +32,11 @@ const OLDEST_EVERY: u32 = 8;
 /// Companies without work are looked for when there are so many, and at each doubling.
 const MOST_REMEMBERED: usize = 256;
 
+tokio::task_local! {
+    /// The slot in which this task works.
+    static CURRENT: (FairQueue, u64);
+}
+
 /// How much runs, and how much waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
@@ -81,6 +86,8 @@ struct Running {
     number: u64,
     company: i64,
     since: Instant,
+    /// What it waits for that is not this process's own. It takes nothing meanwhile.
+    waits: usize,
 }
 
 #[derive(Debug, Default)]
@@ -219,10 +226,15 @@ impl FairQueue {
         drop(state);
     }
 
+    /// Changes what is known of work that runs.
+    fn change(&self, number: u64, change: impl Fn(&mut Running)) {
+        self.0.state().running.iter_mut().filter(|running| running.number == number).for_each(change);
+    }
+
     fn take(&self, state: &mut State, company: i64, weight: u64) -> Slot {
         state.last += 1;
         let number = state.last;
-        state.running.push(Running { number, company, since: Instant::now() });
+        state.running.push(Running { number, company, since: Instant::now(), waits: 0 });
         if let Some(entry) = state.companies.get_mut(&company) {
             entry.running += 1;
             entry.served = entry.served.max(state.served);
@@ -270,11 +282,10 @@ impl Company {
 
 impl State {
     fn has_free(&self, limits: &QueueLimits) -> bool {
-        if self.running.len() < limits.running {
-            return true;
-        }
+        let running = self.running.iter().filter(|running| running.waits == 0);
+        let all = running.clone().count();
         let is_recent = |running: &&Running| running.since.elapsed() < limits.slow_after;
-        self.running.len() < limits.running * 4 && self.running.iter().filter(is_recent).count() < limits.running
+        all < limits.running || (all < limits.running * 4 && running.filter(is_recent).count() < limits.running)
     }
 
     /// Whether a company may have more work running.
@@ -303,12 +314,37 @@ impl State {
 }
 
 impl Slot {
-    /// Does the work. If this is dropped before it ends, the caller has left, and others of its company may do so soon.
+    /// Does the work, which can say when it [waits](waiting). If this is dropped before it ends, the caller has left, and
+    /// others of its company may do so soon.
     pub async fn run<F: Future>(&mut self, work: F) -> F::Output {
         self.is_unfinished = true;
-        let result = work.await;
+        let result = CURRENT.scope((self.queue.clone(), self.number), work).await;
         self.is_unfinished = false;
         result
+    }
+}
+
+/// Waits for something that is not this process's own, such as a lock that another session holds. The slot in which this task
+/// works, if it has one, serves others until then. The company's own limit still counts it.
+pub async fn waiting<F: Future>(wait: F) -> F::Output {
+    let current = CURRENT.try_with(|(queue, number)| (queue.clone(), *number)).ok();
+    let _waits = current.map(|(queue, number)| {
+        queue.change(number, |running| running.waits += 1);
+        queue.dispatch();
+        Waits { queue, number }
+    });
+    wait.await
+}
+
+/// Work that waits, until this is dropped.
+struct Waits {
+    queue: FairQueue,
+    number: u64,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.queue.change(self.number, |running| running.waits -= 1);
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::{
     time::{advance, sleep, timeout},
 };
 
-use super::{FairQueue, QueueLimits, WAITS_AFTER};
+use super::{FairQueue, QueueLimits, WAITS_AFTER, waiting};
 use crate::{Callers, Full};
 
 const LIMITS: QueueLimits = QueueLimits {
@@ -61,6 +61,39 @@ async fn a_slot_that_is_given_back_frees_no_other() {
 /// Whether a company's work runs within a second.
 async fn runs(queue: &FairQueue, company: i64) -> Option<super::Slot> {
     timeout(Duration::from_secs(1), queue.enter(company, 1)).await.ok().map(Result::unwrap)
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_waits_makes_room_for_other_companies() {
+    let queue = FairQueue::new(LIMITS, Callers::default());
+    let mut waits = Vec::new();
+    // More than may be slow.
+    for company in 0..16 {
+        let mut slot = runs(&queue, company).await.unwrap_or_else(|| panic!("{company} waits"));
+        let mut work = Box::pin(async move {
+            slot.run(waiting(async {
+                waiting(sleep(Duration::from_secs(1))).await;
+                sleep(Duration::from_mins(1)).await;
+            }))
+            .await;
+        });
+        assert!(futures::poll!(work.as_mut()).is_pending());
+        waits.push(work);
+    }
+    // The first wait within the other has ended.
+    advance(Duration::from_secs(1)).await;
+    for work in &mut waits {
+        assert!(futures::poll!(work.as_mut()).is_pending());
+    }
+    // Its company has another slot, and no third one.
+    let slots = [runs(&queue, 1).await.unwrap(), runs(&queue, 99).await.unwrap()];
+    assert!(runs(&queue, 100).await.is_none() && runs(&queue, 1).await.is_none());
+    drop(slots);
+    waits.truncate(2);
+    for work in waits {
+        work.await;
+    }
+    assert_eq!(queue.running(), 0);
 }
 
 #[tokio::test(start_paused = true)]
