@@ -5,7 +5,9 @@ use std::{
     task::{Context, Poll},
 };
 
+use compliance_api::deadline::grpc_timeout;
 use futures::future::BoxFuture;
+use tokio::time::Instant;
 use tonic::{Status, body::Body};
 use tower::Service;
 
@@ -47,13 +49,15 @@ impl Service<http::Request<Body>> for CoreChannel {
 
 /// Sends a call until it has a response, may not be sent again, or was sent to every core and to one of them twice.
 async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
+    // The core's time is over when the caller's is, however many cores are tried.
+    let deadline = grpc_timeout(request.headers()).map(|timeout| Instant::now() + timeout);
     let mut replay = Replay::new(request)?;
     let mut unreachable = Vec::new();
     let mut last_error = None;
     let mut attempts = cores.len() + 1;
     while attempts > 0
         && let Some(core) = cores.pick(&unreachable)
-        && let Some(request) = replay.request()
+        && let Some(request) = replay.request(deadline.map(|deadline| deadline - Instant::now()))
     {
         attempts -= 1;
         match core.call(request).await {

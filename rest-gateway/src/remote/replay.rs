@@ -1,6 +1,9 @@
 //! A request that can be sent more than once.
 
+use std::time::Duration;
+
 use bytes::Bytes;
+use compliance_api::deadline::timeout_header;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use http::request::Parts;
 use http_body::Frame;
@@ -50,8 +53,11 @@ impl Replay {
         self.parts.uri.path()
     }
 
-    /// The request. `None` if it was sent and cannot be sent again.
-    pub(super) fn request(&mut self) -> Option<http::Request<Body>> {
+    /// The request, for a core that has `timeout` for it. `None` if it was sent and cannot be sent again.
+    pub(super) fn request(&mut self, timeout: Option<Duration>) -> Option<http::Request<Body>> {
+        if let Some(timeout) = timeout {
+            self.parts.headers.insert("grpc-timeout", timeout_header(timeout));
+        }
         let body = match &mut self.message {
             Message::Whole(message) => Body::new(Full::new(message.clone())),
             Message::Stream(body) => body.take()?,
@@ -71,7 +77,7 @@ mod tests {
     use super::Replay;
 
     async fn sent(replay: &mut Replay) -> Option<Bytes> {
-        Some(replay.request()?.into_body().collect().await.unwrap().to_bytes())
+        Some(replay.request(None)?.into_body().collect().await.unwrap().to_bytes())
     }
 
     #[tokio::test]
