@@ -12,6 +12,10 @@ test *args:
 e2e *args:
     scripts/setup && cargo test --test e2e -- {{args}}
 
+# Kill, freeze and cut under load for some minutes, then audit every acknowledged write.
+soak *minutes:
+    scripts/soak {{minutes}}
+
 # Format and lint.
 lint:
     cargo fmt --all

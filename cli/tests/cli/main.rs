@@ -1,6 +1,7 @@
 //! The `compliance` program as a process. These tests are one program, so that it is linked once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod calls;
 mod cancelled;
 mod certificates;
 mod common;
@@ -21,6 +22,8 @@ mod readme;
 mod restarts;
 mod secrets;
 mod serve;
+mod soak;
 mod sockets;
 mod stopped;
 mod token;
+mod witness;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::common::{DataDir, Service, compliance, wait_until};
-use compliance_api::token::{Claims, Secret, issue};
+use compliance_api::token::{Claims, SCOPE_MONITOR, Secret, issue};
 use embedded_postgres::{Cluster, ClusterOptions};
 use nix::sys::signal::Signal;
 use sqlx::{Connection as _, PgConnection, SqlSafeStr, postgres::PgConnectOptions};
@@ -27,9 +27,13 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn new() -> Self {
+        Self::with(ClusterOptions::temporary())
+    }
+
+    pub(crate) fn with(options: ClusterOptions) -> Self {
         let threads = Runtime::new().unwrap();
         let cluster = threads.block_on(async {
-            let cluster = Cluster::start(ClusterOptions::temporary()).await.unwrap();
+            let cluster = Cluster::start(options).await.unwrap();
             cluster.create_database("given").await.unwrap();
             cluster
         });
@@ -58,6 +62,12 @@ impl Programs {
 
     pub(crate) fn core(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&["core"]);
+        command.args(arguments).env("DATABASE_URL", self.database());
+        command
+    }
+
+    pub(crate) fn doctor(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["doctor"]);
         command.args(arguments).env("DATABASE_URL", self.database());
         command
     }
@@ -102,6 +112,19 @@ impl Programs {
         })
     }
 
+    /// The server's processes that serve connections of the service.
+    pub(crate) fn backends(&self) -> Vec<i32> {
+        self.threads.block_on(async {
+            let backends = "select pid from pg_stat_activity where application_name = 'affiliate-compliance'";
+            sqlx::query_scalar(backends).fetch_all(&mut self.connect().await).await.unwrap()
+        })
+    }
+
+    /// The process of the database server, while it runs.
+    pub(crate) fn server_pid(&self) -> Option<i32> {
+        self.cluster.as_ref().and_then(Cluster::server_pid)
+    }
+
     /// Runs statements.
     pub(crate) fn run(&self, statements: &'static str) {
         self.threads.block_on(async {
@@ -139,6 +162,12 @@ pub(crate) fn token() -> String {
 /// A token of a company.
 pub(crate) fn token_of(company: i64) -> String {
     issue(&Secret::new(SECRET).unwrap(), &Claims::new(company, runtime::unix_now().unwrap(), 3600)).unwrap()
+}
+
+/// A token of a company for the internal write side.
+pub(crate) fn monitoring_token_of(company: i64) -> String {
+    let claims = Claims::new(company, runtime::unix_now().unwrap(), 3600);
+    issue(&Secret::new(SECRET).unwrap(), &Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..claims }).unwrap()
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Calls, each on a connection of its own. Whoever drops one leaves.
+
+use std::{sync::LazyLock, time::Duration};
+
+use anyhow::{Context as _, ensure};
+use load_test::{
+    check, grpc,
+    http::{Connection, headers, request},
+    target::Target,
+    workload::{Ids, Operation, Universe},
+};
+use serde_json::Value;
+
+/// What checks of writes do not look at.
+static NOTHING: LazyLock<Universe> =
+    LazyLock::new(|| Universe { company: 1, affiliates: Ids::Range(1..=1), affiliates_total: None, urls: 0, cases: 0 });
+
+/// The addresses of one of the ways to the database.
+#[derive(Clone)]
+pub(crate) struct Side {
+    pub(crate) rest: Target,
+    pub(crate) grpc: Target,
+}
+
+/// How a call is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    Rest,
+    /// REST over HTTP/2: who drops it resets its stream.
+    Http2,
+    Grpc,
+    /// gRPC with a deadline in milliseconds.
+    Deadline(u64),
+}
+
+/// Writes. Succeeds if all of it was acknowledged.
+pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &Operation) -> anyhow::Result<()> {
+    match via {
+        Via::Rest => rest(&side.rest, token, id, write).await,
+        Via::Http2 => http2(&side.rest, token, id, write).await,
+        Via::Grpc => grpc(&side.grpc, token, id, None, write).await,
+        Via::Deadline(ms) => grpc(&side.grpc, token, id, Some(ms), write).await,
+    }
+}
+
+/// The notes of an affiliate.
+pub(crate) async fn notes(side: &Side, token: &str, id: i64) -> anyhow::Result<String> {
+    let (status, body) = exchange(&side.rest, token, "other", &Operation::GetAffiliate(id)).await?;
+    ensure!(status == 200, "status {status} instead of 200");
+    let read: Value = serde_json::from_slice(&body)?;
+    Ok(read["data"]["notes"].as_str().unwrap_or_default().to_owned())
+}
+
+/// The IDs and names of the affiliates of a company.
+pub(crate) async fn names(side: &Side, token: &str) -> anyhow::Result<Vec<(i64, String)>> {
+    let (status, body) = exchange(&side.rest, token, "other", &Operation::ListAffiliates).await?;
+    ensure!(status == 200, "status {status} instead of 200");
+    let list: Value = serde_json::from_slice(&body)?;
+    let listed = list["data"].as_array().context("a list has no data")?.iter();
+    let name = |one: &Value| Some((one["id"].as_i64()?, one["distributor_name"].as_str()?.to_owned()));
+    listed.map(name).collect::<Option<_>>().context("an affiliate has no ID or name")
+}
+
+/// The total of the URLs of a company.
+pub(crate) async fn total_of_urls(side: &Side, token: &str) -> anyhow::Result<i64> {
+    let (status, body) = exchange(&side.rest, token, "other", &Operation::ListUrls { page: 1, per_page: 1 }).await?;
+    ensure!(status == 200, "status {status} instead of 200");
+    let list: Value = serde_json::from_slice(&body)?;
+    list["meta"]["total"].as_i64().context("a list has no total")
+}
+
+async fn exchange(target: &Target, token: &str, id: &str, operation: &Operation) -> anyhow::Result<(u16, Vec<u8>)> {
+    let (method, path, body) = operation.rest();
+    let headers = format!("{}x-request-id: {id}\r\n", headers(target, Some(token)));
+    let (mut bytes, mut received) = (Vec::new(), Vec::new());
+    request(&mut bytes, method, &path, &headers, &body);
+    let mut connection = Connection::open(target).await?;
+    let head = connection.exchange(&bytes, |part| received.extend_from_slice(part)).await?;
+    Ok((head.status, received))
+}
+
+async fn rest(target: &Target, token: &str, id: &str, operation: &Operation) -> anyhow::Result<()> {
+    let (status, received) = exchange(target, token, id, operation).await?;
+    check::rest(operation, &NOTHING, status, &received, true)
+}
+
+/// Over HTTP/2, on a connection that lasts longer than the call.
+async fn http2(target: &Target, token: &str, id: &str, operation: &Operation) -> anyhow::Result<()> {
+    let client = reqwest::Client::builder().tls_certs_only([]).no_proxy().http2_prior_knowledge().build()?;
+    let kept = client.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        drop(kept);
+    });
+    let (method, path, body) = operation.rest();
+    let request = client.request(method.parse()?, format!("http://{}{path}", target.authority)).bearer_auth(token);
+    let request = request.header("x-request-id", id).header("content-type", "application/json").body(body);
+    let response = request.send().await?;
+    let status = response.status().as_u16();
+    check::rest(operation, &NOTHING, status, &response.bytes().await?, true)
+}
+
+async fn grpc(target: &Target, token: &str, id: &str, deadline: Option<u64>, call: &Operation) -> anyhow::Result<()> {
+    let mut headers = grpc::headers(token)?;
+    headers.insert("x-request-id", id.parse()?);
+    if let Some(ms) = deadline {
+        headers.insert("grpc-timeout", format!("{ms}m").parse()?);
+    }
+    let mut connection = grpc::Connection::open(target).await.context("no connection")?;
+    connection.call(&headers, call, &NOTHING, true).await.map(drop)
+}

@@ -1,0 +1,275 @@
+//! A client: one call after the other, on both sides and layers. It remembers what it wrote, and what was acknowledged.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    error::Error as _,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use anyhow::{anyhow, ensure};
+use compliance_api::v1::{ObserveUrlsRequest, ResultCode, UrlObservation};
+use load_test::workload::{Chance, Operation, affiliate};
+use test_support::GrpcClients;
+use tonic::transport::Endpoint;
+
+use super::Shared;
+use crate::{
+    calls::{self, Side, Via},
+    programs::{monitoring_token_of, token_of},
+    witness::written,
+};
+
+/// A caller that left, or was refused, waits so long before it writes the same records again: until the service has noticed
+/// it, and what had begun has ended.
+const SETTLED: Duration = Duration::from_millis(500);
+/// Affiliates of a client that batches write; two more are written one at a time.
+const AFFILIATES: usize = 120;
+/// URLs of a client that monitoring observes.
+const OBSERVED: usize = 200;
+/// How long the longest call may take.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The values that were written at each key of a company, in order, and whether each was acknowledged.
+pub(super) type Model = HashMap<(i64, String), Vec<(String, bool)>>;
+
+/// What came of the calls.
+#[derive(Default)]
+pub(super) struct Outcomes {
+    counts: BTreeMap<&'static str, usize>,
+    /// Responses that must not be.
+    pub(super) wrong: Vec<String>,
+}
+
+impl Outcomes {
+    pub(super) fn shown(&self) -> String {
+        self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+    }
+
+    fn count(&mut self, name: &'static str) {
+        *self.counts.entry(name).or_default() += 1;
+    }
+}
+
+pub(super) struct Client {
+    number: u64,
+    company: i64,
+    token: String,
+    chance: Chance,
+    shared: Arc<Shared>,
+    model: Model,
+    ids: Vec<i64>,
+    /// Makes every value and name unique.
+    next: usize,
+}
+
+enum Write {
+    Partner(Operation),
+    Monitoring(Vec<UrlObservation>),
+}
+
+impl Client {
+    pub(super) fn new(number: u64, company: i64, seed: u64, shared: Arc<Shared>) -> Self {
+        let chance = Chance::new(seed.wrapping_add(number + 1));
+        let token = token_of(company);
+        Self { number, company, token, chance, shared, model: Model::new(), ids: Vec::new(), next: 0 }
+    }
+
+    /// Makes calls until the load is over. Returns what was written.
+    pub(super) async fn run(mut self) -> Model {
+        while self.ids.is_empty() && !self.is_over() {
+            self.create_own().await;
+        }
+        while !self.is_over() {
+            if self.chance.below(5) == 0 {
+                self.read().await;
+            } else {
+                let write = self.write();
+                self.send(write).await;
+            }
+        }
+        self.model
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.over.load(Ordering::Relaxed)
+    }
+
+    fn unique(&mut self) -> String {
+        self.next += 1;
+        format!("{}-{}", self.number, self.next)
+    }
+
+    /// Creates the affiliates that the client changes, and finds their IDs.
+    async fn create_own(&mut self) {
+        let inputs = self.inputs(AFFILIATES);
+        let prefix = inputs[0].affiliate_name().rsplit_once(' ').unwrap().0.to_owned() + " ";
+        self.send(Write::Partner(Operation::BatchCreate(inputs))).await;
+        let listed = calls::names(&self.shared.sides[0], &self.token).await.unwrap_or_default();
+        self.ids = listed.into_iter().filter(|(_, name)| name.starts_with(&prefix)).map(|(id, _)| id).collect();
+    }
+
+    fn inputs(&mut self, count: usize) -> Vec<compliance_api::v1::AffiliateInput> {
+        let unique = self.unique();
+        let input = |index: usize| {
+            let mut input = affiliate(self.number, index as u64);
+            input.affiliate_name = Some(format!("soak {unique} {index}"));
+            input.client_affiliate_id = Some(unique.clone());
+            input.notes = None;
+            input
+        };
+        (0..count).map(input).collect()
+    }
+
+    /// A write of any kind, on both sides of each threshold.
+    fn write(&mut self) -> Write {
+        let notes = self.unique();
+        let some = |chance: &mut Chance, counts: &[usize]| counts[chance.below(counts.len() as u64) as usize];
+        let operation = match self.chance.below(100) {
+            0..35 => Operation::Update { id: self.ids[self.chance.below(2) as usize], notes },
+            35..43 => {
+                Operation::BatchUpdate { ids: self.ids[..some(&mut self.chance, &[2, 5, AFFILIATES])].to_vec(), notes }
+            }
+            43..48 => Operation::BatchUpdate { ids: vec![self.ids[0], self.ids[1], self.ids[0]], notes },
+            48..60 => Operation::Create(Box::new(self.inputs(1).remove(0))),
+            60..64 => {
+                let count = some(&mut self.chance, &[2, 20, 20, 20, 500]);
+                Operation::BatchCreate(self.inputs(count))
+            }
+            64..85 => {
+                let count = some(&mut self.chance, &[1, 1, 1, 8, 9, 150]);
+                Operation::AddUrls((0..count).map(|index| format!("https://soak-{notes}.example/{index}")).collect())
+            }
+            _ => {
+                let count = some(&mut self.chance, &[1, 1, 10, OBSERVED]);
+                let observed = |index| UrlObservation {
+                    url: Some(format!("https://observed-{}.example/{index}", self.number)),
+                    note: Some(notes.clone()),
+                    ..UrlObservation::default()
+                };
+                return Write::Monitoring((0..count).map(observed).collect());
+            }
+        };
+        Write::Partner(operation)
+    }
+
+    async fn send(&mut self, write: Write) {
+        let keys = match &write {
+            Write::Partner(operation) => written(operation),
+            Write::Monitoring(observed) => {
+                observed.iter().map(|one| (format!("note of {}", one.url()), one.note().to_owned())).collect()
+            }
+        };
+        // Others are of new names and URLs, which are written once.
+        let is_repeated = matches!(
+            &write,
+            Write::Monitoring(_) | Write::Partner(Operation::Update { .. } | Operation::BatchUpdate { .. })
+        );
+        for (key, value) in &keys {
+            self.model.entry((self.company, key.clone())).or_default().push((value.clone(), false));
+        }
+        let side = self.shared.sides[self.chance.below(2) as usize].clone();
+        let via = match self.chance.below(8) {
+            0..4 => Via::Rest,
+            4 => Via::Http2,
+            5 => Via::Deadline(5 + self.chance.below(2000)),
+            _ => Via::Grpc,
+        };
+        let call = make(side, via, self.token.clone(), self.company, write);
+        let leaves = self.chance.below(10) == 0;
+        let stay = if leaves { Duration::from_micros(self.chance.below(20_000)) } else { PATIENCE };
+        let result = tokio::time::timeout(stay, call).await;
+        let name = match &result {
+            Ok(Ok(())) => "acknowledged",
+            Ok(Err(error)) => self.classified(&format!("{error:#}")),
+            Err(_) if leaves => "left",
+            Err(_) => {
+                self.shared.outcomes.lock().unwrap().wrong.push(format!("no answer in {PATIENCE:?}: {via:?}"));
+                "not answered"
+            }
+        };
+        self.shared.outcomes.lock().unwrap().count(name);
+        if name != "acknowledged" {
+            if is_repeated {
+                self.settle().await;
+            }
+            return;
+        }
+        for (key, _) in keys {
+            if let Some(last) = self.model.get_mut(&(self.company, key)).and_then(|values| values.last_mut()) {
+                last.1 = true;
+            }
+        }
+    }
+
+    /// What an error is. A refusal that no fault explains must not be.
+    fn classified(&self, error: &str) -> &'static str {
+        let is = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
+        if is(&["status 503", "Some(\"14\")", "Unavailable"]) {
+            "unavailable"
+        } else if is(&["status 504", "Some(\"4\")", "DeadlineExceeded", "Some(\"1\")"]) {
+            "timed out"
+        } else if is(&["status ", "not every item", "the response"]) {
+            let error = format!("company {}: {error}", self.company);
+            self.shared.outcomes.lock().unwrap().wrong.push(error);
+            "wrong"
+        } else {
+            "cut"
+        }
+    }
+
+    async fn settle(&self) {
+        loop {
+            let faults = self.shared.faults.load(Ordering::SeqCst);
+            tokio::time::sleep(SETTLED).await;
+            if faults.is_multiple_of(2) && faults == self.shared.faults.load(Ordering::SeqCst) || self.is_over() {
+                return;
+            }
+        }
+    }
+
+    /// Reads an affiliate: the last acknowledged value, or a later one.
+    async fn read(&mut self) {
+        let side = &self.shared.sides[self.chance.below(2) as usize];
+        let id = self.ids[self.chance.below(2) as usize];
+        let read = match calls::notes(side, &self.token, id).await {
+            Ok(read) => read,
+            Err(error) => {
+                self.classified(&format!("{error:#}"));
+                return self.shared.outcomes.lock().unwrap().count("reads that failed");
+            }
+        };
+        let values = self.model.get(&(self.company, format!("notes of {id}")));
+        let values = values.map_or(&[][..], Vec::as_slice);
+        let last = values.iter().rposition(|(_, is_acknowledged)| *is_acknowledged);
+        let found = values.iter().position(|(value, _)| *value == read);
+        let mut outcomes = self.shared.outcomes.lock().unwrap();
+        outcomes.count("reads");
+        if found < last || found.is_none() && !read.is_empty() {
+            outcomes
+                .wrong
+                .push(format!("company {}: affiliate {id} is read as {read:?}, acknowledged {last:?}", self.company));
+        }
+    }
+}
+
+async fn make(side: Side, via: Via, token: String, company: i64, write: Write) -> anyhow::Result<()> {
+    match write {
+        Write::Partner(operation) => calls::write(&side, via, &token, "soak", &operation).await,
+        Write::Monitoring(observed) => observe(&side, company, observed).await,
+    }
+}
+
+/// Observes URLs, as monitoring imports them.
+async fn observe(side: &Side, company: i64, observations: Vec<UrlObservation>) -> anyhow::Result<()> {
+    let channel = Endpoint::from_shared(format!("http://{}", side.grpc.address))?.connect().await?;
+    let mut clients = GrpcClients::over(channel, &monitoring_token_of(company));
+    let observed = clients.monitoring.observe_urls(ObserveUrlsRequest { observations }).await;
+    let results = observed.map_err(|status| match status.source() {
+        Some(_) => anyhow!("{status}"),
+        None => anyhow!("gRPC status {:?}", Some((status.code() as i32).to_string())),
+    });
+    let results = results?.into_inner().results;
+    ensure!(results.iter().all(|one| one.code() == ResultCode::Saved), "not every item was saved");
+    Ok(())
+}
