@@ -100,8 +100,10 @@ const OTHERS: &[(&str, &[&str])] = &[
             "STREAM_COMPANIES",
             "ITEMS_OF_A_STATEMENT",
             "RESERVED_CONNECTIONS",
+            "LARGE_PAGES",
         ],
     ),
+    ("core-server/src/serve/tokens.rs", &["FAILURES", "FAILURES_OF_A_TURN", "FEW"]),
     ("core-server/src/writes.rs", &["MAX_IN_FLIGHT_WHEN_SLOW", "SPLIT"]),
     ("core-server/src/writes/queues.rs", &["BATCHES", "MONITORING"]),
     ("rest-gateway/src/gateway.rs", &["MEMORY_SHARE"]),
@@ -111,6 +113,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     ("core-server/src/database/connections.rs", &["COPIES"]),
     ("core-server/src/doctor.rs", &["CHUNK"]),
+    ("core-server/src/lists/stream.rs", &["READ_AHEAD", "KIB"]),
     ("core-server/src/monitoring/export/urls.rs", &["PAGE_BYTES"]),
     ("core-server/src/record_pages/produce.rs", &["PAGE_BYTES"]),
     ("core-server/src/serve/receive.rs", &["MESSAGES_OF_A_STREAM"]),
