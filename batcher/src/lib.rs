@@ -49,37 +49,22 @@ pub struct Reply<R>(oneshot::Sender<R>);
 impl<Q, R> Pending<Q, R> {
     /// Responds to the caller.
     pub fn respond(self, response: R) {
-        self.reply.respond(response);
+        // A caller that has gone away needs no response.
+        let _ = self.reply.0.send(response);
     }
 
     /// The request, and where its response goes.
-    pub fn into_parts(self) -> (Q, Reply<R>) {
-        (self.request, self.reply)
+    pub fn parts_mut(&mut self) -> (&Q, &mut Reply<R>) {
+        (&self.request, &mut self.reply)
     }
 
     /// Whether the caller has gone away.
     pub fn is_abandoned(&self) -> bool {
-        self.reply.is_abandoned()
-    }
-}
-
-impl<Q, R> From<(Q, Reply<R>)> for Pending<Q, R> {
-    fn from((request, reply): (Q, Reply<R>)) -> Self {
-        Self { request, reply }
+        self.reply.0.is_closed()
     }
 }
 
 impl<R> Reply<R> {
-    /// Responds to the caller. A caller that has gone away needs no response.
-    pub fn respond(self, response: R) {
-        let _ = self.0.send(response);
-    }
-
-    /// Whether the caller has gone away.
-    pub fn is_abandoned(&self) -> bool {
-        self.0.is_closed()
-    }
-
     /// Waits until the caller goes away.
     pub async fn abandoned(&mut self) {
         self.0.closed().await;
@@ -207,7 +192,7 @@ async fn next_batch<Q, R>(queue: &mut mpsc::Receiver<Pending<Q, R>>, max_batch: 
                 batch.push(pending);
             }
         }
-        batch.retain(|pending| !pending.reply.is_abandoned());
+        batch.retain(|pending| !pending.is_abandoned());
         if !batch.is_empty() {
             return Some(batch);
         }

@@ -11,13 +11,16 @@ mod roles;
 mod url;
 
 pub(crate) use availability::Unavailable;
-use connections::{ACQUIRE_TIMEOUT, MAX_LOCK_WAITS};
-pub(crate) use connections::{COPIES, Connections, End, Fetched, MAX_TRIES, SMALL, size};
+use connections::ACQUIRE_TIMEOUT;
+pub(crate) use connections::{COPIES, Connections, End, Fetched, MAX_TRIES, SMALL, WRITE_LOCK_TIMEOUT, size};
 pub(crate) use probe::probe;
 pub use roles::{grant, warn_if_owner};
 pub use url::options;
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use sqlx::{
     Connection as _, PgConnection, PgPool,
@@ -33,6 +36,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 /// How long the first connection may take at start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a read is run again while it finds a lock in its way.
+const LOCK_WAIT: Duration = Duration::from_mins(1);
 /// How long the first attempt of a read by key may take.
 const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long connections of the pool are kept after the start.
@@ -148,11 +153,11 @@ pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
 /// Runs a read, and once more when its connection turns out to be dead. A read has no effect that could happen twice. One
 /// that waited too long for a lock, as for a change of the schema, gives up its connection and runs again.
 pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
-    let (mut disconnected, mut lock_waits) = (false, 0);
+    let (mut disconnected, start) = (false, Instant::now());
     loop {
         match run().await {
             Err(error) if is_disconnected(&error) && !disconnected => disconnected = true,
-            Err(error) if is_lock_timeout(&error) && lock_waits < MAX_LOCK_WAITS => lock_waits += 1,
+            Err(error) if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT => {}
             result => return result,
         }
     }

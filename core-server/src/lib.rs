@@ -7,6 +7,7 @@ pub mod access;
 mod affiliates;
 mod cases;
 pub mod database;
+mod deadline;
 pub mod doctor;
 mod error;
 mod gauges;

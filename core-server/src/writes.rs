@@ -1,28 +1,28 @@
 //! Writes of single records. Concurrent writes, of all companies together, become one statement and one commit.
 //!
 //! A company whose statement waits must not hold up others. So a shared statement waits for locks only briefly, and leaves out
-//! companies of which a batch is being written in this process. What it cannot write is written apart, company by company.
+//! companies of which a batch is being written in this process, or that are known to wait for a lock. What it cannot write is
+//! written apart, company by company.
 
 mod apart;
+mod companies;
+mod lock_waits;
 mod queues;
 
-use std::{
-    collections::{HashMap, HashSet},
-    hash::Hash,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashSet, hash::Hash, sync::Arc, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, Reply, RunBatch};
 use compliance_api::error::Error;
-use futures::{StreamExt as _, future::join_all, stream};
+use futures::future::join_all;
+use sqlx::PgConnection;
 use telemetry::trace::Span;
-use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use self::apart::Apart;
 pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
-    database::{Connections, Unavailable},
+    database::{Connections, Unavailable, WRITE_LOCK_TIMEOUT},
+    deadline,
     error::{from_database, is_contention, is_disconnected, is_lock_timeout},
     gauges,
     table::Layouts,
@@ -34,15 +34,8 @@ const MAX_IN_FLIGHT_WHEN_SLOW: usize = 4;
 const MAX_QUEUE: usize = 8192;
 /// Writes in one statement.
 const MAX_BATCH: usize = 256;
-/// Statements in flight for the companies of one that failed.
-const SPLIT: usize = 2;
 /// How long a statement may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a statement of several companies waits for a lock: longer than another such statement takes, and not so long
-/// that others notice.
-const SHARED_LOCK_TIMEOUT: &str = "50ms";
-/// How long a statement of one company waits for a lock.
-const LOCK_TIMEOUT: &str = "1s";
 
 /// Writes records of one kind.
 pub(crate) trait Write: Send + Sync + 'static {
@@ -62,14 +55,12 @@ pub(crate) trait Write: Send + Sync + 'static {
     /// The keys of an item.
     fn keys(item: &Self::Item) -> Vec<Self::Key>;
 
-    /// Writes items by one statement that waits for each lock for `lock_timeout` at most. Returns one result an item, in
-    /// their order.
+    /// Writes items by one statement, which is sent at once. Returns one result an item, in their order.
     fn write(
         &self,
-        pool: &Connections,
+        connection: &mut PgConnection,
         layouts: Arc<Layouts>,
         items: &[&Self::Item],
-        lock_timeout: &'static str,
     ) -> impl Future<Output = Result<Vec<Self::Written>, sqlx::Error>> + Send;
 }
 
@@ -95,8 +86,14 @@ struct Inner<W> {
     queue: CompanyQueue,
 }
 
+/// What is written for a caller that waits until its deadline.
+struct Request<T> {
+    item: T,
+    deadline: Option<Instant>,
+}
+
 /// Writes with their callers.
-type Waiting<W> = Pending<<W as Write>::Item, Result<<W as Write>::Written, Error>>;
+type Waiting<W> = Pending<Request<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
 
 /// Why a statement wrote nothing.
 enum Failure {
@@ -106,17 +103,17 @@ enum Failure {
     Unavailable(Error),
     /// The statement failed, perhaps by only one of its items.
     Refused(Error),
-    /// All callers have gone away.
+    /// All callers have left.
     Abandoned,
 }
 
 impl<W: Write> Writes<W> {
-    /// Writes by statements on `pool`. `queue` is that of batches which write the same records; `locked` are the permits of
-    /// statements that may wait for a lock.
-    pub(crate) fn new(write: W, pool: &Connections, queue: &CompanyQueue, locked: &Arc<Semaphore>) -> Self {
+    /// Writes by statements on `pool`. `queue` is that of batches which write the same records.
+    pub(crate) fn new(write: W, pool: &Connections, queue: &CompanyQueue) -> Self {
         let limits = Limits { max_batch: MAX_BATCH, ..Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
-        let inner = Arc::new(Inner { write, pool: pool.clone(), queue: queue.clone() });
-        let apart = Arc::new(Apart::new(Arc::clone(&inner), Arc::clone(locked)));
+        let pool = pool.with_lock_timeout(WRITE_LOCK_TIMEOUT);
+        let inner = Arc::new(Inner { write, pool, queue: queue.clone() });
+        let apart = Arc::new(Apart::new(Arc::clone(&inner)));
         let writes = Batcher::new(Writer { inner, apart }, limits);
         gauges::report_queue(W::NAME, writes.queue_length());
         Self(writes)
@@ -127,7 +124,9 @@ impl<W: Write> Writes<W> {
     pub(crate) async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
         // The statement runs in a task of its own, for many callers.
         let _span = Span::of_statement("coalesced write");
-        match self.0.call(item).await {
+        let request = Request { item, deadline: deadline::current() };
+        // A call of a few items has a slot, which the statement does not need.
+        match admission::waiting(self.0.call(request)).await {
             Ok(written) => written,
             Err(BatchError::QueueFull) => Err(Error::overloaded()),
             Err(BatchError::Closed) => Err(Error::internal()),
@@ -136,46 +135,28 @@ impl<W: Write> Writes<W> {
 }
 
 impl<W: Write> RunBatch for Writer<W> {
-    type Request = W::Item;
+    type Request = Request<W::Item>;
     type Response = Result<W::Written, Error>;
 
     async fn run(&self, batch: Vec<Waiting<W>>) {
-        let (shared, apart) = self.divide(batch);
-        self.apart.add(apart.into_iter());
-        // Until all statements have ended, the companies' batches wait.
-        let (_permits, shared) = shared;
-        let Some(failed) = self.try_write(shared).await else { return };
-        let mut companies: HashMap<i64, Vec<Waiting<W>>> = HashMap::new();
-        for pending in failed {
-            companies.entry(W::company(&pending.request)).or_default().push(pending);
-        }
-        if companies.len() == 1 {
-            return self.apart.add(companies.into_values().flatten());
-        }
-        // Most of them have nothing to do with the failure.
-        let each = stream::iter(companies.into_values());
-        each.for_each_concurrent(SPLIT, async |items| {
-            if let Some(failed) = self.try_write(items).await {
-                self.apart.add(failed.into_iter());
+        // Until the statement has ended, the companies' batches wait.
+        let ((permits, shared), apart) = self.divide(batch);
+        self.apart.add(apart);
+        match self.inner.write(&self.inner.pool, shared).await {
+            Ok(()) => {}
+            Err((items, Failure::Unavailable(error))) => respond_all(items, &error),
+            Err((items, failure)) => {
+                if let (Failure::Locked, [only]) = (&failure, &permits[..]) {
+                    only.waited_in_vain();
+                }
+                // Most of them have nothing to do with the failure.
+                self.apart.add(items);
             }
-        })
-        .await;
+        }
     }
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes items by one statement. Returns them if it waited too long for a lock, or failed.
-    async fn try_write(&self, items: Vec<Waiting<W>>) -> Option<Vec<Waiting<W>>> {
-        match self.inner.write(items, SHARED_LOCK_TIMEOUT).await {
-            Some((items, Failure::Locked | Failure::Refused(_))) => Some(items),
-            Some((items, Failure::Unavailable(error))) => {
-                respond_all(items, &error);
-                None
-            }
-            Some((_, Failure::Abandoned)) | None => None,
-        }
-    }
-
     /// Divides a batch into what one statement can write now and the rest: a company that is busy, and items that have a
     /// key in common with another one.
     #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
@@ -183,7 +164,7 @@ impl<W: Write> Writer<W> {
         let (mut free, mut busy) = (Vec::new(), HashSet::new());
         let mut seen = HashSet::new();
         for pending in &batch {
-            let company = W::company(&pending.request);
+            let company = company_of::<W>(pending);
             if seen.insert(company) {
                 match self.inner.queue.try_all(company) {
                     Some(permit) if !self.apart.has(company) => free.push(permit),
@@ -193,8 +174,8 @@ impl<W: Write> Writer<W> {
                 }
             }
         }
-        let (others, now_free) = batch.into_iter().partition(|pending| busy.contains(&W::company(&pending.request)));
-        let (now, mut later) = without_conflicts(now_free, MAX_BATCH, |pending| W::keys(&pending.request));
+        let (others, now_free) = batch.into_iter().partition(|pending| busy.contains(&company_of::<W>(pending)));
+        let (now, mut later) = without_conflicts(now_free, MAX_BATCH, keys_of::<W>);
         later.extend::<Vec<_>>(others);
         ((free, now), later)
     }
@@ -214,35 +195,66 @@ fn without_conflicts<T, K: Eq + Hash>(items: Vec<T>, most: usize, keys_of: impl 
     })
 }
 
+fn company_of<W: Write>(pending: &Waiting<W>) -> i64 {
+    W::company(&pending.request.item)
+}
+
+fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
+    W::keys(&pending.request.item)
+}
+
 impl<W: Write> Inner<W> {
     /// Writes items, and responds to their callers. Returns them if nothing was written.
-    async fn write(&self, batch: Vec<Waiting<W>>, lock_timeout: &'static str) -> Option<(Vec<Waiting<W>>, Failure)> {
-        if batch.is_empty() {
-            return None;
-        }
-        let (items, mut replies): (Vec<W::Item>, Vec<Reply<_>>) = batch.into_iter().map(Pending::into_parts).unzip();
-        let references: Vec<&W::Item> = items.iter().collect();
-        let statement = self
-            .pool
-            .try_write(is_contention, |layouts| self.write.write(&self.pool, layouts, &references, lock_timeout));
-        let abandoned = async {
-            join_all(replies.iter_mut().map(Reply::abandoned)).await;
-        };
-        let written = tokio::select! {
-            written = tokio::time::timeout(TIMEOUT, statement) => written,
-            () = abandoned => return Some((Vec::new(), Failure::Abandoned)),
-        };
-        let failure = match written {
-            Ok(Ok(written)) => {
-                replies.into_iter().zip(written).for_each(|(reply, written)| reply.respond(Ok(written)));
-                return None;
+    async fn write(&self, pool: &Connections, mut batch: Vec<Waiting<W>>) -> Result<(), (Vec<Waiting<W>>, Failure)> {
+        let (deadline, mut tries) = (Instant::now() + TIMEOUT, 1);
+        let failure = loop {
+            if batch.is_empty() {
+                break Failure::Abandoned;
             }
-            Ok(Err(error)) if is_lock_timeout(&error) => Failure::Locked,
-            Ok(Err(error)) if is_unavailable(&error) => Failure::Unavailable(from_database(&error)),
-            Ok(Err(error)) => Failure::Refused(from_database(&error)),
-            Err(_) => Failure::Unavailable(Error::deadline_exceeded()),
+            match timeout_at(deadline, self.try_write(pool, &mut batch)).await {
+                Ok(Ok(Some(written))) => {
+                    batch.into_iter().zip(written).for_each(|(pending, written)| pending.respond(Ok(written)));
+                    return Ok(());
+                }
+                Ok(Ok(None)) => batch.clear(),
+                Ok(Err(error)) if pool.may_retry(&error, is_contention, &mut tries).await => {}
+                Ok(Err(error)) if is_lock_timeout(&error) => break Failure::Locked,
+                Ok(Err(error)) if is_unavailable(&error) => break Failure::Unavailable(from_database(&error)),
+                Ok(Err(error)) => break Failure::Refused(from_database(&error)),
+                Err(_) => break Failure::Unavailable(Error::deadline_exceeded()),
+            }
         };
-        Some((items.into_iter().zip(replies).map(Pending::from).collect(), failure))
+        Err((batch, failure))
+    }
+
+    /// Sends a statement once there is a connection, for those whose callers have not left by then. `None` if all have.
+    async fn try_write(
+        &self,
+        pool: &Connections,
+        batch: &mut Vec<Waiting<W>>,
+    ) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
+        let mut lease = pool.lease().await?;
+        // From here on nothing is waited for before the statement is sent.
+        let now = Instant::now();
+        batch.retain(|pending| !pending.is_abandoned());
+        let late = batch.extract_if(.., |pending| pending.request.deadline.is_some_and(|deadline| deadline <= now));
+        respond_all(late, &Error::deadline_exceeded());
+        if batch.is_empty() {
+            lease.done(&Ok(()));
+            return Ok(None);
+        }
+        let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
+        let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
+        let given_up = lease.given_up();
+        let connection = lease.connection()?;
+        let written = tokio::select! {
+            biased;
+            written = self.write.write(connection, pool.layouts(), &items) => written,
+            () = given_up => return Err(Unavailable::Hung.into()),
+            _ = join_all(replies.into_iter().map(Reply::abandoned)) => return Ok(None),
+        };
+        lease.done(&written);
+        written.map(Some)
     }
 }
 
@@ -251,7 +263,7 @@ fn is_unavailable(error: &sqlx::Error) -> bool {
     is_disconnected(error) || Unavailable::of(error).is_some() || matches!(error, sqlx::Error::PoolTimedOut)
 }
 
-fn respond_all<Q, R>(batch: Vec<Pending<Q, Result<R, Error>>>, error: &Error) {
+fn respond_all<Q, R>(batch: impl IntoIterator<Item = Pending<Q, Result<R, Error>>>, error: &Error) {
     for pending in batch {
         pending.respond(Err(error.clone()));
     }

@@ -1,6 +1,6 @@
 //! Creation of several affiliates: one statement, or `COPY` for many.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use compliance_api::{
     error::{Error, NAME_EXISTS},
@@ -12,7 +12,12 @@ use super::{
     create_many::{MANY, create_many},
     input::{INPUT, Input},
 };
-use crate::{database::Connections, error::is_contention, table, writes::CompanyQueue};
+use crate::{
+    database::Connections,
+    error::is_contention,
+    table::{self, Layouts},
+    writes::{CompanyQueue, WritePermit},
+};
 
 /// Inserts affiliates in the order in which they come, with IDs in the order of their keys. Returns the IDs of all
 /// keys, and those that were inserted.
@@ -75,8 +80,8 @@ pub(super) async fn create(
     if inputs.is_empty() {
         return Ok(results);
     }
-    let _permit = queue.one(company_id).await?;
-    let Created { ids, inserted } = insert(pool, company_id, &inputs).await?;
+    let permit = queue.one(company_id).await?;
+    let Created { ids, inserted } = insert(pool, &permit, company_id, &inputs).await?;
     for id in inserted {
         // A sequence only grows.
         let result = ids.binary_search(&id).ok().and_then(|key| results.get_mut(*indexes.get(key)?));
@@ -91,19 +96,19 @@ pub(super) async fn create(
 
 /// Inserts affiliates in the order of their names: two batches that cross take the same names in the same order, so
 /// neither waits for the other while it is waited for. Of two equal names the first in order is inserted.
-async fn insert(pool: &Connections, company_id: i64, inputs: &[Input]) -> Result<Created, Error> {
+async fn insert(pool: &Connections, permit: &WritePermit, company_id: i64, inputs: &[Input]) -> Result<Created, Error> {
     // By bytes, as the name's collation has it.
     let mut order: Vec<_> = inputs.iter().collect();
     order.sort_unstable_by_key(|input| (input.fields.affiliate_name(), input.key));
     let order = order.as_slice();
-    let create = |layouts| async move {
+    let create = |pool: Connections, layouts: Arc<Layouts>| async move {
         if order.len() >= MANY
-            && let Some(created) = create_many(pool, company_id, order).await?
+            && let Some(created) = create_many(&pool, company_id, order).await?
         {
             return Ok(created);
         }
         let query = sqlx::query_as(*CREATE).bind(company_id).bind(INPUT.batch(&layouts, order));
-        query.fetch_one(pool).await
+        query.fetch_one(&pool).await
     };
-    pool.write(is_contention, create).await
+    permit.write(pool, is_contention, create).await
 }

@@ -3,27 +3,23 @@
 use std::sync::{Arc, LazyLock};
 
 use compliance_api::v1::AffiliateInput;
+use sqlx::PgConnection;
 
 use super::{
     create::Created,
     input::{INPUT, Input},
 };
 use crate::{
-    database::Connections,
     table::{self, Layouts},
     writes::Write,
 };
 
-/// Inserts affiliates in the order in which they come, as the statement for one company does. `$1` are their companies,
-/// `$3` is how long to wait for a lock.
+/// Inserts affiliates in the order in which they come, as the statement for one company does. `$1` are their companies.
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
-        "with settings as materialized (
-            select set_config('lock_timeout', $3, true) as lock_timeout
-        ), numbered as materialized (
+        "with numbered as materialized (
             select array_agg(nextval('affiliates_id_seq')) as ids
             from generate_series(1, cardinality($2::affiliate_input[]))
-            where (select s.lock_timeout from settings s) is not null
         ), inserted as (
             insert into affiliates (company_id, id, {names})
             select ($1::bigint[])[input.ordinality], (select ids from numbered)[input.ordinality], {values}
@@ -40,7 +36,7 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// The statement, with the types of its parameters.
 pub(super) fn statement() -> (&'static str, &'static str) {
-    (*CREATE, "bigint[], affiliate_input[], text")
+    (*CREATE, "bigint[], affiliate_input[]")
 }
 
 /// Creates single affiliates.
@@ -70,18 +66,17 @@ impl Write for CreateOne {
 
     async fn write(
         &self,
-        pool: &Connections,
+        connection: &mut PgConnection,
         layouts: Arc<Layouts>,
         items: &[&NewAffiliate],
-        lock_timeout: &'static str,
     ) -> Result<Vec<Option<i64>>, sqlx::Error> {
         // Names are inserted in the order of their bytes, so that two statements that cross do not wait for each other.
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by_key(|index| (items[*index].company_id, items[*index].input.fields.affiliate_name()));
         let companies: Vec<i64> = order.iter().map(|index| items[*index].company_id).collect();
         let inputs: Vec<&Input> = order.iter().map(|index| &items[*index].input).collect();
-        let query = sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(&layouts, &inputs)).bind(lock_timeout);
-        let Created { ids, inserted } = query.fetch_one(pool).await?;
+        let query = sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(&layouts, &inputs));
+        let Created { ids, inserted } = query.fetch_one(connection).await?;
         let mut written = vec![None; items.len()];
         for id in inserted {
             // A sequence only grows.

@@ -60,9 +60,9 @@ impl Affiliates {
         queues: &Queues,
         settings: &CoreSettings,
     ) -> Self {
-        let Queues { created_affiliates: creates, updated_affiliates: updates, locked, .. } = queues.clone();
-        let create_one = Writes::new(CreateOne, pool, &creates, &locked);
-        let update_one = Writes::new(UpdateOne, pool, &updates, &locked);
+        let Queues { created_affiliates: creates, updated_affiliates: updates, .. } = queues.clone();
+        let create_one = Writes::new(CreateOne, pool, &creates);
+        let update_one = Writes::new(UpdateOne, pool, &updates);
         let (pool, shares) = (pool.clone(), shares.clone());
         let (list_timeout, most) = (settings.list_timeout, settings.message_limit / 2);
         Self { pool, single, shares, list_timeout, most, creates, updates, create_one, update_one }

@@ -21,7 +21,7 @@ use crate::{
     database::{Connections, MAX_TRIES},
     error::is_contention,
     table::{self, Layouts},
-    writes::CompanyQueue,
+    writes::{CompanyQueue, WritePermit},
 };
 
 /// Locks the affiliates in the order of their IDs, so that two batches that cross do not wait for each other, and
@@ -143,8 +143,8 @@ pub(super) async fn update(
 ) -> Result<Option<Vec<AffiliateResult>>, Error> {
     let changes: Vec<Input> = updates.into_iter().map(change).collect();
     let alone = if are_distinct(&changes) {
-        let _permit = queue.one(company_id).await?;
-        apply_alone(pool, company_id, anchor, &changes).await?
+        let permit = queue.one(company_id).await?;
+        apply_alone(pool, &permit, company_id, anchor, &changes).await?
     } else {
         Alone::Dependent
     };
@@ -152,8 +152,8 @@ pub(super) async fn update(
         Alone::Applied(applied) => Some(applied),
         Alone::NotAnchored => None,
         Alone::Dependent => {
-            let _permit = queue.all(company_id).await?;
-            apply_in_order(pool, company_id, anchor, &changes).await?
+            let permit = queue.all(company_id).await?;
+            apply_in_order(pool, &permit, company_id, anchor, &changes).await?
         }
     };
     Ok(applied.map(|applied| changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
@@ -176,11 +176,13 @@ fn are_distinct(changes: &[Input]) -> bool {
 /// Applies distinct changes by one statement.
 async fn apply_alone(
     pool: &Connections,
+    permit: &WritePermit,
     company_id: i64,
     anchor: Option<i64>,
     changes: &[Input],
 ) -> Result<Alone, Error> {
-    let outcomes = pool.write(is_contention, |layouts| run(pool, layouts, company_id, anchor, changes)).await?;
+    let update = |pool, layouts| async move { run(&pool, layouts, company_id, anchor, changes).await };
+    let outcomes = permit.write(pool, is_contention, update).await?;
     Ok(if outcomes.iter().any(|outcome| !outcome.anchored) {
         Alone::NotAnchored
     } else if outcomes.iter().any(|outcome| outcome.dependent) {
@@ -199,13 +201,14 @@ async fn apply_alone(
 /// Applies changes that depend on each other, in a few statements. `None` when the company does not have the anchor.
 async fn apply_in_order(
     pool: &Connections,
+    permit: &WritePermit,
     company_id: i64,
     anchor: Option<i64>,
     changes: &[Input],
 ) -> Result<Option<Vec<Applied>>, Error> {
     for _ in 0..MAX_TRIES {
-        let run = |layouts| transaction(pool, layouts, company_id, anchor, changes);
-        match pool.write(is_contention, run).await? {
+        let run = |pool, layouts| transaction(pool, layouts, company_id, anchor, changes);
+        match permit.write(pool, is_contention, run).await? {
             InOrder::Applied(applied) => return Ok(Some(applied)),
             InOrder::NotAnchored => return Ok(None),
             InOrder::NameLost => {}
@@ -224,7 +227,7 @@ enum InOrder {
 }
 
 async fn transaction(
-    pool: &Connections,
+    pool: Connections,
     layouts: Arc<Layouts>,
     company_id: i64,
     anchor: Option<i64>,

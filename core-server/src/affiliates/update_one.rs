@@ -6,29 +6,26 @@ use compliance_api::{
     record::{Field, Record as _},
     v1::AffiliateInput,
 };
+use sqlx::PgConnection;
 
 use super::{
     in_order::{Applied, NAME},
     input::{INPUT, Input},
 };
 use crate::{
-    database::Connections,
     table::{self, Layouts},
     writes::Write,
 };
 
 /// Locks affiliates in the order of companies and IDs, and changes those whose new name is free, as the statement for one
-/// company does. `$1` are their companies, `$3` is how long to wait for a lock.
+/// company does. `$1` are their companies.
 static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
-        "with settings as materialized (
-            select set_config('lock_timeout', $3, true) as lock_timeout
-        ), resolved as materialized (
+        "with resolved as materialized (
             select i.ordinality, i.company_id, i.key, i.mask, a.id is not null as found, t.id as holder, {merged}
             from (
                 select i.*, ($1::bigint[])[i.ordinality] as company_id
                 from unnest($2::affiliate_input[]) with ordinality as i
-                where (select s.lock_timeout from settings s) is not null
                 order by company_id, i.key
             ) i
             left join lateral (
@@ -58,7 +55,7 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// The statement, with the types of its parameters.
 pub(super) fn statement() -> (&'static str, &'static str) {
-    (*UPDATE, "bigint[], affiliate_input[], text")
+    (*UPDATE, "bigint[], affiliate_input[]")
 }
 
 /// Updates single affiliates.
@@ -96,15 +93,14 @@ impl Write for UpdateOne {
 
     async fn write(
         &self,
-        pool: &Connections,
+        connection: &mut PgConnection,
         layouts: Arc<Layouts>,
         items: &[&Change],
-        lock_timeout: &'static str,
     ) -> Result<Vec<Applied>, sqlx::Error> {
         let companies: Vec<i64> = items.iter().map(|item| item.company_id).collect();
         let inputs: Vec<&Input> = items.iter().map(|item| &item.input).collect();
-        let query = sqlx::query_as(*UPDATE).bind(companies).bind(INPUT.batch(&layouts, &inputs)).bind(lock_timeout);
-        let outcomes: Vec<(bool, Option<i64>)> = query.fetch_all(pool).await?;
+        let query = sqlx::query_as(*UPDATE).bind(companies).bind(INPUT.batch(&layouts, &inputs));
+        let outcomes: Vec<(bool, Option<i64>)> = query.fetch_all(connection).await?;
         let outcomes = inputs.into_iter().zip(outcomes);
         Ok(outcomes.map(|(input, (found, holder))| Applied::new(input, found, holder)).collect())
     }

@@ -24,17 +24,24 @@ pub(super) struct Connection {
     pub(super) generation: Generation,
     /// When it was last known to work.
     pub(super) worked: Instant,
+    /// How long its statements wait for each lock, if that is known.
+    pub(super) lock_timeout: Option<&'static str>,
     opened: Instant,
     used: Instant,
 }
 
 impl Connection {
-    pub(super) async fn open(options: &PgConnectOptions, generation: Generation) -> Result<Self, sqlx::Error> {
+    /// `options` say how long statements wait for each lock: for `lock_timeout`.
+    pub(super) async fn open(
+        options: &PgConnectOptions,
+        generation: Generation,
+        lock_timeout: &'static str,
+    ) -> Result<Self, sqlx::Error> {
         let mut raw = PgConnection::connect_with(options).await?;
         let row = sqlx::raw_sql("select pg_backend_pid()");
         let backend = sqlx::Executor::fetch_one(&mut raw, row).await?.try_get(0)?;
         let now = Instant::now();
-        Ok(Self { raw, backend, generation, worked: now, opened: now, used: now })
+        Ok(Self { raw, backend, generation, worked: now, lock_timeout: Some(lock_timeout), opened: now, used: now })
     }
 
     /// Records that a statement came to its end.

@@ -10,7 +10,6 @@ use std::{
 };
 
 use admission::{Full, Reservation};
-use compliance_api::error::Error;
 use futures::{
     StreamExt as _, TryStreamExt as _,
     future::BoxFuture,
@@ -32,7 +31,7 @@ use super::{
     reserve::Reserve,
 };
 use crate::{
-    error::{from_database, is_lock_timeout},
+    deadline::check_caller,
     table::{Expected, Inputs, Layouts, SchemaError},
 };
 
@@ -42,14 +41,14 @@ pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const MAX_TRIES: u32 = 5;
 /// Connections that are not lent: the one in reserve, and one of the pool for questions about the schema.
 const NOT_LENT: usize = 2;
-/// How long a statement waits for a lock. It holds a connection meanwhile, so it then gives that up and tries again.
-const LOCK_TIMEOUT: &str = "1s";
+/// How long a read waits for a lock. It holds a connection meanwhile, so it then returns that and runs again.
+pub(super) const LOCK_TIMEOUT: &str = "1s";
+/// The same for a write: longer than another one usually takes, and not so long that others notice.
+pub(crate) const WRITE_LOCK_TIMEOUT: &str = "50ms";
 /// Rows that take no more than this are not reserved: the calls in flight bound their number.
 pub(crate) const SMALL: usize = 16 << 10;
 /// A row is held as it was received, as a record, and as a part of the response.
 pub(crate) const COPIES: usize = 3;
-/// How often a statement waits for a lock.
-pub(super) const MAX_LOCK_WAITS: u32 = 60;
 
 /// Rows that a statement returned.
 pub(crate) struct Fetched {
@@ -83,7 +82,13 @@ pub(crate) struct ConnectionsState {
 
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
-pub(crate) struct Connections(Arc<Inner>);
+pub(crate) struct Connections {
+    inner: Arc<Inner>,
+    /// How long a statement waits for each lock.
+    lock_timeout: &'static str,
+    /// Whether the statements are writes of a call that runs here.
+    of_call: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct Inner {
@@ -107,7 +112,7 @@ impl Connections {
         let inputs = Inputs::open(pool, expected).await?;
         let lent = (pool.options().get_max_connections() as usize).saturating_sub(NOT_LENT).max(1);
         let options = Arc::new((*pool.connect_options()).clone().options([("lock_timeout", LOCK_TIMEOUT)]));
-        Ok(Self(Arc::new(Inner {
+        let inner = Inner {
             pool: pool.clone(),
             permits: Arc::new(Semaphore::new(lent)),
             lent,
@@ -116,47 +121,61 @@ impl Connections {
             availability: Availability::new(),
             options,
             inputs,
-        })))
+        };
+        Ok(Self { inner: Arc::new(inner), lock_timeout: LOCK_TIMEOUT, of_call: false })
     }
 
-    /// Runs a write that may send batches, and runs it again, a bounded number of times, after an error that
-    /// `can_retry` lets pass, and when it has waited too long for a lock. So while another writer has the lock, this one
-    /// gives up its connection again and again.
-    pub(crate) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
-        &self,
-        can_retry: fn(&sqlx::Error) -> bool,
-        run: impl Fn(Arc<Layouts>) -> F,
-    ) -> Result<T, Error> {
-        for _ in 1..MAX_LOCK_WAITS {
-            match self.try_write(can_retry, &run).await {
-                Err(error) if is_lock_timeout(&error) => {}
-                result => return result.map_err(|error| from_database(&error)),
-            }
-        }
-        self.try_write(can_retry, &run).await.map_err(|error| from_database(&error))
+    /// The same, for the writes of a call: none of them begins once its caller has left.
+    pub(crate) fn of_call(&self) -> Self {
+        Self { of_call: true, ..self.with_lock_timeout(WRITE_LOCK_TIMEOUT) }
     }
 
-    /// The same, but fails when it has waited too long for a lock.
+    /// The same, for statements that wait this long for each lock.
+    pub(crate) fn with_lock_timeout(&self, lock_timeout: &'static str) -> Self {
+        Self { lock_timeout, ..self.clone() }
+    }
+
+    /// Whether its writes may wait for locks longer than others.
+    pub(crate) fn waits_for_locks(&self) -> bool {
+        self.lock_timeout != WRITE_LOCK_TIMEOUT
+    }
+
+    /// How batches are written at present.
+    pub(crate) fn layouts(&self) -> Arc<Layouts> {
+        self.inner.inputs.layouts()
+    }
+
+    /// Runs a write that may send batches, and runs it again, a bounded number of times, after an error that `can_retry` lets
+    /// pass.
     pub(crate) async fn try_write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         can_retry: fn(&sqlx::Error) -> bool,
-        run: impl Fn(Arc<Layouts>) -> F,
+        run: impl Fn(Self, Arc<Layouts>) -> F,
     ) -> Result<T, sqlx::Error> {
         let mut tries = 1;
         loop {
-            let Inner { inputs, .. } = &*self.0;
-            match run(inputs.layouts()).await {
-                Err(error)
-                    if tries < MAX_TRIES
-                        && Unavailable::of(&error).is_none()
-                        && (can_retry(&error) || inputs.changed(&error).await) =>
-                {
-                    tracing::debug!("a write is retried: {error}");
-                    tries += 1;
-                }
+            match run(self.clone(), self.layouts()).await {
+                Err(error) if self.may_retry(&error, can_retry, &mut tries).await => {}
                 result => return result,
             }
         }
+    }
+
+    /// Whether a write that ended with an error after so many tries is tried again.
+    pub(crate) async fn may_retry(
+        &self,
+        error: &sqlx::Error,
+        can_retry: fn(&sqlx::Error) -> bool,
+        tries: &mut u32,
+    ) -> bool {
+        let may_retry = *tries < MAX_TRIES
+            && Unavailable::of(error).is_none()
+            && (can_retry(error) || self.inner.inputs.changed(error).await);
+        if may_retry {
+            tracing::debug!("a write is retried: {error}");
+            *tries += 1;
+        }
+        may_retry
     }
 
     /// The rows of a statement, as long as they take no more than `most` bytes; the first one in any case. What they take is
@@ -248,12 +267,12 @@ impl Connections {
 
     /// Connections that there may be.
     pub(crate) fn most(&self) -> u32 {
-        self.0.pool.options().get_max_connections()
+        self.inner.pool.options().get_max_connections()
     }
 
     /// A function that returns the state of the connections, or `None` once these are dropped.
     pub(crate) fn state(&self) -> impl Fn() -> Option<ConnectionsState> + Send + use<> {
-        let inner = Arc::downgrade(&self.0);
+        let inner = Arc::downgrade(&self.inner);
         move || {
             let inner = inner.upgrade()?;
             let lent = inner.lent.saturating_sub(inner.permits.available_permits());
@@ -263,13 +282,13 @@ impl Connections {
 
     /// Whether the database answers.
     pub(crate) fn availability(&self) -> &Availability {
-        &self.0.availability
+        &self.inner.availability
     }
 
     /// Borrows a connection. Waits a bounded time for one to become free, and not at all while the database is known not
     /// to answer.
     pub(crate) async fn lease(&self) -> Result<Lease, sqlx::Error> {
-        let inner = &self.0;
+        let inner = &self.inner;
         inner.availability.check()?;
         let permits = Arc::clone(&inner.permits);
         let permit = match Arc::clone(&permits).try_acquire_owned() {
@@ -279,32 +298,39 @@ impl Connections {
         if inner.pool.is_closed() {
             return Err(sqlx::Error::PoolClosed);
         }
-        let idle = inner.idle().pop();
+        let idle = inner.take_idle(self.lock_timeout);
         let connection = match idle {
             Some(idle) => idle,
             // Boxed: it is rare, and too large to be a part of every statement.
             None => Box::pin(inner.wait(inner.open())).await?,
         };
-        Ok(Lease::new(Arc::clone(inner), connection, permit))
+        let mut lease = Lease::new(Arc::clone(inner), connection, permit);
+        if !lease.has_lock_timeout(self.lock_timeout) {
+            Box::pin(lease.set_lock_timeout(self.lock_timeout)).await?;
+        }
+        if self.of_call {
+            check_caller().await;
+        }
+        Ok(lease)
     }
 
     pub(super) fn reserve(&self) -> &Reserve {
-        &self.0.reserve
+        &self.inner.reserve
     }
 
     pub(super) fn drop_idle(&self) {
-        self.0.drop_idle();
+        self.inner.drop_idle();
     }
 
     pub(super) fn take_back(&self, connection: Connection) {
-        self.0.take_back(connection);
+        self.inner.take_back(connection);
     }
 
     /// Takes out the connection that was not used for the longest time, if it has not been known to work for `unchecked`,
     /// with a permit: together with those that are lent, there are no more than there may be.
     pub(super) fn oldest_idle(&self, unchecked: Duration) -> Option<(Connection, OwnedSemaphorePermit)> {
-        let permit = Arc::clone(&self.0.permits).try_acquire_owned().ok()?;
-        let mut idle = self.0.idle();
+        let permit = Arc::clone(&self.inner.permits).try_acquire_owned().ok()?;
+        let mut idle = self.inner.idle();
         let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
         if oldest.worked.elapsed() < unchecked {
             return None;
@@ -326,6 +352,16 @@ impl Inner {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes out the connection that was used last, of those whose statements wait for locks this long. Any other is only
+    /// taken if no more may be opened: it costs a round trip each time.
+    fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
+        let mut idle = self.idle();
+        let in_use = self.lent.saturating_sub(self.permits.available_permits());
+        let fitting = idle.iter().rposition(|connection| connection.lock_timeout == Some(lock_timeout));
+        let last = idle.len().checked_sub(1).filter(|last| last + 1 + in_use > self.lent);
+        fitting.or(last).map(|index| idle.remove(index))
+    }
+
     /// Waits a bounded time for a connection.
     async fn wait<T>(&self, waiting: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
         let bounded = async { timeout(ACQUIRE_TIMEOUT, waiting).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) };
@@ -333,7 +369,7 @@ impl Inner {
     }
 
     async fn open(&self) -> Result<Connection, sqlx::Error> {
-        let opened = Connection::open(&self.options, self.availability.generation()).await;
+        let opened = Connection::open(&self.options, self.availability.generation(), LOCK_TIMEOUT).await;
         opened.inspect_err(|_| self.availability.check_soon())
     }
 

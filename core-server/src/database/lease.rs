@@ -10,7 +10,11 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{availability::Generation, connection::Connection, connections::Inner};
+use super::{
+    availability::{Generation, Unavailable},
+    connection::Connection,
+    connections::Inner,
+};
 use crate::error::is_disconnected;
 
 /// How long the clean-up of an abandoned connection may take. Afterwards it is closed.
@@ -41,8 +45,28 @@ impl Lease {
     }
 
     /// The connection, for one statement.
-    pub(super) fn connection(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
+    pub(crate) fn connection(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
         self.lent.as_mut().map(|(connection, _)| &mut connection.raw).ok_or(sqlx::Error::PoolClosed)
+    }
+
+    /// Whether the connection's statements wait this long for each lock.
+    pub(super) fn has_lock_timeout(&self, lock_timeout: &'static str) -> bool {
+        self.lent.as_ref().is_some_and(|(connection, _)| connection.lock_timeout == Some(lock_timeout))
+    }
+
+    /// Lets the connection's statements wait this long for each lock.
+    pub(super) async fn set_lock_timeout(&mut self, lock_timeout: &'static str) -> Result<(), sqlx::Error> {
+        let given_up = self.given_up();
+        let (connection, _) = self.lent.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        connection.lock_timeout = None;
+        let set = sqlx::query("select set_config('lock_timeout', $1, false)").bind(lock_timeout);
+        tokio::select! {
+            biased;
+            set = set.execute(&mut connection.raw) => set?,
+            () = given_up => return Err(Unavailable::Hung.into()),
+        };
+        connection.lock_timeout = Some(lock_timeout);
+        Ok(())
     }
 
     /// The connection, for a transaction. If the lease is abandoned, the connection is closed: a transaction whose `begin` was
@@ -58,7 +82,7 @@ impl Lease {
     }
 
     /// Waits until the connection is given up because it hangs.
-    pub(super) fn given_up(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(crate) fn given_up(&self) -> impl Future<Output = ()> + Send + use<> {
         let generation = self.generation.clone();
         async move { generation.given_up().await }
     }

@@ -8,7 +8,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{availability::Generation, connection::Connection};
+use super::{availability::Generation, connection::Connection, connections::LOCK_TIMEOUT};
 use crate::error::is_disconnected;
 
 /// How long the database may take to answer a check.
@@ -120,7 +120,7 @@ impl Reserve {
     }
 
     async fn open(&self) -> Result<PgConnection, sqlx::Error> {
-        Ok(Connection::open(&self.options, Generation::default()).await?.raw)
+        Ok(Connection::open(&self.options, Generation::default(), LOCK_TIMEOUT).await?.raw)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     database::{Connections, MAX_TRIES},
     error::{is_contention, is_disconnected},
     table::Layouts,
-    writes::Queues,
+    writes::{Queues, WritePermit},
 };
 
 /// What every operation works with.
@@ -34,18 +34,19 @@ impl Context {
     pub(super) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         company_id: i64,
-        run: impl Fn(Arc<Layouts>) -> F,
+        run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        let _permit = self.queues.monitoring.one(company_id).await?;
-        self.write_now(run).await
+        let permit = self.queues.monitoring.one(company_id).await?;
+        self.write_with(&permit, run).await
     }
 
     /// The same, for a caller that has waited in another queue.
-    pub(super) async fn write_now<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    pub(super) async fn write_with<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
-        run: impl Fn(Arc<Layouts>) -> F,
+        permit: &WritePermit,
+        run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        self.pool.write(|error| is_contention(error) || is_disconnected(error), run).await
+        permit.write(&self.pool, |error| is_contention(error) || is_disconnected(error), run).await
     }
 
     /// Writes items of which no two have the same key, and returns what became of each. `run` hands the items back. It

@@ -1,6 +1,9 @@
 //! Infractions: recorded on URLs and withdrawn.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+};
 
 use compliance_api::{
     error::Error,
@@ -16,7 +19,10 @@ use super::{
     names::{self, CompanyNames, InfractionIds},
     url_ref::{URL_NOT_FOUND, read_url},
 };
-use crate::table::{Attribute, Composite};
+use crate::{
+    database::Connections,
+    table::{Attribute, Composite, Layouts},
+};
 
 /// What is done with infractions.
 #[derive(Clone, Copy)]
@@ -91,19 +97,18 @@ async fn run(
     action: Action,
     infractions: &[Infraction],
 ) -> Result<Vec<Applied>, Error> {
-    let pool = &context.pool;
-    let run = |layouts| {
+    let run = |pool: Connections, layouts: Arc<Layouts>| {
         let batch = INPUT.batch(&layouts, infractions);
         match action {
             Action::Record => {
-                sqlx::query_file_as!(Applied, "src/monitoring/infractions/record.sql", company_id, batch as _)
-                    .fetch_all(pool)
-                    .boxed()
+                let record =
+                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/record.sql", company_id, batch as _);
+                async move { record.fetch_all(&pool).await }.boxed()
             }
             Action::Withdraw => {
-                sqlx::query_file_as!(Applied, "src/monitoring/infractions/withdraw.sql", company_id, batch as _)
-                    .fetch_all(pool)
-                    .boxed()
+                let withdraw =
+                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/withdraw.sql", company_id, batch as _);
+                async move { withdraw.fetch_all(&pool).await }.boxed()
             }
         }
     };

@@ -25,7 +25,10 @@ use futures::{
 };
 use http::{Extensions, HeaderMap};
 use telemetry::trace;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
 use tonic::{Code, Request, Response, Status, body::Body, codegen::StdError};
 use tower::Service;
 use tracing::{Instrument as _, Span};
@@ -40,6 +43,7 @@ use super::{
 use crate::{
     CoreSettings,
     access::{AccessPolicy, Caller, Denied, Granted},
+    deadline,
     shares::{self, Shares, Work},
 };
 
@@ -217,7 +221,7 @@ impl Admitted {
     /// Waits for the response. A stream's messages have a deadline of their own.
     async fn run<A: Answer>(self, record: CallRecord, call: impl Future<Output = A>) -> A {
         let Self { rate_limit, timeout, log_span, count, permit, .. } = self;
-        let call = tokio::time::timeout(timeout, record.span.run(call));
+        let call = deadline::until(Instant::now() + timeout, record.span.run(call));
         let call = AssertUnwindSafe(call).catch_unwind().instrument(log_span.clone());
         let answer = match call.await {
             Ok(Ok(answer)) => answer,

@@ -45,7 +45,7 @@ pub(super) struct Adder {
 
 impl Adder {
     pub(super) fn new(pool: &Connections, queues: &Queues) -> Self {
-        let few = Writes::new(AddFew, pool, &queues.urls, &queues.locked);
+        let few = Writes::new(AddFew, pool, &queues.urls);
         Self { pool: pool.clone(), queue: queues.urls.clone(), few }
     }
 
@@ -65,14 +65,17 @@ impl Adder {
         let texts: Vec<&str> = urls.iter().map(|new| new.url.as_str()).collect();
         let hashes: Vec<&[u8]> = urls.iter().map(|new| &new.hash[..]).collect();
         let domains: Vec<Option<&str>> = urls.iter().map(|new| new.domain.as_deref()).collect();
-        let insert = |_| {
+        let insert = |pool, _| {
             let (texts, hashes, domains) = (&texts, &hashes, &domains);
-            sqlx::query_file_as!(Added, "src/urls/add.sql", company_id, texts as _, hashes as _, domains as _)
-                .fetch_all(&self.pool)
+            async move {
+                sqlx::query_file_as!(Added, "src/urls/add.sql", company_id, texts as _, hashes as _, domains as _)
+                    .fetch_all(&pool)
+                    .await
+            }
         };
-        let _permit = self.queue.one(company_id).await?;
+        let permit = self.queue.one(company_id).await?;
         let mut ids = vec![None; urls.len()];
-        for Added { position, id } in self.pool.write(is_contention, insert).await? {
+        for Added { position, id } in permit.write(&self.pool, is_contention, insert).await? {
             if let Some(found) = usize::try_from(position - 1).ok().and_then(|index| ids.get_mut(index)) {
                 *found = Some(id);
             }

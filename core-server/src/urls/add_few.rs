@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use sqlx::PgConnection;
+
 use super::add::{Added, NewUrl};
-use crate::{database::Connections, table::Layouts, writes::Write};
+use crate::{table::Layouts, writes::Write};
 
 /// URLs in a request that is written together with others.
 pub(super) const FEW: usize = 8;
@@ -35,27 +37,19 @@ impl Write for AddFew {
 
     async fn write(
         &self,
-        pool: &Connections,
+        connection: &mut PgConnection,
         _: Arc<Layouts>,
         items: &[&FewUrls],
-        lock_timeout: &'static str,
     ) -> Result<Vec<Self::Written>, sqlx::Error> {
         let all = || items.iter().flat_map(|item| item.urls.iter().map(|url| (item.company_id, url)));
         let companies: Vec<i64> = all().map(|(company_id, _)| company_id).collect();
         let urls: Vec<&str> = all().map(|(_, new)| new.url.as_str()).collect();
         let hashes: Vec<&[u8]> = all().map(|(_, new)| &new.hash[..]).collect();
         let domains: Vec<Option<&str>> = all().map(|(_, new)| new.domain.as_deref()).collect();
-        let added = sqlx::query_file_as!(
-            Added,
-            "src/urls/add_few.sql",
-            &companies,
-            &urls as _,
-            &hashes as _,
-            &domains as _,
-            lock_timeout
-        );
+        let added =
+            sqlx::query_file_as!(Added, "src/urls/add_few.sql", &companies, &urls as _, &hashes as _, &domains as _);
         let mut ids = vec![None; urls.len()];
-        for Added { position, id } in added.fetch_all(pool).await? {
+        for Added { position, id } in added.fetch_all(connection).await? {
             if let Some(found) = usize::try_from(position - 1).ok().and_then(|index| ids.get_mut(index)) {
                 *found = Some(id);
             }

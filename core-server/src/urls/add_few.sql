@@ -1,12 +1,9 @@
 -- Adds URLs of several companies, as add.sql does those of one: in the order of companies and hashes, so that two
--- statements that cross do not wait for each other. $1 are their companies, $5 is how long to wait for a lock.
-with settings as materialized (
-    select set_config('lock_timeout', $5, true) as lock_timeout
-), input as materialized (
+-- statements that cross do not wait for each other. $1 are their companies.
+with input as materialized (
     select position, company_id, nextval('compliance_urls_id_seq') as id, url, url_hash, domain
     from unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[])
         with ordinality as input (company_id, url, url_hash, domain, position)
-    where (select s.lock_timeout from settings s) is not null
 ), inserted as (
     insert into compliance_urls (company_id, id, url, url_hash, domain)
     select company_id, id, url, url_hash, domain from input order by company_id, url_hash, position

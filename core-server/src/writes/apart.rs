@@ -7,20 +7,22 @@ use std::{
 
 use tokio::sync::Semaphore;
 
-use super::{Failure, Inner, LOCK_TIMEOUT, MAX_BATCH, Waiting, Write, respond_all, without_conflicts};
+use super::{Failure, Inner, MAX_BATCH, Waiting, Write, company_of, keys_of, respond_all, without_conflicts};
+
+/// Statements in flight of companies that are written apart and are not known to wait for a lock.
+const MAX_IN_FLIGHT: usize = 4;
 
 /// The companies that are written apart.
 pub(super) struct Apart<W: Write> {
     inner: Arc<Inner<W>>,
     /// The writes that wait for the task of their company.
     companies: Mutex<HashMap<i64, Vec<Waiting<W>>>>,
-    /// One for each statement in flight: it can wait for a lock, with a connection.
-    permits: Arc<Semaphore>,
+    in_flight: Semaphore,
 }
 
 impl<W: Write> Apart<W> {
-    pub(super) fn new(inner: Arc<Inner<W>>, permits: Arc<Semaphore>) -> Self {
-        Self { inner, companies: Mutex::default(), permits }
+    pub(super) fn new(inner: Arc<Inner<W>>) -> Self {
+        Self { inner, companies: Mutex::default(), in_flight: Semaphore::new(MAX_IN_FLIGHT) }
     }
 
     /// Whether a company is written apart at present.
@@ -29,15 +31,15 @@ impl<W: Write> Apart<W> {
     }
 
     /// Writes items apart. Each company's items are written by one task, one statement after the other.
-    pub(super) fn add(self: &Arc<Self>, items: impl Iterator<Item = Waiting<W>>) {
+    pub(super) fn add(self: &Arc<Self>, items: impl IntoIterator<Item = Waiting<W>>) {
         let mut companies = self.companies();
         for pending in items {
-            let company = W::company(&pending.request);
+            let company = company_of::<W>(&pending);
             match companies.entry(company) {
                 Entry::Occupied(mut waiting) => waiting.get_mut().push(pending),
                 Entry::Vacant(vacant) => {
                     vacant.insert(vec![pending]);
-                    tokio::spawn(run(Task { apart: Arc::clone(self), company }));
+                    tokio::spawn(run(Task { apart: Arc::clone(self), company, has_ended: false }));
                 }
             }
         }
@@ -46,63 +48,79 @@ impl<W: Write> Apart<W> {
     fn companies(&self) -> MutexGuard<'_, HashMap<i64, Vec<Waiting<W>>>> {
         self.companies.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// The writes of a company that wait. Without any, its task ends.
-    fn next(&self, company: i64, mut left: Vec<Waiting<W>>) -> Option<Vec<Waiting<W>>> {
-        let mut companies = self.companies();
-        if let Some(waiting) = companies.get_mut(&company) {
-            left.append(waiting);
-        }
-        left.retain(|pending| !pending.is_abandoned());
-        if left.is_empty() {
-            companies.remove(&company);
-            return None;
-        }
-        Some(left)
-    }
 }
 
 /// The task of a company. However it ends, the company is not written apart afterwards.
 struct Task<W: Write> {
     apart: Arc<Apart<W>>,
     company: i64,
+    has_ended: bool,
+}
+
+impl<W: Write> Task<W> {
+    /// The writes of the company that wait. Without any, the task ends.
+    fn next(&mut self, mut left: Vec<Waiting<W>>) -> Option<Vec<Waiting<W>>> {
+        let mut companies = self.apart.companies();
+        if let Some(waiting) = companies.get_mut(&self.company) {
+            left.append(waiting);
+        }
+        left.retain(|pending| !pending.is_abandoned());
+        if left.is_empty() {
+            companies.remove(&self.company);
+            drop(companies);
+            self.has_ended = true;
+            return None;
+        }
+        Some(left)
+    }
 }
 
 impl<W: Write> Drop for Task<W> {
     fn drop(&mut self) {
-        self.apart.companies().remove(&self.company);
+        if !self.has_ended {
+            self.apart.companies().remove(&self.company);
+        }
     }
 }
 
-async fn run<W: Write>(task: Task<W>) {
-    let Task { apart, company } = &task;
-    let mut left = Vec::new();
-    while let Some(waiting) = apart.next(*company, std::mem::take(&mut left)) {
+async fn run<W: Write>(mut task: Task<W>) {
+    let (apart, company) = (Arc::clone(&task.apart), task.company);
+    let Inner { queue, pool, .. } = &*apart.inner;
+    // Items of a statement that failed, each of which has the next one for itself.
+    let (mut left, mut alone) = (Vec::new(), 0_usize);
+    loop {
         // First the company's batches in this process, which would be waited for with a connection.
-        let write_permit = apart.inner.queue.all(*company).await;
-        let Ok(permit) = apart.permits.acquire().await else { return };
-        let (now, later) = without_conflicts(waiting, MAX_BATCH, |pending| W::keys(&pending.request));
+        let Ok(write_permit) = queue.all(company).await else { return };
+        let (turn, permit) = if write_permit.waits_for_lock() {
+            (write_permit.turn().await.ok(), None)
+        } else {
+            (None, apart.in_flight.acquire().await.ok())
+        };
+        let Some(waiting) = task.next(left) else { return };
+        let most = if alone > 0 { 1 } else { MAX_BATCH };
+        alone = alone.saturating_sub(1);
+        let (now, later) = without_conflicts(waiting, most, keys_of::<W>);
         left = later;
-        match apart.inner.write(now, LOCK_TIMEOUT).await {
-            Some((items, Failure::Locked)) => left.splice(0..0, items).for_each(drop),
-            Some((items, Failure::Unavailable(error))) => respond_all(items, &error),
-            Some((items, Failure::Refused(error))) if items.len() == 1 => respond_all(items, &error),
-            Some((items, Failure::Refused(_))) => left.splice(0..0, one_by_one(apart, items).await).for_each(drop),
-            Some((_, Failure::Abandoned)) | None => {}
+        let written = match &turn {
+            Some(turn) => apart.inner.write(&pool.with_lock_timeout(turn.lock_timeout), now).await,
+            None => apart.inner.write(pool, now).await,
+        };
+        match written {
+            Ok(()) => write_permit.found_no_lock(),
+            Err((items, Failure::Unavailable(error))) => respond_all(items, &error),
+            Err((items, Failure::Refused(error))) if items.len() == 1 => respond_all(items, &error),
+            Err((mut items, failure)) => {
+                if matches!(failure, Failure::Locked) {
+                    write_permit.waited_in_vain();
+                }
+                if items.len() > 1 {
+                    alone = items.len();
+                    left.splice(0..0, items).for_each(drop);
+                } else {
+                    left.append(&mut items);
+                }
+            }
         }
-        drop((permit, write_permit));
+        drop((turn, permit));
     }
-}
-
-/// Writes each item by a statement of its own, so that only those fail that must. Returns those that wait for a lock.
-async fn one_by_one<W: Write>(apart: &Apart<W>, items: Vec<Waiting<W>>) -> Vec<Waiting<W>> {
-    let mut locked = Vec::new();
-    for item in items {
-        match apart.inner.write(vec![item], LOCK_TIMEOUT).await {
-            Some((items, Failure::Locked)) => locked.extend(items),
-            Some((items, Failure::Unavailable(error) | Failure::Refused(error))) => respond_all(items, &error),
-            Some((_, Failure::Abandoned)) | None => {}
-        }
-    }
-    locked
 }

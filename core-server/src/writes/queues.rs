@@ -3,16 +3,32 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use compliance_api::error::Error;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+
+use super::{
+    companies::{Companies, CompanyPermit},
+    lock_waits::{LockWaits, Turn},
+};
+use crate::{
+    database::Connections,
+    error::{from_database, is_lock_timeout},
+    table::Layouts,
+};
 
 /// Batches of one company that may be written at the same time. While one waits for a lock that the other has, the next
 /// waits here.
 const BATCHES: u32 = 2;
 /// Requests of internal services. Most of them are small and of different records, so more of them make use of a commit.
 const MONITORING: u32 = 4;
+/// How long a company is known to wait for a lock after a statement did.
+const REMEMBERED: Duration = Duration::from_secs(10);
+/// Companies that are forgotten late.
+const MAX_REMEMBERED: usize = 1024;
+/// How long a write is run again while it finds a lock in its way.
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// The queues of all companies, one for each kind of write.
 #[derive(Clone)]
@@ -23,19 +39,17 @@ pub(crate) struct Queues {
     pub(crate) urls: CompanyQueue,
     /// Every other write of internal services.
     pub(crate) monitoring: CompanyQueue,
-    /// The permits of single writes of one company that may wait for a lock, whatever their kind.
-    pub(crate) locked: Arc<Semaphore>,
 }
 
 impl Queues {
-    /// The queues of a process with this number of connections, of which a quarter may wait for locks of single writes.
+    /// The queues of a process with this number of connections.
     pub(crate) fn new(connections: u32) -> Self {
+        let lock_waits = LockWaits::new(connections);
         Self {
-            locked: Arc::new(Semaphore::new((connections / 4).clamp(1, 4) as usize)),
-            created_affiliates: CompanyQueue::new(BATCHES),
-            updated_affiliates: CompanyQueue::new(BATCHES),
-            urls: CompanyQueue::new(BATCHES),
-            monitoring: CompanyQueue::new(MONITORING),
+            created_affiliates: CompanyQueue::new(BATCHES, &lock_waits),
+            updated_affiliates: CompanyQueue::new(BATCHES, &lock_waits),
+            urls: CompanyQueue::new(BATCHES, &lock_waits),
+            monitoring: CompanyQueue::new(MONITORING, &lock_waits),
         }
     }
 }
@@ -43,74 +57,107 @@ impl Queues {
 /// The writes of one kind, by company. They begin in the order in which they come.
 #[derive(Clone)]
 pub(crate) struct CompanyQueue {
-    /// Writes of one company that may run at the same time.
-    most: u32,
-    companies: Arc<Mutex<HashMap<i64, Arc<Semaphore>>>>,
+    companies: Companies,
+    lock_waits: LockWaits,
+    /// When a statement of a company last waited for a lock in vain.
+    waited: Arc<Mutex<HashMap<i64, Instant>>>,
 }
 
 /// The right of a company's write to run.
 pub(crate) struct WritePermit {
     queue: CompanyQueue,
     company: i64,
-    permit: Option<OwnedSemaphorePermit>,
+    _permit: CompanyPermit,
 }
 
 impl CompanyQueue {
-    fn new(most: u32) -> Self {
-        Self { most, companies: Arc::default() }
+    fn new(most: u32, lock_waits: &LockWaits) -> Self {
+        Self { companies: Companies::new(most), lock_waits: lock_waits.clone(), waited: Arc::default() }
     }
 
     /// Waits until one more batch of the company may run.
     pub(crate) async fn one(&self, company: i64) -> Result<WritePermit, Error> {
-        self.acquire(company, 1).await
+        Ok(self.permit(company, self.companies.one(company).await?))
     }
 
     /// Waits until no other write of the company runs.
     pub(crate) async fn all(&self, company: i64) -> Result<WritePermit, Error> {
-        self.acquire(company, self.most).await
+        Ok(self.permit(company, self.companies.all(company).await?))
     }
 
-    /// The same, unless it would have to wait.
+    /// The same, unless it would have to wait, or the company is known to wait for a lock.
     pub(crate) fn try_all(&self, company: i64) -> Option<WritePermit> {
-        let mut write_permit = self.write_permit(company);
-        let semaphore = self.semaphore(company);
-        match semaphore.try_acquire_many_owned(self.most) {
-            Ok(permit) => write_permit.permit = Some(permit),
-            Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => return None,
-        }
-        Some(write_permit)
+        let permit = self.permit(company, self.companies.try_all(company)?);
+        (!permit.waits_for_lock()).then_some(permit)
     }
 
-    async fn acquire(&self, company: i64, permits: u32) -> Result<WritePermit, Error> {
-        // Dropped if the caller goes away while it waits.
-        let mut write_permit = self.write_permit(company);
-        let permit = self.semaphore(company).acquire_many_owned(permits).await;
-        write_permit.permit = Some(permit.map_err(|_| Error::internal())?);
-        Ok(write_permit)
+    fn permit(&self, company: i64, permit: CompanyPermit) -> WritePermit {
+        WritePermit { queue: self.clone(), company, _permit: permit }
     }
 
-    fn write_permit(&self, company: i64) -> WritePermit {
-        WritePermit { queue: self.clone(), company, permit: None }
-    }
-
-    fn semaphore(&self, company: i64) -> Arc<Semaphore> {
-        let semaphore = || Arc::new(Semaphore::new(self.most as usize));
-        Arc::clone(self.companies().entry(company).or_insert_with(semaphore))
-    }
-
-    fn companies(&self) -> MutexGuard<'_, HashMap<i64, Arc<Semaphore>>> {
-        self.companies.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waited(&self) -> MutexGuard<'_, HashMap<i64, Instant>> {
+        self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for WritePermit {
-    fn drop(&mut self) {
-        drop(self.permit.take());
-        let mut companies = self.queue.companies();
-        // Only the map has it: no other write of the company runs or waits.
-        if companies.get(&self.company).is_some_and(|semaphore| Arc::strong_count(semaphore) == 1) {
-            companies.remove(&self.company);
+impl WritePermit {
+    /// Whether the company is known to wait for a lock.
+    pub(crate) fn waits_for_lock(&self) -> bool {
+        self.queue.waited().get(&self.company).is_some_and(|waited| waited.elapsed() < REMEMBERED)
+    }
+
+    /// Records that a statement waited for a lock in vain.
+    pub(crate) fn waited_in_vain(&self) {
+        let mut waited = self.queue.waited();
+        if waited.len() >= MAX_REMEMBERED {
+            waited.retain(|_, waited| waited.elapsed() < REMEMBERED);
         }
+        waited.insert(self.company, Instant::now());
+    }
+
+    /// Records that a statement found no lock in its way.
+    pub(crate) fn found_no_lock(&self) {
+        self.queue.waited().remove(&self.company);
+    }
+
+    /// Waits until the company may wait for a lock in the database.
+    pub(crate) async fn turn(&self) -> Result<Turn, Error> {
+        self.queue.lock_waits.turn(self.company).await
+    }
+
+    /// Runs a write of a call that may send batches, and runs it again after an error that `can_retry` lets pass. One that
+    /// finds a lock in its way returns its connection soon, and is then run in turn with others that wait for locks.
+    pub(crate) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
+        &self,
+        pool: &Connections,
+        can_retry: fn(&sqlx::Error) -> bool,
+        run: impl Fn(Connections, Arc<Layouts>) -> F,
+    ) -> Result<T, Error> {
+        let (pool, start) = (pool.of_call(), Instant::now());
+        if !self.waits_for_lock() {
+            // The company's other batches often have a lock for longer than others could wait with a connection.
+            let turn = self.queue.lock_waits.try_turn();
+            let pool = turn.as_ref().map_or_else(|| pool.clone(), |turn| pool.with_lock_timeout(turn.lock_timeout));
+            match pool.try_write(can_retry, &run).await {
+                Err(error) if is_lock_timeout(&error) => self.waited_in_vain(),
+                result => return result.map_err(|error| from_database(&error)),
+            }
+        }
+        let in_turn = async {
+            loop {
+                let turn = self.turn().await?;
+                match pool.with_lock_timeout(turn.lock_timeout).try_write(can_retry, &run).await {
+                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LONGEST => self.waited_in_vain(),
+                    Err(error) => return Err(from_database(&error)),
+                    Ok(written) => {
+                        self.found_no_lock();
+                        return Ok(written);
+                    }
+                }
+            }
+        };
+        // Its connection is one of those that may wait.
+        admission::waiting(in_turn).await
     }
 }
 
@@ -119,34 +166,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn single_writes_wait_for_batches_of_their_company_alone() {
-        let queue = CompanyQueue::new(2);
-        let batches = [queue.one(1).await.unwrap(), queue.one(1).await.unwrap()];
-        assert!(queue.try_all(1).is_none() && queue.try_all(2).is_some());
-        let waiting = queue.all(1);
-        tokio::pin!(waiting);
-        assert!(futures::poll!(waiting.as_mut()).is_pending());
-        // A batch that comes later waits behind.
-        let later = queue.one(1);
-        tokio::pin!(later);
-        drop(batches);
-        assert!(futures::poll!(later.as_mut()).is_pending());
-        drop(waiting.await);
-        later.await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn companies_are_forgotten() {
-        let queue = CompanyQueue::new(2);
-        let permit = queue.all(1).await.unwrap();
-        {
-            // A caller that goes away while it waits.
-            let waiting = queue.one(1);
-            tokio::pin!(waiting);
-            assert!(futures::poll!(waiting.as_mut()).is_pending());
-        }
+    async fn a_company_that_waits_for_a_lock_is_remembered_until_it_finds_none() {
+        let queue = CompanyQueue::new(2, &LockWaits::new(8));
+        let permit = queue.try_all(1).unwrap();
+        permit.waited_in_vain();
         drop(permit);
-        drop(queue.try_all(2));
-        assert!(queue.companies().is_empty());
+        assert!(queue.try_all(1).is_none() && queue.try_all(2).is_some());
+        queue.all(1).await.unwrap().found_no_lock();
+        assert!(queue.try_all(1).is_some() && queue.waited().is_empty());
     }
 }

@@ -19,6 +19,7 @@ tests![
     chunks_are_acknowledged_in_order,
     a_client_that_does_not_read_is_throttled,
     acknowledged_chunks_are_saved_when_the_client_disconnects,
+    a_chunk_that_waits_is_not_saved_once_its_client_has_left,
     a_stream_ends_with_its_token,
     a_chunk_of_too_many_items_ends_the_stream,
 ];
@@ -79,6 +80,39 @@ async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
     tokio::time::timeout(Duration::from_mins(1), sender.closed()).await.unwrap();
     let count: i64 = sqlx::query_scalar("select count(*) from compliance_urls").fetch_one(&service.pool).await.unwrap();
     assert_eq!(count, 6);
+}
+
+/// The chunk waits for a lock, one try after the other.
+async fn a_chunk_that_waits_is_not_saved_once_its_client_has_left() {
+    let service = TestCore::start().await;
+    let mut company = service.company(1);
+    let mut transaction = service.pool.begin().await.unwrap();
+    let counts =
+        "insert into compliance_urls (company_id, url, url_hash) values (1, 'https://example.org/held', 'held')";
+    sqlx::query(counts).execute(&mut *transaction).await.unwrap();
+    let (sender, chunks) = mpsc::channel(1);
+    sender.send(chunk(0, 5)).await.unwrap();
+    let stream = company.monitoring.stream_url_observations(ReceiverStream::new(chunks)).await.unwrap();
+    let count = async |sql| sqlx::query_scalar::<_, i64>(sql).fetch_one(&service.pool).await.unwrap();
+    let until = async |sql, met: fn(i64) -> bool| {
+        let wait = async {
+            while !met(count(sql).await) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), wait).await.expect("the condition is not met");
+    };
+    let waiting = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'";
+    until(waiting, |waiting| waiting > 0).await;
+    drop((sender, stream));
+    // Its statement is cancelled, and no other one follows.
+    until(waiting, |waiting| waiting == 0).await;
+    transaction.rollback().await.unwrap();
+    let active = "select count(*) from pg_stat_activity
+        where datname = current_database() and usename <> current_user and state <> 'idle'";
+    until(active, |active| active == 0).await;
+    assert_eq!(count("select count(*) from compliance_urls").await, 0);
 }
 
 async fn a_stream_ends_with_its_token() {

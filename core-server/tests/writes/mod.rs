@@ -1,13 +1,16 @@
 //! Writes of partners: what concurrent and large ones come to, and what they take.
 
+mod abandoned;
 mod coalesced;
 mod created;
 mod large;
+mod locks;
 mod updates;
 
 use test_support::Test;
 
 /// The tests of every module.
 pub(crate) fn tests() -> Vec<Test> {
-    [coalesced::tests(), created::tests(), large::tests(), updates::tests()].concat()
+    [abandoned::tests(), coalesced::tests(), created::tests(), large::tests(), locks::tests(), updates::tests()]
+        .concat()
 }

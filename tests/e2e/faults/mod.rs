@@ -3,6 +3,7 @@
 mod abandoned;
 mod frozen;
 mod killed;
+mod left;
 mod lost_answers;
 mod silent;
 
@@ -13,7 +14,8 @@ use futures::future::join_all;
 use test_support::{Options, RestClient, RestResponse, Test, TestCluster, TestDatabase, TestService};
 
 pub(crate) fn tests() -> Vec<Test> {
-    [abandoned::tests(), frozen::tests(), killed::tests(), lost_answers::tests(), silent::tests()].concat()
+    [abandoned::tests(), frozen::tests(), killed::tests(), left::tests(), lost_answers::tests(), silent::tests()]
+        .concat()
 }
 
 /// How long anything may take on a busy machine. What is promised is shorter; see docs/reliability.md.

@@ -103,9 +103,10 @@ async fn run(
     company_id: i64,
     changes: Vec<Change>,
 ) -> Result<(Vec<Change>, HashMap<String, Opened>), Error> {
-    let opened = context.write(company_id, |layouts| {
+    let opened = context.write(company_id, |pool, layouts| {
         let batch = change::INPUT.batch(&layouts, &changes);
-        sqlx::query_file_as!(Opened, "src/monitoring/cases/open.sql", company_id, batch as _).fetch_all(&context.pool)
+        let open = sqlx::query_file_as!(Opened, "src/monitoring/cases/open.sql", company_id, batch as _);
+        async move { open.fetch_all(&pool).await }
     });
     let opened = opened.await?.into_iter().map(|opened| (opened.request_id.clone(), opened)).collect();
     Ok((changes, opened))

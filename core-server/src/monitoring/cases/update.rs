@@ -52,10 +52,18 @@ pub(super) async fn apply(
     let Condition { only, not } = condition;
     let (only, not) = (only.as_deref(), not.as_deref());
     let changes = [&change];
-    let updated = context.write(company_id, |layouts| {
+    let updated = context.write(company_id, |pool, layouts| {
         let batch = change::INPUT.batch(&layouts, &changes);
-        sqlx::query_file_as!(Updated, "src/monitoring/cases/update.sql", company_id, case_id, batch as _, only, not)
-            .fetch_one(&context.pool)
+        let update = sqlx::query_file_as!(
+            Updated,
+            "src/monitoring/cases/update.sql",
+            company_id,
+            case_id,
+            batch as _,
+            only,
+            not
+        );
+        async move { update.fetch_one(&pool).await }
     });
     let updated = updated.await?;
     if !updated.case_found {

@@ -40,7 +40,7 @@ pub(in crate::monitoring) async fn attach(
     let names = context.names.of(company_id, incidents.iter().map(names_of)).await?;
     let items = Items::check(incidents, |violations, item| Incident::new(&names, violations, "", item));
     let rows = until_final(|| {
-        context.write(company_id, |layouts| {
+        context.write(company_id, |pool, layouts| {
             let batch = INPUT.batch(&layouts, &items.valid);
             let attached = sqlx::query_file_as!(
                 Attached,
@@ -50,7 +50,7 @@ pub(in crate::monitoring) async fn attach(
                 batch as _,
                 MAX_INCIDENTS
             );
-            attached.fetch_all(&context.pool)
+            async move { attached.fetch_all(&pool).await }
         })
     });
     let mut rows = rows.await?.into_iter();

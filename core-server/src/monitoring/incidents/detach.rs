@@ -44,10 +44,11 @@ pub(in crate::monitoring) async fn detach(
 ) -> Result<Vec<Outcome>, Error> {
     let DetachIncidentsRequest { id: case_id, incidents } = request;
     let items = Items::check(incidents, Key::new);
-    let rows = context.write(company_id, |layouts| {
+    let rows = context.write(company_id, |pool, layouts| {
         let batch = INPUT.batch(&layouts, &items.valid);
-        sqlx::query_file_as!(Detached, "src/monitoring/incidents/detach.sql", company_id, case_id, batch as _)
-            .fetch_all(&context.pool)
+        let detach =
+            sqlx::query_file_as!(Detached, "src/monitoring/incidents/detach.sql", company_id, case_id, batch as _);
+        async move { detach.fetch_all(&pool).await }
     });
     let mut rows = rows.await?.into_iter();
     // The first row stands for the case.

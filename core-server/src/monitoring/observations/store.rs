@@ -24,12 +24,15 @@ async fn run(
     company_id: i64,
     rows: Vec<Row>,
 ) -> Result<(Vec<Row>, HashMap<[u8; 32], Saved>), Error> {
-    let _write_permit = context.queues.urls.one(company_id).await?;
-    let _permit = context.chunk_permits.acquire().await.map_err(|_| Error::internal())?;
-    let saved = context.write_now(|layouts| {
+    let permit = context.queues.urls.one(company_id).await?;
+    let saved = context.write_with(&permit, |pool, layouts| {
         let batch = row::INPUT.batch(&layouts, &rows);
-        sqlx::query_file_as!(Saved, "src/monitoring/observations/save.sql", company_id, batch as _)
-            .fetch_all(&context.pool)
+        let save = sqlx::query_file_as!(Saved, "src/monitoring/observations/save.sql", company_id, batch as _);
+        async move {
+            // A chunk that may wait for a lock has a turn instead.
+            let _permit = if pool.waits_for_locks() { None } else { context.chunk_permits.acquire().await.ok() };
+            save.fetch_all(&pool).await
+        }
     });
     let saved = saved.await?.into_iter().filter_map(|saved| Some((saved.url_hash[..].try_into().ok()?, saved)));
     let saved = saved.collect();

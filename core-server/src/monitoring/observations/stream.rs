@@ -14,7 +14,7 @@ use compliance_api::{
 use http_server::FinishBy;
 use tokio::{
     sync::mpsc,
-    time::{Instant, sleep_until, timeout_at},
+    time::{Instant, sleep_until},
 };
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Response, Status, Streaming};
@@ -22,9 +22,10 @@ use tonic::{Response, Status, Streaming};
 use super::Chunk;
 use crate::{
     access::Caller,
+    deadline,
     monitoring::{context::Context, items::messages},
     requests::valid,
-    shares::{Shares, Work},
+    shares::{self, Shares, Work},
 };
 
 /// How long a stream may be idle: no message from the client, or no acknowledgement read by it.
@@ -88,7 +89,7 @@ impl Times {
     /// Bounds a step of the stream.
     async fn bound<T>(self, time: Duration, step: impl Future<Output = T>) -> Result<T, Error> {
         let deadline = self.stream.min(Instant::now() + time);
-        timeout_at(deadline, step).await.map_err(|_| Error::deadline_exceeded())
+        deadline::until(deadline, step).await.map_err(|_| Error::deadline_exceeded())
     }
 }
 
@@ -143,13 +144,16 @@ impl Saving {
                 Next::Prepared(chunk) => Work::of_items(chunk.items()),
                 Next::Received(request) => work_of(request),
             };
-            let _slot = self.shares.enter(caller.company_id, work).await?;
-            let chunk = match next {
-                Next::Prepared(chunk) => chunk,
-                Next::Received(request) => self.preparing.prepare(request).await?,
+            let mut slot = self.shares.enter(caller.company_id, work).await?;
+            let saving = async {
+                let chunk = match next {
+                    Next::Prepared(chunk) => chunk,
+                    Next::Received(request) => self.preparing.prepare(request).await?,
+                };
+                let saving = chunk.save(context, caller.company_id);
+                OffThread::new(async { saving.await.map(messages) }, work.is_heavy()).await
             };
-            let saving = chunk.save(context, caller.company_id);
-            let results = OffThread::new(async { saving.await.map(messages) }, work.is_heavy()).await?;
+            let results = shares::run(&mut slot, saving).await?;
             Ok(StreamUrlObservationsResponse { results })
         };
         self.times.bound(self.times.chunk, saving).await?
@@ -199,7 +203,12 @@ async fn save(
             () = sleep_until(saving.times.stream) => Some(Err(Error::deadline_exceeded().into())),
         };
         let message = match chunk {
-            Some(Ok(chunk)) => saving.save(chunk).await.map_err(Status::from),
+            Some(Ok(chunk)) => tokio::select! {
+                // Nothing more is written for a client that has left.
+                biased;
+                () = acknowledgements.closed() => return,
+                saved = saving.save(chunk) => saved.map_err(Status::from),
+            },
             Some(Err(status)) => Err(status),
             None => return,
         };

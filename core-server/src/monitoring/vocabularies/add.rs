@@ -76,8 +76,8 @@ pub(in crate::monitoring) async fn add(
 }
 
 async fn run(context: &Context, company_id: i64, new: &[&NewName]) -> Result<Vec<Added>, Error> {
-    let names = context.write(company_id, |layouts| {
-        sqlx::query_file_as!(
+    let names = context.write(company_id, |pool, layouts| {
+        let add = sqlx::query_file_as!(
             Added,
             "src/monitoring/vocabularies/add.sql",
             company_id,
@@ -85,8 +85,8 @@ async fn run(context: &Context, company_id: i64, new: &[&NewName]) -> Result<Vec
             Vocabulary::InfractionName as i16,
             Vocabulary::InfractionType as i16,
             MAX_OWN_NAMES
-        )
-        .fetch_all(&context.pool)
+        );
+        async move { add.fetch_all(&pool).await }
     });
     names.await
 }
