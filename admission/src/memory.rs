@@ -2,6 +2,9 @@
 //!
 //! A company may have a part of what the others leave: with half, a company alone may hold half of all, and each of two a
 //! third. So a company that comes finds something free, however much the others want.
+//!
+//! What belongs to no company has a small share of its own, in addition to theirs: nobody can take it from them by requests
+//! that prove nothing.
 
 use std::{
     collections::HashMap,
@@ -13,6 +16,9 @@ use std::{
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{Full, Slot};
+
+/// What belongs to no company may take as much as this part of what the companies may.
+const WITHOUT_COMPANY: usize = 16;
 
 /// The bytes that messages may take, for all companies together and for each. Clones share them.
 #[derive(Clone, Debug)]
@@ -30,7 +36,10 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct Held {
+    /// What all companies hold together.
     all: usize,
+    /// What belongs to no company.
+    without_company: usize,
     /// Companies that hold something.
     companies: HashMap<i64, usize>,
     /// What companies wait for.
@@ -38,19 +47,21 @@ struct Held {
 }
 
 impl Memory {
-    /// `total` bytes, of which one company alone may hold `share`, and the same part of what others leave of them.
+    /// `total` bytes for companies, of which one alone may hold `share`, and the same part of what others leave of them. What
+    /// belongs to no company may take a sixteenth of `total` in addition.
     pub fn new(total: usize, share: usize) -> Self {
         Self(Arc::new(Inner { total, share: share.min(total), held: Mutex::default(), freed: Notify::new() }))
     }
 
-    /// Nothing yet, for a company to grow; for no company if it is not known.
+    /// Nothing yet, for a company to grow. Without a company it grows in the share of what belongs to none.
     pub fn reservation(&self, company: Option<i64>) -> Reservation {
         Reservation { memory: self.clone(), company, bytes: 0 }
     }
 
-    /// The bytes that are held by all companies together.
+    /// The bytes that are held, by companies and without one.
     pub fn held(&self) -> usize {
-        self.0.held().all
+        let held = self.0.held();
+        held.all + held.without_company
     }
 
     /// The bytes that one company may hold while the others hold nothing.
@@ -104,15 +115,18 @@ impl Reservation {
         let held = &mut *inner.held();
         let refusal = match self.company {
             Some(company) => inner.refusal(held, company, bytes),
-            None => (bytes > inner.total - held.all).then_some(Full::Process),
+            None => (bytes > inner.total / WITHOUT_COMPANY - held.without_company).then_some(Full::Process),
         };
         if let Some(full) = refusal {
             return Err(full);
         }
-        if let Some(company) = self.company {
-            *held.companies.entry(company).or_default() += bytes;
+        match self.company {
+            Some(company) => {
+                *held.companies.entry(company).or_default() += bytes;
+                held.all += bytes;
+            }
+            None => held.without_company += bytes,
         }
-        held.all += bytes;
         self.bytes += bytes;
         Ok(())
     }
@@ -203,9 +217,12 @@ impl Held {
     }
 
     fn give_back(&mut self, company: Option<i64>, bytes: usize) {
-        self.all -= bytes;
-        if let Some(company) = company {
-            subtract(&mut self.companies, company, bytes);
+        match company {
+            Some(company) => {
+                self.all -= bytes;
+                subtract(&mut self.companies, company, bytes);
+            }
+            None => self.without_company -= bytes,
         }
     }
 }
@@ -420,11 +437,21 @@ mod tests {
         flood.abort();
     }
 
-    #[test]
-    fn without_a_company_the_total_counts() {
-        let memory = Memory::new(100, 60);
-        let mut unknown = memory.reservation(None);
-        assert_eq!((unknown.grow(80), unknown.grow(21), unknown.grow(20)), (Ok(()), Err(Full::Process), Ok(())));
-        assert_eq!(ResponseMemory::new(unknown).bytes(), 100);
+    #[tokio::test(start_paused = true)]
+    async fn what_belongs_to_no_company_takes_nothing_from_companies() {
+        let memory = Memory::new(160, 80);
+        let (mut unknown, mut another) = (memory.reservation(None), memory.reservation(None));
+        assert_eq!((unknown.grow(8), another.grow(3), another.grow(2)), (Ok(()), Err(Full::Process), Ok(())));
+        // Companies find as much as before, and take nothing from it.
+        let held = [1, 2].map(|company| take_all(&memory, company));
+        assert_eq!(held.each_ref().map(Reservation::bytes), [80, 40]);
+        assert_eq!(memory.held(), 130);
+        another.shrink_to(0);
+        assert_eq!((memory.held(), another.grow(2), another.grow(1)), (128, Ok(()), Err(Full::Process)));
+        // It waits for what is returned without a company.
+        let (waits, returns) = (another.wait_to_grow(10, Duration::from_secs(1)), async { unknown.shrink_to(0) });
+        assert_eq!(tokio::join!(waits, returns).0, Ok(()));
+        drop((held, another));
+        assert_eq!((memory.held(), ResponseMemory::new(unknown).bytes()), (0, 0));
     }
 }

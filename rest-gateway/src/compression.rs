@@ -1,9 +1,8 @@
-//! Compressed responses, and request bodies in gzip.
+//! Compressed responses, and the encodings that clients name.
 
-use std::{convert::Infallible, future::ready, io, sync::Arc};
+use std::{convert::Infallible, future::ready, sync::Arc};
 
 use admission::HoldingBody;
-use async_compression::tokio::bufread::GzipDecoder;
 use axum::{
     body::{Body, HttpBody as _},
     extract::{Request, State},
@@ -11,12 +10,10 @@ use axum::{
     response::Response,
 };
 use compliance_api::error::{Error, Reason};
-use futures::TryStreamExt as _;
 use http::{
     HeaderMap, HeaderValue, Method,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING},
 };
-use tokio_util::io::{ReaderStream, StreamReader};
 use tower::{Layer as _, ServiceExt as _, service_fn};
 use tower_http::{
     CompressionLevel,
@@ -26,13 +23,12 @@ use tower_http::{
 use crate::{exchange::Exchange, gateway::Gateway};
 
 /// A response of fewer bytes is sent as it is: its head is as long.
-const SMALLEST: u64 = 1024;
+pub(crate) const SMALLEST: u64 = 1024;
 /// What the compression of one response takes, of whatever kind, in bytes.
 const ENCODER: usize = 2 << 20;
-/// How much is decoded at once, in bytes.
-const DECODED: usize = 64 << 10;
 
-/// Compresses the response as the client accepts it: with zstd, Brotli or gzip.
+/// Compresses the response to a caller as the client accepts it: with zstd, Brotli or gzip. What is for everybody is short, or a
+/// document that is there in gzip already: otherwise anybody could take the memory that compression needs.
 pub(crate) async fn compress(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
     let accepted = request.headers().get(ACCEPT_ENCODING).cloned();
     let Some(accepted) = accepted.filter(|_| request.method() != Method::HEAD) else { return next.run(request).await };
@@ -41,7 +37,8 @@ pub(crate) async fn compress(State(gateway): State<Arc<Gateway>>, request: Reque
     if response.body().size_hint().exact().is_some_and(|size| size < SMALLEST) {
         return response;
     }
-    let mut memory = gateway.memory.reservation(exchange.and_then(|exchange| exchange.company()));
+    let Some(company) = exchange.and_then(|exchange| exchange.company()) else { return response };
+    let mut memory = gateway.memory.reservation(Some(company));
     if memory.grow(ENCODER).is_err() {
         // It is correct as it is, only longer.
         return response;
@@ -68,21 +65,39 @@ async fn encode(accepted: HeaderValue, response: Response) -> Response {
     }
 }
 
-/// The body as it was before its `Content-Encoding`. Its reader bounds what it becomes.
-pub(crate) fn decoded(headers: &HeaderMap, body: Body) -> Result<Body, (Error, Body)> {
-    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
-    let encoding = match (encodings.next().map(HeaderValue::as_bytes), encodings.next()) {
-        (None | Some(b"" | b"identity"), None) => return Ok(body),
-        (Some(encoding), None) => encoding,
-        _ => return Err((unsupported_encoding(), body)),
-    };
-    if !(encoding.eq_ignore_ascii_case(b"gzip") || encoding.eq_ignore_ascii_case(b"x-gzip")) {
-        return Err((unsupported_encoding(), body));
+/// Whether the client takes gzip.
+pub(crate) fn accepts_gzip(request: &HeaderMap) -> bool {
+    let accepted = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut any_other = false;
+    for coding in accepted.flat_map(|codings| codings.split(',')) {
+        let mut parts = coding.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        // Without a quality it is 1.
+        let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        let is_accepted = quality.is_none_or(|quality| quality.parse().is_ok_and(|quality: f32| quality > 0.0));
+        if is_gzip(name) {
+            return is_accepted;
+        }
+        if name == "*" {
+            any_other = is_accepted;
+        }
     }
-    let reader = StreamReader::new(body.into_data_stream().map_err(io::Error::other));
-    let mut decoder = GzipDecoder::new(reader);
-    decoder.multiple_members(true);
-    Ok(Body::from_stream(ReaderStream::with_capacity(decoder, DECODED)))
+    any_other
+}
+
+/// Whether this names gzip.
+fn is_gzip(coding: &str) -> bool {
+    coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
+}
+
+/// Whether a request's body is in gzip. Refused if it is in anything else.
+pub(crate) fn body_is_gzip(request: &HeaderMap) -> Result<bool, Error> {
+    let mut encodings = request.get_all(CONTENT_ENCODING).iter();
+    match (encodings.next().map(|encoding| encoding.to_str().unwrap_or("?")), encodings.next()) {
+        (None | Some("" | "identity"), None) => Ok(false),
+        (Some(encoding), None) if is_gzip(encoding) => Ok(true),
+        _ => Err(unsupported_encoding()),
+    }
 }
 
 /// The body has an encoding that this service does not know.

@@ -3,7 +3,9 @@
 pub(crate) mod affiliates;
 pub(crate) mod body;
 mod body_violations;
+mod collect;
 mod document;
+mod inflate;
 mod json;
 pub(crate) mod path;
 pub(crate) mod query;

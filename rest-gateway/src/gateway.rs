@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, thread::available_parallelism, time::Duration};
 
-use admission::{Callers, FairQueue, Memory, QueueLimits};
-use compliance_api::{client::Clients, token::Verifier};
+use admission::{Callers, FairQueue, Memory, QueueLimits, Slot};
+use compliance_api::{client::Clients, error::Error, token::Verifier};
 use metrics::{describe_gauge, gauge};
 use telemetry::metrics::on_render;
+use tokio::time::timeout;
 
 use crate::Settings;
 
@@ -58,5 +59,11 @@ impl Gateway {
         let memory = clients.memory.clone().unwrap_or_else(own);
         report(&large_requests, &memory);
         Self { clients, verifier, memory, callers, large_requests, settings }
+    }
+
+    /// Waits until work of a company on a large request may run.
+    pub(crate) async fn enter(&self, company: i64, weight: usize) -> Result<Slot, Error> {
+        let entered = timeout(self.settings.request_timeout, self.large_requests.enter(company, weight)).await;
+        Ok(entered.map_err(|_| Error::overloaded())??)
     }
 }

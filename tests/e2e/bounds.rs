@@ -1,6 +1,7 @@
 //! What one caller, one company and all together can take of the service.
 
 mod deadlines;
+mod documents;
 mod encoded;
 mod flood;
 mod lists;
@@ -11,6 +12,14 @@ mod records;
 use test_support::Test;
 
 pub(crate) fn all_tests() -> Vec<Test> {
-    let tests = [deadlines::tests(), encoded::tests(), flood::tests(), lists::tests(), memory::tests(), pages::tests()];
+    let tests = [
+        deadlines::tests(),
+        documents::tests(),
+        encoded::tests(),
+        flood::tests(),
+        lists::tests(),
+        memory::tests(),
+        pages::tests(),
+    ];
     [&tests[..], &[records::tests()]].concat().concat()
 }

@@ -13,6 +13,7 @@ use crate::http::envelope;
 tests![
     lists_are_compressed_as_clients_accept,
     short_responses_are_plain,
+    documents_are_compressed_once,
     bodies_may_be_in_gzip,
     what_gzip_hides_is_bounded,
     head_has_the_head_alone,
@@ -98,6 +99,43 @@ async fn short_responses_are_plain() {
             let body = response.bytes().await.unwrap();
             let body = if encoding.is_some() { all(GzipDecoder::new(Cursor::new(body))).await } else { body.to_vec() };
             assert_eq!(String::from_utf8(body).unwrap(), plain);
+        }
+    }
+}
+
+/// What is in the program is there in gzip, and as it is.
+async fn documents_are_compressed_once() {
+    let service = TestService::start().await;
+    let nobody = service.rest(new_company()).with_token(None);
+    for path in ["/openapi.json", "/console/style.css", "/console/records.js"] {
+        let get = async |accepted: &str, known: &str| {
+            let request =
+                nobody.request_to("GET", path).header("Accept-Encoding", accepted).header("If-None-Match", known);
+            let response = request.send().await.unwrap();
+            let (status, headers) = (response.status(), response.headers().clone());
+            assert_eq!(headers["vary"], "accept-encoding", "{path}");
+            (status, headers, response.bytes().await.unwrap())
+        };
+        let (_, head, plain) = get("identity", "none").await;
+        assert!(!head.contains_key("content-encoding") && plain.len() >= 1024, "{path}: {} bytes", plain.len());
+        for accepted in ["br, gzip;q=0.1, zstd", "X-GZIP", "*", "deflate,*;q=0.5", "*;q=0, gzip"] {
+            let (status, head, encoded) = get(accepted, "none").await;
+            assert_eq!((status.as_u16(), &head["content-encoding"]), (200, &"gzip".parse().unwrap()), "{accepted}");
+            assert!(
+                encoded.len() < plain.len() && all(GzipDecoder::new(Cursor::new(encoded))).await == plain,
+                "{path}"
+            );
+            // One tag for both forms.
+            let tag = head["etag"].to_str().unwrap();
+            assert!(tag.starts_with("W/"), "{tag}");
+            for accepted in [accepted, "identity"] {
+                let (status, _, body) = get(accepted, tag).await;
+                assert_eq!((status.as_u16(), body.len()), (304, 0), "{path}");
+            }
+        }
+        for accepted in ["gzip;q=0", "gzip; Q=0.000, *", "*;q=0", "identity, gzip;q=x;q=0", "br, deflate", ""] {
+            let (_, head, body) = get(accepted, "none").await;
+            assert!(!head.contains_key("content-encoding") && body == plain, "{path}: {accepted}");
         }
     }
 }

@@ -8,7 +8,7 @@ use axum::{
     extract::{FromRequest, Request},
     response::Response,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use compliance_api::error::Error;
 use http::{HeaderMap, header::EXPECT};
 use http_body::Body as _;
@@ -16,13 +16,16 @@ use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
 pub(crate) use super::body_violations::too_large;
-use super::{Form, Parse, body_violations::not_readable};
-use crate::{caller::Caller, compression::decoded, error::Refusal, gateway::Gateway};
+use super::{
+    Form, Parse,
+    body_violations::not_readable,
+    collect::{Collected, SMALL},
+    inflate::{Inflater, STEP},
+};
+use crate::{caller::Caller, compression::body_is_gzip, error::Refusal, gateway::Gateway};
 
 /// Of requests that take more than this, few are processed at the same time.
 const LARGE: usize = 256 << 10;
-/// A body of at most this size is not counted: the connections bound their number.
-const SMALL: usize = 16 << 10;
 /// How long a request waits for the memory that others of its company hold.
 const MEMORY_WAIT: Duration = Duration::from_secs(5);
 /// A byte order mark, with which some programs begin a text.
@@ -49,7 +52,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 
     /// Checks the token, then reads the body.
     async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
-        let (parts, body) = request.into_parts();
+        let (parts, mut body) = request.into_parts();
         let caller = match Caller::of(gateway, &parts) {
             Ok(caller) => caller,
             Err(error) => {
@@ -57,21 +60,14 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
                 return Err(Error::from(error).into());
             }
         };
-        let mut body = match decoded(&parts.headers, body) {
-            Ok(body) => body,
-            Err((error, body)) => {
-                discard(gateway, &parts.headers, body).await;
-                return caller.accept(Err(error)).await;
-            }
-        };
-        let mut memory = gateway.memory.reservation(Some(caller.company_id()));
-        let Ok(read) = timeout(gateway.settings.body_timeout, read(gateway, &mut body, &mut memory)).await else {
+        let reading = timeout(gateway.settings.body_timeout, read(gateway, &caller, &parts.headers, &mut body));
+        let Ok(read) = reading.await else {
             return caller.accept(Err(Error::deadline_exceeded())).await;
         };
         if read.is_err() {
             discard(gateway, &parts.headers, body).await;
         }
-        let mut bytes = caller.accept(read).await?;
+        let (mut bytes, memory) = caller.accept(read).await?;
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
@@ -96,9 +92,7 @@ impl RequestBody {
     /// Waits until a request that takes so much memory may be processed, and holds the memory.
     async fn prepare(&mut self, bytes: usize) -> Result<(), Error> {
         if bytes > LARGE {
-            let enter = self.gateway.large_requests.enter(self.caller.company_id(), bytes);
-            let entered = timeout(self.gateway.settings.request_timeout, enter).await;
-            self.slot = Some(entered.map_err(|_| Error::overloaded())??);
+            self.slot = Some(self.gateway.enter(self.caller.company_id(), bytes).await?);
         }
         Ok(self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?)
     }
@@ -146,31 +140,32 @@ impl RequestBody {
 }
 
 /// Reads a body whole, with the memory that it takes reserved.
-async fn read(gateway: &Gateway, body: &mut Body, memory: &mut Reservation) -> Result<Bytes, Error> {
-    let limit = gateway.settings.body_limit;
-    // The announced size; a body that announces none is counted as it grows.
-    let announced = body.size_hint().lower();
-    if announced > limit as u64 {
-        return Err(too_large());
+async fn read(
+    gateway: &Gateway,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: &mut Body,
+) -> Result<(Bytes, Reservation), Error> {
+    let company = caller.company_id();
+    let mut collected = Collected::new(caller.memory(), gateway.settings.body_limit);
+    let mut inflater = body_is_gzip(headers)?.then(Inflater::new);
+    let enter = || gateway.enter(company, STEP);
+    if inflater.is_none() {
+        // The announced size; a body that announces none is counted as it grows.
+        collected.expect(body.size_hint().lower())?;
     }
-    reserve(memory, announced as usize)?;
-
-    let mut bytes = BytesMut::with_capacity(announced as usize);
     while let Some(frame) = body.frame().await {
         // Not what its encoding says; an incomplete body has no client left to respond to.
         let Ok(data) = frame.map_err(|_| not_readable())?.into_data() else { continue };
-        let length = bytes.len() + data.len();
-        if length > limit {
-            return Err(too_large());
+        match &mut inflater {
+            Some(inflater) => inflater.push(&data, &mut collected, &enter).await?,
+            None => collected.push(&data)?,
         }
-        reserve(memory, length)?;
-        bytes.extend_from_slice(&data);
     }
-    Ok(bytes.freeze())
-}
-
-fn reserve(memory: &mut Reservation, bytes: usize) -> Result<(), Error> {
-    if bytes > SMALL { Ok(memory.grow_to(bytes)?) } else { Ok(()) }
+    if let Some(inflater) = inflater {
+        inflater.finish(&mut collected, &enter).await?;
+    }
+    Ok(collected.finish())
 }
 
 /// Reads a refused body without keeping it, within limits.

@@ -1,22 +1,29 @@
 //! Content that is in the program: pages, scripts, style sheets, documents.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+    sync::OnceLock,
+};
 
+use admission::compute;
 use axum::{
     body::Body,
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
 use http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{
         CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
-        X_CONTENT_TYPE_OPTIONS,
+        VARY, X_CONTENT_TYPE_OPTIONS,
     },
 };
 use sha2::{Digest as _, Sha256};
 
 use super::unknown_path;
+use crate::compression::{SMALLEST, accepts_gzip};
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -27,22 +34,42 @@ pub(super) const STYLE: &str = "text/css; charset=utf-8";
 pub(crate) struct Asset {
     name: &'static str,
     content_type: &'static str,
+    /// It is in the program in gzip alone.
     is_gzip: bool,
     bytes: Bytes,
+    /// The same in gzip, from the first request for that on. So no request takes memory of its own.
+    compressed: OnceLock<Option<Bytes>>,
     etag: HeaderValue,
 }
 
 impl Asset {
     pub(super) fn new(name: &'static str, content_type: &'static str, is_gzip: bool, bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        let mut etag = String::from("\"");
+        // A weak one: it is the same for both forms.
+        let mut etag = String::from("W/\"");
         for byte in &Sha256::digest(&bytes)[..16] {
             // A text takes whatever is written to it.
             let _ = write!(etag, "{byte:02x}");
         }
         etag.push('"');
-        let etag = HeaderValue::from_str(&etag).unwrap_or(HeaderValue::from_static("\"\""));
-        Self { name, content_type, is_gzip, bytes, etag }
+        let etag = HeaderValue::from_str(&etag).unwrap_or(HeaderValue::from_static("W/\"\""));
+        Self { name, content_type, is_gzip, bytes, compressed: OnceLock::new(), etag }
+    }
+
+    /// Its bytes in gzip, if the client takes that and they are worth it.
+    fn in_gzip(&self, request: &HeaderMap) -> Option<&Bytes> {
+        if self.is_gzip {
+            return Some(&self.bytes);
+        }
+        if (self.bytes.len() as u64) < SMALLEST || !accepts_gzip(request) {
+            return None;
+        }
+        let compress = || gzip(&self.bytes).map(Bytes::from).ok();
+        let compressed = match self.compressed.get() {
+            Some(compressed) => compressed,
+            None => compute(self.bytes.len(), || self.compressed.get_or_init(compress)),
+        };
+        compressed.as_ref()
     }
 
     /// Its name in the path.
@@ -58,19 +85,22 @@ impl Asset {
     /// Responds with it, unless the client has it.
     pub(super) fn respond(&self, request: &HeaderMap) -> Response {
         let known = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-        let is_known = |tag: &str| tag == "*" || self.etag == *tag.trim_start_matches("W/");
+        let own = self.etag.to_str().unwrap_or_default().trim_start_matches("W/");
+        let is_known = |tag: &str| tag == "*" || tag.trim_start_matches("W/") == own;
         let mut response = if known.flat_map(|tags| tags.split(',')).any(|tag| is_known(tag.trim())) {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
-            let mut response = Response::new(Body::from(self.bytes.clone()));
+            let in_gzip = self.in_gzip(request);
+            let mut response = Response::new(Body::from(in_gzip.unwrap_or(&self.bytes).clone()));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
-            if self.is_gzip {
+            if in_gzip.is_some() {
                 response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             }
             response
         };
         let headers = response.headers_mut();
         headers.insert(ETAG, self.etag.clone());
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
         // The next version of the service has other content under the same name.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -85,6 +115,12 @@ impl Asset {
         }
         response
     }
+}
+
+fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish()
 }
 
 /// Responds with the file of this name.

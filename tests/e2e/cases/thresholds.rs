@@ -38,7 +38,16 @@ const THRESHOLDS: &[Threshold] = &[
     Threshold("core-server/src/table/copy.rs", "PART", Around(sides::copied)),
     Threshold("admission/src/off_thread.rs", "LONG", Around(sides::held)),
     Threshold("core-server/src/serve/receive.rs", "SMALL", Each(sides::bodies)),
-    Threshold("rest-gateway/src/extract/body.rs", "SMALL", Each(sides::bodies)),
+    Threshold("rest-gateway/src/extract/collect.rs", "SMALL", Each(sides::bodies)),
+    Threshold("rest-gateway/src/extract/collect.rs", "IN_HEAP", Each(sides::bodies)),
+    Threshold(
+        "rest-gateway/src/extract/inflate.rs",
+        "AT_ONCE",
+        Tests(
+            "rest-gateway/src/extract/inflate.rs",
+            &["a_short_body_waits_for_nobody", "bodies_around_the_size_that_is_inflated_at_once"],
+        ),
+    ),
     Threshold("rest-gateway/src/extract/body.rs", "LARGE", Each(sides::bodies)),
     // Records that are many or large.
     Threshold("core-server/src/record_pages/produce.rs", "PAGE", Each(sides::listed)),
@@ -109,6 +118,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rest-gateway/src/gateway.rs", &["MEMORY_SHARE"]),
     ("rest-gateway/src/remote/reads.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
     ("admission/src/counts.rs", &["SHARDS"]),
+    ("admission/src/memory.rs", &["WITHOUT_COMPANY"]),
     ("admission/src/queue.rs", &["OLDEST_EVERY"]),
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     ("core-server/src/database/connections.rs", &["COPIES"]),
@@ -117,7 +127,8 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("core-server/src/monitoring/export/urls.rs", &["PAGE_BYTES"]),
     ("core-server/src/record_pages/produce.rs", &["PAGE_BYTES"]),
     ("core-server/src/serve/receive.rs", &["MESSAGES_OF_A_STREAM"]),
-    ("rest-gateway/src/compression.rs", &["ENCODER", "DECODED"]),
+    ("rest-gateway/src/compression.rs", &["ENCODER"]),
+    ("rest-gateway/src/extract/inflate.rs", &["STEP"]),
     ("rest-gateway/src/extract.rs", &["RESULT"]),
     ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY"]),
     ("rest-gateway/src/extract/urls.rs", &["ELEMENT", "KEY"]),

@@ -1,0 +1,191 @@
+//! The bytes of a body, in one piece, as they arrive.
+
+use admission::Reservation;
+use bytes::{Bytes, BytesMut};
+use compliance_api::error::Error;
+use memmap2::MmapMut;
+
+use super::body_violations::too_large;
+
+/// A body of at most this size is not counted: the connections bound their number.
+pub(super) const SMALL: usize = 16 << 10;
+/// A longer body is in pages of its own. The system gives a page when something is written to it, and takes it back with the
+/// body. So a body of unknown size never has to be moved, and takes what has arrived of it. From the heap it would take twice as
+/// much whenever it grows, which the allocator keeps for a while.
+const IN_HEAP: usize = 64 << 10;
+
+/// What has arrived of a body. Its memory is reserved before it is taken.
+pub(super) struct Collected {
+    bytes: Store,
+    length: usize,
+    memory: Reservation,
+    limit: usize,
+}
+
+enum Store {
+    Heap(BytesMut),
+    Pages(MmapMut),
+}
+
+impl Collected {
+    /// Nothing of a body that may have `limit` bytes.
+    pub(super) fn new(memory: Reservation, limit: usize) -> Self {
+        Self { bytes: Store::Heap(BytesMut::new()), length: 0, memory, limit }
+    }
+
+    /// Reserves the memory of a body of this size, of which nothing has arrived.
+    pub(super) fn expect(&mut self, bytes: u64) -> Result<(), Error> {
+        match usize::try_from(bytes) {
+            Ok(bytes) if bytes <= self.limit => {
+                self.hold(bytes)?;
+                self.move_to(bytes)
+            }
+            _ => Err(too_large()),
+        }
+    }
+
+    /// Appends what has arrived.
+    pub(super) fn push(&mut self, data: &[u8]) -> Result<(), Error> {
+        let (start, length) = (self.length, self.length + data.len());
+        if length > self.limit {
+            return Err(too_large());
+        }
+        if length > self.capacity() {
+            let steps = [SMALL, IN_HEAP, self.limit];
+            self.move_to(steps.into_iter().find(|step| length <= *step).unwrap_or(self.limit).min(self.limit))?;
+        }
+        self.hold(length)?;
+        match &mut self.bytes {
+            Store::Heap(bytes) => bytes.extend_from_slice(data),
+            Store::Pages(pages) => pages[start..length].copy_from_slice(data),
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// Moves what has arrived, which is short, to where there is room for so many bytes.
+    fn move_to(&mut self, capacity: usize) -> Result<(), Error> {
+        if capacity > IN_HEAP {
+            // Nothing is taken yet, but the system may refuse to promise more than it has.
+            let mut pages = MmapMut::map_anon(capacity).map_err(|_| Error::overloaded())?;
+            pages[..self.length].copy_from_slice(self.arrived());
+            self.bytes = Store::Pages(pages);
+        } else {
+            self.hold(capacity)?;
+            let mut heap = BytesMut::with_capacity(capacity);
+            heap.extend_from_slice(self.arrived());
+            self.bytes = Store::Heap(heap);
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+        if bytes > SMALL { Ok(self.memory.grow_to(bytes)?) } else { Ok(()) }
+    }
+
+    fn capacity(&self) -> usize {
+        match &self.bytes {
+            Store::Heap(bytes) => bytes.capacity(),
+            Store::Pages(pages) => pages.len(),
+        }
+    }
+
+    fn arrived(&self) -> &[u8] {
+        match &self.bytes {
+            Store::Heap(bytes) => bytes,
+            Store::Pages(pages) => &pages[..self.length],
+        }
+    }
+
+    /// How many bytes have arrived.
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// The whole body, and what is reserved for it.
+    pub(super) fn finish(self) -> (Bytes, Reservation) {
+        let bytes = match self.bytes {
+            Store::Heap(bytes) => bytes.freeze(),
+            Store::Pages(pages) => Bytes::from_owner(pages).slice(..self.length),
+        };
+        (bytes, self.memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter::once;
+
+    use admission::Memory;
+    use compliance_api::error::Reason;
+
+    use super::{Collected, IN_HEAP, SMALL, Store};
+
+    const LIMIT: usize = 1 << 20;
+
+    #[test]
+    fn a_body_takes_what_has_arrived_and_is_not_moved_when_it_is_long() {
+        let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
+        let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
+        let (mut sent, mut starts) = (Vec::new(), Vec::new());
+        let rest = LIMIT % 1000;
+        for (number, length) in std::iter::repeat_n(1000, LIMIT / 1000).chain(once(rest)).enumerate() {
+            let piece = vec![number as u8; length];
+            sent.extend_from_slice(&piece);
+            body.push(&piece).unwrap();
+            starts.push(body.arrived().as_ptr());
+            let reserved = if sent.len() > SMALL { sent.len().max(IN_HEAP) } else { 0 };
+            assert_eq!((memory.held(), body.len()), (reserved, sent.len()));
+        }
+        starts.dedup();
+        assert!(starts.len() <= 3, "moved {} times", starts.len());
+        assert_eq!(body.push(b"x").unwrap_err().reason, Reason::BodyTooLarge);
+        let (bytes, reservation) = body.finish();
+        assert!(bytes == sent);
+        assert_eq!(reservation.bytes(), LIMIT);
+        drop(reservation);
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn a_body_whose_size_is_known_has_its_memory_before_it_arrives() {
+        let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
+        for size in [SMALL, SMALL + 1, IN_HEAP, IN_HEAP + 1, LIMIT] {
+            let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
+            body.expect(size as u64).unwrap();
+            assert_eq!((memory.held(), body.capacity()), (if size > SMALL { size } else { 0 }, size));
+            assert_eq!(matches!(body.bytes, Store::Pages(_)), size > IN_HEAP);
+            let start = body.arrived().as_ptr();
+            for piece in vec![b'x'; size].chunks(999) {
+                body.push(piece).unwrap();
+            }
+            assert_eq!(body.arrived().as_ptr(), start);
+            assert!(body.finish().0 == vec![b'x'; size]);
+        }
+        assert_eq!(memory.held(), 0);
+        for size in [LIMIT as u64 + 1, u64::MAX] {
+            let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
+            assert_eq!(body.expect(size).unwrap_err().reason, Reason::BodyTooLarge);
+        }
+    }
+
+    #[test]
+    fn a_body_for_which_there_is_no_memory_is_not_kept() {
+        let memory = Memory::new(400 << 10, 200 << 10);
+        let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
+        body.push(&vec![b'x'; 200 << 10]).unwrap();
+        assert_eq!(body.push(b"x").unwrap_err().reason, Reason::RateLimited);
+        assert_eq!((memory.held(), body.len()), (200 << 10, 200 << 10));
+        drop(body);
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn a_limit_may_be_small() {
+        let memory = Memory::new(LIMIT, LIMIT);
+        let mut body = Collected::new(memory.reservation(Some(1)), 10);
+        body.push(b"0123456789").unwrap();
+        assert_eq!(body.push(b"x").unwrap_err().reason, Reason::BodyTooLarge);
+        assert_eq!(body.finish().0, "0123456789");
+    }
+}

@@ -1,0 +1,276 @@
+//! Bodies in gzip. A few bytes can stand for very many, so they are inflated in small steps: each is work of the company, away
+//! from the threads that serve everybody, and nothing is inflated beyond the limit of a body.
+
+use std::io::{self, Write as _};
+
+use admission::{Slot, off_thread};
+use bytes::{Buf as _, Bytes, BytesMut};
+use compliance_api::error::Error;
+use flate2::write::MultiGzDecoder;
+use tokio::task::yield_now;
+
+use super::{
+    body_violations::not_readable,
+    collect::{Collected, SMALL},
+};
+
+/// A body of at most this size is inflated at once: as it arrives, and as it becomes.
+const AT_ONCE: usize = 64 << 10;
+/// About how many bytes a step makes, of at most [`AT_ONCE`] bytes: members without content make none.
+pub(super) const STEP: usize = 256 << 10;
+
+/// Waits until a step of the company's work may run.
+pub(super) trait Wait: Future<Output = Result<Slot, Error>> {}
+
+impl<F: Future<Output = Result<Slot, Error>>> Wait for F {}
+
+/// Inflates a body as it arrives.
+pub(super) struct Inflater {
+    /// Has what was just inflated.
+    decoder: MultiGzDecoder<Vec<u8>>,
+    /// What has arrived, and is not inflated: steps for single bytes would cost more than their bytes.
+    arrived: BytesMut,
+    /// Bytes that were inflated so far.
+    from: usize,
+}
+
+impl Inflater {
+    pub(super) fn new() -> Self {
+        Self { decoder: MultiGzDecoder::new(Vec::new()), arrived: BytesMut::new(), from: 0 }
+    }
+
+    /// Inflates what has arrived. `enter` waits until a step of the company's work may run.
+    pub(super) async fn push<W: Wait>(
+        &mut self,
+        data: &[u8],
+        body: &mut Collected,
+        enter: &impl Fn() -> W,
+    ) -> Result<(), Error> {
+        self.arrived.extend_from_slice(data);
+        if self.arrived.len() < SMALL {
+            return Ok(());
+        }
+        let arrived = self.arrived.split().freeze();
+        self.inflate(arrived, body, enter).await
+    }
+
+    /// Inflates the rest of a body that has arrived whole.
+    pub(super) async fn finish<W: Wait>(mut self, body: &mut Collected, enter: &impl Fn() -> W) -> Result<(), Error> {
+        let arrived = self.arrived.split().freeze();
+        self.inflate(arrived, body, enter).await?;
+        self.decoder.try_finish().map_err(|_| not_readable())?;
+        body.push(self.decoder.get_mut())
+    }
+
+    async fn inflate<W: Wait>(
+        &mut self,
+        mut data: Bytes,
+        body: &mut Collected,
+        enter: &impl Fn() -> W,
+    ) -> Result<(), Error> {
+        while !data.is_empty() {
+            if self.from.max(body.len()) < AT_ONCE {
+                self.step(&mut data, AT_ONCE, body)?;
+                continue;
+            }
+            let slot = enter().await?;
+            off_thread(|| self.step(&mut data, STEP, body))?;
+            drop(slot);
+            // Others, and the deadline of the request.
+            yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// Inflates until there are `enough` bytes more, or no data is left.
+    fn step(&mut self, data: &mut Bytes, enough: usize, body: &mut Collected) -> Result<(), Error> {
+        let (mut left, end) = (data.len().min(AT_ONCE), body.len() + enough);
+        while left > 0 && body.len() < end {
+            // Makes at most 32 KiB.
+            let taken = self.decoder.write(&data[..left]).and_then(some).map_err(|_| not_readable())?;
+            data.advance(taken);
+            left -= taken;
+            self.from += taken;
+            body.push(self.decoder.get_ref())?;
+            self.decoder.get_mut().clear();
+        }
+        // A body that waits for more takes nothing that is not counted.
+        *self.decoder.get_mut() = Vec::new();
+        Ok(())
+    }
+}
+
+/// A decoder that takes nothing would never end.
+fn some(taken: usize) -> io::Result<usize> {
+    if taken == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(taken) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, io::Write as _, time::Duration};
+
+    use admission::{Callers, FairQueue, Memory, QueueLimits};
+    use bytes::Bytes;
+    use compliance_api::error::{Error, Reason};
+    use flate2::{Compression, write::GzEncoder};
+    use futures::poll;
+
+    use super::{AT_ONCE, Collected, Inflater, STEP};
+
+    const LIMIT: usize = 2 << 20;
+    /// What a step may make beyond its size.
+    const SLACK: usize = 64 << 10;
+
+    fn gzip(bytes: &[u8]) -> Bytes {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap().into()
+    }
+
+    fn body(memory: &Memory) -> Collected {
+        Collected::new(memory.reservation(Some(1)), LIMIT)
+    }
+
+    fn queue() -> FairQueue {
+        let limits = QueueLimits {
+            running: 1,
+            running_per_company: 1,
+            running_beside_others: 1,
+            slow_after: Duration::from_mins(1),
+            waiting: 10,
+            waiting_per_company: 10,
+        };
+        FairQueue::new(limits, Callers::default())
+    }
+
+    /// Inflates pieces, and returns the result with the steps that entered the queue.
+    async fn inflate(
+        pieces: impl IntoIterator<Item = Bytes>,
+        body: &mut Collected,
+        queue: &FairQueue,
+    ) -> (Result<(), Error>, usize) {
+        let steps = Cell::new(0);
+        let enter = || {
+            steps.set(steps.get() + 1);
+            async { Ok(queue.enter(1, STEP).await?) }
+        };
+        let inflate = async {
+            let mut inflater = Inflater::new();
+            for piece in pieces {
+                inflater.push(&piece, body, &enter).await?;
+            }
+            inflater.finish(body, &enter).await
+        };
+        (inflate.await, steps.get())
+    }
+
+    #[tokio::test]
+    async fn nothing_is_inflated_beyond_the_limit() {
+        let (memory, queue) = (Memory::new(8 * LIMIT, 4 * LIMIT), queue());
+        let bomb = gzip(&vec![b' '; 16 << 20]);
+        assert!(bomb.len() < 20_000);
+        let mut body = body(&memory);
+        let (result, steps) = inflate([bomb], &mut body, &queue).await;
+        assert_eq!(result.unwrap_err().reason, Reason::BodyTooLarge);
+        // Each step is work of the company. The last one was too much.
+        assert!(steps.abs_diff(LIMIT / STEP) <= 1, "{steps}");
+        assert!(body.len() + STEP + SLACK >= LIMIT, "{}", body.len());
+        assert_eq!((memory.held(), queue.running()), (body.len(), 0));
+        drop(body);
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_long_body_waits_while_its_company_has_other_work() {
+        let (memory, queue) = (Memory::new(8 * LIMIT, 4 * LIMIT), queue());
+        let text = vec![b' '; LIMIT];
+        let other = queue.enter(1, 1).await.unwrap();
+        let mut body = body(&memory);
+        let mut inflated = Box::pin(inflate([gzip(&text)], &mut body, &queue));
+        assert!(poll!(inflated.as_mut()).is_pending());
+        assert!(memory.held() <= (AT_ONCE + SLACK) * 2, "{}", memory.held());
+        assert_eq!(queue.waiting(), 1);
+        drop(other);
+        let (result, steps) = inflated.await;
+        assert_eq!((result.is_ok(), steps > 5), (true, true));
+        assert!(body.finish().0 == text);
+    }
+
+    #[tokio::test]
+    async fn a_short_body_waits_for_nobody() {
+        let (memory, queue) = (Memory::new(LIMIT, LIMIT), queue());
+        let _other = queue.enter(1, 1).await.unwrap();
+        let text = vec![b' '; AT_ONCE];
+        let mut body = body(&memory);
+        let (result, steps) = inflate([gzip(&text)], &mut body, &queue).await;
+        assert_eq!((result.is_ok(), steps), (true, 0));
+        assert!(body.finish().0 == text);
+    }
+
+    #[tokio::test]
+    async fn bodies_around_the_size_that_is_inflated_at_once() {
+        let queue = queue();
+        for size in AT_ONCE - 1..=AT_ONCE + 1 {
+            let (memory, text) = (Memory::new(LIMIT, LIMIT), (0..size).map(|at| at as u8).collect::<Vec<_>>());
+            let mut body = body(&memory);
+            let (result, _) = inflate([gzip(&text)], &mut body, &queue).await;
+            assert_eq!((result.is_ok(), body.finish().0 == text), (true, true), "{size}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_stands_for_nothing_is_work_as_well() {
+        let (memory, queue) = (Memory::new(LIMIT, LIMIT), queue());
+        let empty = gzip(b"").repeat(20_000);
+        let length = empty.len();
+        let mut body = body(&memory);
+        let (result, steps) = inflate([empty.into()], &mut body, &queue).await;
+        assert_eq!((result.is_ok(), body.len(), steps), (true, 0, length.div_ceil(AT_ONCE) - 1));
+    }
+
+    #[tokio::test]
+    async fn pieces_and_members_of_any_size_are_one_body() {
+        let queue = queue();
+        let text: Vec<u8> =
+            (0..300_000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        for members in [1, 3, 1000] {
+            let all: Vec<u8> = text.chunks(text.len().div_ceil(members)).flat_map(gzip).collect();
+            for size in [1, 1000, 16 << 10, all.len()] {
+                let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
+                let mut body = body(&memory);
+                let pieces = all.chunks(size).map(Bytes::copy_from_slice);
+                let (result, steps) = inflate(pieces, &mut body, &queue).await;
+                result.unwrap();
+                assert!(
+                    steps <= all.len() / super::SMALL + text.len() / STEP + 2,
+                    "{steps} steps for {size} bytes each"
+                );
+                assert!(body.finish().0 == text, "{members} members, {size} bytes each");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_gzip_or_incomplete_is_refused() {
+        let (memory, queue) = (Memory::new(8 * LIMIT, 4 * LIMIT), queue());
+        let whole = gzip(&vec![b'x'; 100_000]);
+        let with = |rest: &[u8]| Bytes::from([&whole[..], rest].concat());
+        let mut flipped = whole.to_vec();
+        let crc = flipped.len() - 6;
+        flipped[crc] ^= 1;
+        for bad in [
+            Bytes::new(),
+            Bytes::from_static(b"{}"),
+            whole.slice(..whole.len() - 1),
+            whole.slice(..whole.len() / 2),
+            whole.slice(..5),
+            flipped.into(),
+            with(b"{}"),
+            with(&whole[..10]),
+        ] {
+            let mut body = body(&memory);
+            let (result, _) = inflate([bad.clone()], &mut body, &queue).await;
+            assert_eq!(result.map_err(|error| error.reason), Err(Reason::InvalidFields), "{} bytes", bad.len());
+        }
+    }
+}
