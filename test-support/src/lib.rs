@@ -38,7 +38,7 @@ pub use program::{Program, program_token, service_command};
 pub use proxy::{Held, Proxy};
 pub use rest::{RestClient, RestResponse};
 #[cfg(feature = "core")]
-pub use runner::{Test, long_tests, run};
+pub use runner::{Test, run};
 #[cfg(feature = "service")]
 pub use server_process::{ServerProcess, serve_if_requested};
 #[cfg(feature = "service")]
@@ -46,3 +46,8 @@ pub use service::{Layer, Options, TestService};
 #[cfg(feature = "core")]
 pub use test_core::TestCore;
 pub use tokens::{forged_token, invalid_tokens, new_company, now, secret, sign, token, token_with_scope, verifier};
+
+/// Whether tests that take longer than a few seconds run in full: `COMPLIANCE_LONG_TESTS=1`.
+pub fn long_tests() -> bool {
+    std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1")
+}

@@ -7,7 +7,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc::Receiver,
+    sync::mpsc::{self, Receiver},
     time::{Duration, Instant},
 };
 
@@ -111,6 +111,11 @@ impl Program {
     /// What was logged before it was ready, and since the last line that was waited for or returned here.
     pub fn logged(&self) -> Vec<String> {
         self.seen.iter().cloned().chain(self.log.try_iter()).collect()
+    }
+
+    /// The lines that are logged from now on, up to the end of the process; nothing else here sees them any longer.
+    pub fn take_log(&mut self) -> impl Iterator<Item = String> + Send + use<> {
+        std::mem::replace(&mut self.log, mpsc::channel().1).into_iter()
     }
 
     /// Sends a signal.

@@ -74,8 +74,3 @@ fn trial(test: Test) -> Trial {
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
-
-/// Whether tests that take longer than a few seconds run in full: `COMPLIANCE_LONG_TESTS=1`.
-pub fn long_tests() -> bool {
-    std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1")
-}

@@ -13,6 +13,7 @@ mod files;
 mod given_database;
 mod health;
 mod hostile;
+mod interleavings;
 mod keys;
 mod observability;
 mod partners;

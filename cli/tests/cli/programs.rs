@@ -48,6 +48,11 @@ impl Programs {
         self.cluster.as_ref().unwrap().endpoint().url("given")
     }
 
+    /// The database for its superuser.
+    pub(crate) fn admin_database(&self) -> String {
+        self.cluster.as_ref().unwrap().endpoint().admin_url("given")
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = compliance(&self.data);
         command.args(arguments).env("COMPLIANCE_JWT_SECRET", SECRET).env("COMPLIANCE_RATE_LIMIT", "off");

@@ -1,0 +1,93 @@
+//! Random interleavings of waits, callers that leave and rivals, in two tiers and in one process on one database, against a
+//! model.
+//!
+//! In each, a company's write (OLD) is sent to one side of the service while something keeps it waiting. Its caller leaves.
+//! Once the service has recorded that, another write (NEW) of the same records is sent to the other side, acknowledged and
+//! read back, and the wait ends. Afterwards:
+//!
+//! - no statement wrote OLD that began after the service had recorded that its caller left, so NEW is what is there;
+//! - every acknowledged write is there, once.
+//!
+//! Many companies do this at the same time, so they also wait for each other's permits and connections.
+
+mod model;
+mod plan;
+mod run;
+mod world;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use load_test::workload::Chance;
+use tokio::task::JoinSet;
+
+use self::{plan::Plan, run::Ended, world::World};
+
+/// Interleavings in the short form, and with `COMPLIANCE_LONG_TESTS=1`.
+const FEW: u64 = 250;
+const MANY: u64 = 10_000;
+/// Interleavings at the same time.
+const WORKERS: u64 = 20;
+
+/// The number of interleavings, the seed, and the first one. `COMPLIANCE_MODEL_SEED=SEED` or `SEED:NUMBER` repeats a run, or
+/// one interleaving of it.
+fn chosen() -> (u64, u64, u64) {
+    let count = if test_support::long_tests() { MANY } else { FEW };
+    let Ok(given) = std::env::var("COMPLIANCE_MODEL_SEED") else { return (count, rand::random(), 0) };
+    match given.split_once(':') {
+        Some((seed, number)) => (1, seed.parse().unwrap(), number.parse().unwrap()),
+        None => (count, given.parse().unwrap(), 0),
+    }
+}
+
+#[test]
+fn no_write_outlives_its_caller() {
+    let (count, seed, first) = chosen();
+    let world = Arc::new(World::start());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let started = Instant::now();
+    let (ended, failed) = runtime.block_on(async {
+        let next = Arc::new(AtomicU64::new(first));
+        let mut workers = JoinSet::new();
+        for _ in 0..WORKERS.min(count) {
+            let (world, next) = (Arc::clone(&world), Arc::clone(&next));
+            workers.spawn(async move {
+                let mut connection = world.connect().await;
+                let mut all = Vec::new();
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= first + count {
+                        return all;
+                    }
+                    let plan = Plan::new(number, &mut Chance::new(seed ^ number.wrapping_mul(0x5851_F42D_4C95_7F2D)));
+                    all.push((plan.clone(), run::run(&world, &mut connection, &plan).await));
+                }
+            });
+        }
+        let ended = workers.join_all().await.into_iter().flatten().collect::<Vec<_>>();
+        let failed = model::violations(&mut world.connect().await).await;
+        (ended, failed)
+    });
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (plan, ended) in &ended {
+        match ended {
+            Ok(ended) => *counts.entry(ended.name()).or_default() += 1,
+            Err(error) => wrong.push(format!("{error:#}: {plan:?}")),
+        }
+    }
+    println!("COMPLIANCE_MODEL_SEED={seed}: {count} interleavings in {:.1?}: {counts:?}", started.elapsed());
+    wrong.extend(failed);
+    let shown = wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "COMPLIANCE_MODEL_SEED={seed}: {} violations, such as\n{shown}", wrong.len());
+    world.check_counts();
+    // Otherwise nothing was tried.
+    let left = counts.get(Ended::Left.name()).copied().unwrap_or_default();
+    assert!(count == 1 || left * 2 > count, "only {left} callers left while their writes waited");
+}

@@ -1,0 +1,62 @@
+//! The model: what must be, and must not be, among what the database has noted.
+
+use sqlx::PgConnection;
+
+use super::plan::Plan;
+use crate::witness::until_quiet;
+
+/// What is known of the interleavings.
+pub(super) const SCHEMA: &str = "
+create table interleavings (company_id bigint primary key, plan text not null, ended timestamptz);
+create table acknowledged (company_id bigint not null, key text not null, value text not null);
+create table finals (company_id bigint not null, id bigint not null, notes text not null);";
+
+/// How much later the server may begin with a statement that the service had sent when it recorded the end of its call.
+const SENT: f64 = 0.02;
+
+/// Keeps what an interleaving came to.
+pub(super) async fn keep(
+    connection: &mut PgConnection,
+    plan: &Plan,
+    ended: Option<f64>,
+    acknowledged: &[(i64, String, String)],
+    finals: &[(i64, String)],
+) -> Result<(), sqlx::Error> {
+    sqlx::query("insert into interleavings values ($1, $2, to_timestamp($3))")
+        .bind(plan.company)
+        .bind(format!("{plan:?}"))
+        .bind(ended.map(|at| at + SENT))
+        .execute(&mut *connection)
+        .await?;
+    let companies: Vec<i64> = acknowledged.iter().map(|(company, ..)| *company).collect();
+    let keys: Vec<&str> = acknowledged.iter().map(|(_, key, _)| key.as_str()).collect();
+    let values: Vec<&str> = acknowledged.iter().map(|(.., value)| value.as_str()).collect();
+    let keep = "insert into acknowledged select * from unnest($1::bigint[], $2::text[], $3::text[])";
+    sqlx::query(keep).bind(companies).bind(keys).bind(values).execute(&mut *connection).await?;
+    let (ids, notes): (Vec<i64>, Vec<String>) = finals.iter().cloned().unzip();
+    let keep = "insert into finals select $1, * from unnest($2::bigint[], $3::text[])";
+    sqlx::query(keep).bind(plan.company).bind(ids).bind(notes).execute(connection).await?;
+    Ok(())
+}
+
+/// Whatever breaks the model, of all interleavings.
+const VIOLATIONS: &str = "
+select 'began ' || round(extract(epoch from w.began - i.ended) * 1000) || ' ms after its caller had left: ' || min(w.key || ' ' || w.value)
+    || ' (' || count(*) || ' rows): ' || i.plan
+from interleavings i join witness w using (company_id)
+where w.key || w.value like '%old-%' and w.began > i.ended
+group by i.company_id, i.plan, w.began, i.ended
+union all
+select 'is ' || coalesce(a.notes, 'null') || ' instead of ' || f.notes || ': ' || i.plan
+from finals f join affiliates a using (company_id, id) join interleavings i using (company_id)
+where a.notes is distinct from f.notes
+union all
+select 'acknowledged once, and written ' || count(w.n) || ' times: ' || a.key || ' ' || a.value || coalesce(': ' || min(i.plan), '')
+from acknowledged a left join witness w using (company_id, key, value) left join interleavings i using (company_id)
+group by a.company_id, a.key, a.value having count(w.n) <> 1";
+
+/// The violations of the model, after the last statement of the service has ended.
+pub(super) async fn violations(connection: &mut PgConnection) -> Vec<String> {
+    until_quiet(connection).await;
+    sqlx::query_scalar(VIOLATIONS).fetch_all(connection).await.unwrap()
+}

@@ -1,0 +1,228 @@
+//! What an interleaving does, chosen at random.
+
+use load_test::workload::{Chance, Operation, affiliate};
+
+use crate::calls::Via;
+
+/// What OLD writes: on both sides of each threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    UpdateOne,
+    UpdateMany,
+    /// Two changes of one affiliate, which are applied in order in a transaction.
+    UpdateInOrder,
+    CreateOne,
+    CreateFew,
+    /// Copied.
+    CreateMany,
+    AddOne,
+    AddFew,
+    AddMany,
+}
+
+/// What OLD waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Batches of its company, one of which waits for rows of an open transaction.
+    Batches,
+    /// Long batches of its company that wait for nothing.
+    LongBatches,
+    /// Rows, names or URLs of an open transaction.
+    Rows,
+    /// An advisory lock: that of the counts, or that of updates in order.
+    Advisory,
+    /// The permits of writes that wait for locks, which other companies have.
+    Permits,
+}
+
+/// How the caller of OLD leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// Closes its connection (REST).
+    Disconnect,
+    /// Resets its stream (REST over HTTP/2).
+    Reset,
+    /// Cancels its call (gRPC).
+    Cancel,
+    /// Gets `DEADLINE_EXCEEDED` (gRPC), after so many milliseconds.
+    Deadline(u64),
+    /// Gets 504 (REST).
+    Timeout,
+}
+
+impl Leave {
+    pub(super) fn via(self) -> Via {
+        match self {
+            Self::Disconnect | Self::Timeout => Via::Rest,
+            Self::Reset => Via::Http2,
+            Self::Cancel => Via::Grpc,
+            Self::Deadline(ms) => Via::Deadline(ms),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) number: u64,
+    pub(super) company: i64,
+    pub(super) kind: Kind,
+    pub(super) wait: Wait,
+    pub(super) leave: Leave,
+    /// The side of OLD; NEW goes to the other one.
+    pub(super) side: usize,
+    /// Whether NEW creates a name or URL that is also in OLD.
+    pub(super) shared: bool,
+    /// Whether NEW is sent over gRPC.
+    pub(super) grpc: bool,
+    /// Items of a long request for URLs, or none.
+    urls: usize,
+    /// Pauses, in milliseconds.
+    pub(super) pauses: [u64; 3],
+}
+
+fn one_of<T: Copy>(chance: &mut Chance, of: &[T]) -> T {
+    of[chance.below(of.len() as u64) as usize]
+}
+
+impl Plan {
+    pub(super) fn new(number: u64, chance: &mut Chance) -> Self {
+        use Kind::{AddFew, AddMany, AddOne, CreateFew, CreateMany, CreateOne, UpdateInOrder, UpdateMany, UpdateOne};
+        let kinds =
+            [UpdateOne, UpdateOne, UpdateOne, UpdateMany, UpdateInOrder, CreateOne, CreateFew, AddOne, AddFew, AddMany];
+        let mut kind = one_of(chance, &kinds);
+        if kind == CreateFew && chance.below(4) == 0 {
+            kind = CreateMany;
+        }
+        let mut wait = match chance.below(10) {
+            0..4 => Wait::Batches,
+            4 => Wait::LongBatches,
+            5..8 => Wait::Rows,
+            8 => Wait::Advisory,
+            _ => Wait::Permits,
+        };
+        let coalesced = matches!(kind, UpdateOne | CreateOne | AddOne | AddFew);
+        wait = match wait {
+            Wait::Permits if !coalesced => Wait::Batches,
+            Wait::LongBatches if kind.is_update() => Wait::Batches,
+            Wait::Advisory if !matches!(kind, UpdateInOrder | AddOne | AddFew | AddMany) => Wait::Rows,
+            wait => wait,
+        };
+        let leave = match chance.below(5) {
+            0 => Leave::Disconnect,
+            1 => Leave::Reset,
+            2 => Leave::Cancel,
+            3 => Leave::Deadline(40 + chance.below(200)),
+            _ => Leave::Timeout,
+        };
+        Self {
+            number,
+            company: 1_000_000 + number as i64,
+            kind,
+            wait,
+            leave,
+            side: chance.below(2) as usize,
+            shared: !kind.is_update() && chance.below(3) == 0,
+            grpc: chance.below(2) == 0,
+            urls: 9 + chance.below(110) as usize,
+            pauses: std::array::from_fn(|_| chance.below(40)),
+        }
+    }
+
+    /// The ID of an affiliate of the company.
+    pub(super) fn id(&self, index: i64) -> i64 {
+        self.company * 100 + index
+    }
+
+    /// A name or URL that an open transaction takes, and a batch of the company wants.
+    pub(super) fn blocker(&self, index: usize) -> String {
+        self.key("blocker", index)
+    }
+
+    /// The name or URL that is the item of a request with this index.
+    pub(super) fn key(&self, who: &str, index: usize) -> String {
+        if self.kind.is_url() {
+            format!("https://{who}-{}.example/{index}", self.number)
+        } else {
+            format!("{who}-{} {index}", self.number)
+        }
+    }
+
+    /// The request of OLD, or one like it of somebody else on other affiliates.
+    pub(super) fn like_old(&self, who: &str, first: i64) -> Operation {
+        let (id, notes) = (|index| self.id(first + index), format!("{who}-{}", self.number));
+        match self.kind {
+            Kind::UpdateOne => Operation::Update { id: id(0), notes },
+            Kind::UpdateMany => Operation::BatchUpdate { ids: vec![id(0), id(1), id(2)], notes },
+            Kind::UpdateInOrder => Operation::BatchUpdate { ids: vec![id(0), id(1), id(0)], notes },
+            Kind::CreateOne | Kind::AddOne => self.creation(who, 1, None),
+            Kind::CreateFew | Kind::AddFew => self.creation(who, 3, None),
+            Kind::CreateMany => self.creation(who, 500, None),
+            Kind::AddMany => self.creation(who, self.urls, None),
+        }
+    }
+
+    /// A write of what OLD writes.
+    pub(super) fn new_write(&self) -> Operation {
+        let (id, notes) = (self.id(0), format!("new-{}", self.number));
+        match self.kind {
+            Kind::UpdateOne | Kind::UpdateInOrder => Operation::Update { id, notes },
+            Kind::UpdateMany => Operation::BatchUpdate { ids: vec![self.id(1), id], notes },
+            Kind::AddMany => self.creation("new", 12, None),
+            _ => self.creation("new", 1, None),
+        }
+    }
+
+    /// A batch of the company that OLD waits for.
+    pub(super) fn own_batch(&self, index: usize) -> Operation {
+        let who = format!("own{index}");
+        let first = 10 + 5 * index as i64;
+        match (self.wait, self.kind.is_update()) {
+            (_, true) if self.pauses[0].is_multiple_of(2) => {
+                let ids = vec![self.id(first), self.id(first + 1), self.id(first)];
+                Operation::BatchUpdate { ids, notes: format!("{who}-{}", self.number) }
+            }
+            (_, true) => {
+                let ids = vec![self.id(first), self.id(first + 1)];
+                Operation::BatchUpdate { ids, notes: format!("{who}-{}", self.number) }
+            }
+            (Wait::LongBatches, false) => self.creation(&who, 300, None),
+            _ => self.creation(&who, 9, Some(self.blocker(index))),
+        }
+    }
+
+    fn creation(&self, who: &str, count: usize, last: Option<String>) -> Operation {
+        let is_shared = |index| self.shared && index == 0 && (who == "old" || who == "new");
+        let key = |index| self.key(if is_shared(index) { "shared" } else { who }, index);
+        let keys = (0..count).map(key).chain(last);
+        if self.kind.is_url() {
+            return Operation::AddUrls(keys.collect());
+        }
+        let inputs = keys.enumerate().map(|(index, name)| {
+            let mut input = affiliate(self.number, index as u64);
+            input.affiliate_name = Some(name);
+            input.client_affiliate_id = Some(format!("{who}-{}", self.number));
+            input
+        });
+        let mut inputs = inputs.collect::<Vec<_>>();
+        if count == 1 { Operation::Create(Box::new(inputs.remove(0))) } else { Operation::BatchCreate(inputs) }
+    }
+
+    /// Whether NEW has to wait as OLD does.
+    pub(super) fn blocks_new(&self) -> bool {
+        match self.wait {
+            Wait::Rows => self.kind.is_update() || self.shared,
+            Wait::Advisory => self.kind.is_url(),
+            Wait::Batches | Wait::LongBatches | Wait::Permits => false,
+        }
+    }
+}
+
+impl Kind {
+    pub(super) fn is_update(self) -> bool {
+        matches!(self, Self::UpdateOne | Self::UpdateMany | Self::UpdateInOrder)
+    }
+
+    pub(super) fn is_url(self) -> bool {
+        matches!(self, Self::AddOne | Self::AddFew | Self::AddMany)
+    }
+}

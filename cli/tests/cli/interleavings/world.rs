@@ -1,0 +1,136 @@
+//! The processes over one database, and what their access logs record of the callers that leave.
+
+use std::{
+    collections::HashMap,
+    process::Command,
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use embedded_postgres::ClusterOptions;
+use load_test::target::Target;
+use serde_json::Value;
+use sqlx::{Connection as _, PgConnection};
+use tokio::sync::Notify;
+
+use super::model;
+use crate::{
+    calls::Side,
+    common::{Service, output},
+    programs::Programs,
+    witness,
+};
+
+/// The request IDs that are looked for in the logs begin with it.
+pub(super) const OLD: &str = "old-";
+/// The timeout of a request to the addresses that report 504.
+const IMPATIENCE: &str = "300ms";
+/// How long the log of a core is waited for, once its gateway has recorded the end of a request. A request that the gateway
+/// had not sent yet is not in the core's log.
+const NOT_SENT: Duration = Duration::from_secs(3);
+
+pub(super) struct World {
+    /// The whole service in a process, and a gateway with a core.
+    pub(super) sides: [Side; 2],
+    /// The same with a short timeout of REST requests.
+    pub(super) impatient: [Side; 2],
+    left: Arc<Left>,
+    /// They end before their database.
+    _services: Mutex<Vec<Service>>,
+    programs: Programs,
+}
+
+/// The ends of requests by their ID, as logs record them.
+#[derive(Default)]
+struct Left {
+    ends: Mutex<HashMap<String, End>>,
+    changed: Notify,
+}
+
+#[derive(Clone, Copy, Default)]
+struct End {
+    in_gateway: Option<SystemTime>,
+    in_core: Option<SystemTime>,
+}
+
+impl World {
+    pub(super) fn start() -> Self {
+        let mut options = ClusterOptions::temporary();
+        options.settings.max_connections = 300;
+        let programs = Programs::with(options);
+        programs.run(witness::SCHEMA);
+        programs.run(model::SCHEMA);
+        let left = Arc::new(Left::default());
+        let mut services = Vec::new();
+        let mut start = |mut command: Command, is_gateway| {
+            // The access log has a line for every request.
+            let mut service = Service::start_as(command.env("COMPLIANCE_LOG", "info"));
+            follow(service.take_log(), is_gateway, Arc::clone(&left));
+            let addresses = (service.rest, service.grpc);
+            services.push(service);
+            addresses
+        };
+        let (_, core) = start(programs.core(&[]), false);
+        let mut sides = |arguments: &[&str]| {
+            let (rest, grpc) = start(programs.serve(arguments), false);
+            let one_process = Side { rest: Target::local(rest), grpc: Target::local(grpc) };
+            let (rest, _) = start(programs.gateway_of(&[core], arguments), true);
+            [one_process, Side { rest: Target::local(rest), grpc: Target::local(core) }]
+        };
+        let (patient, impatient) = (sides(&[]), sides(&["--rest-request-timeout", IMPATIENCE]));
+        Self { sides: patient, impatient, left, _services: Mutex::new(services), programs }
+    }
+
+    /// A connection of a superuser, for which no trigger fires.
+    pub(super) async fn connect(&self) -> PgConnection {
+        let mut connection = PgConnection::connect(&self.programs.admin_database()).await.unwrap();
+        sqlx::raw_sql("set session_replication_role = replica").execute(&mut connection).await.unwrap();
+        connection
+    }
+
+    /// When the service recorded the end of a request, in seconds since 1970. `None` if it never received it.
+    pub(super) async fn ended(&self, id: &str) -> Option<f64> {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(5);
+        loop {
+            let changed = self.left.changed.notified();
+            let end = self.left.ends.lock().unwrap().get(id).copied().unwrap_or_default();
+            let sent = || end.in_gateway.filter(|at| at.elapsed().unwrap_or_default() > NOT_SENT);
+            if let Some(at) = end.in_core.or_else(sent) {
+                return Some(at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64());
+            }
+            if tokio::time::Instant::now() > deadline {
+                return None;
+            }
+            let _ = tokio::time::timeout(Duration::from_millis(100), changed).await;
+        }
+    }
+
+    /// When a core recorded the end of a request, if it has.
+    pub(super) fn ended_in_core(&self, id: &str) -> Option<f64> {
+        let end = self.left.ends.lock().unwrap().get(id).copied().unwrap_or_default();
+        end.in_core.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64())
+    }
+
+    /// The counts of the lists equal what counting returns.
+    pub(super) fn check_counts(&self) {
+        let (status, printed, log) = output(&mut self.programs.doctor(&["--counts"]));
+        assert!(status.success(), "{printed}{log}");
+    }
+}
+
+/// Reads a log to its end.
+fn follow(log: impl Iterator<Item = String> + Send + 'static, is_gateway: bool, left: Arc<Left>) {
+    thread::spawn(move || {
+        for line in log.filter(|line| line.contains(OLD)) {
+            let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+            let Some(id) = entry["request_id"].as_str().filter(|id| id.starts_with(OLD)) else { continue };
+            let mut ends = left.ends.lock().unwrap();
+            let end = ends.entry(id.to_owned()).or_default();
+            let at = if is_gateway { &mut end.in_gateway } else { &mut end.in_core };
+            *at = Some(SystemTime::now());
+            drop(ends);
+            left.changed.notify_waiters();
+        }
+    });
+}
