@@ -131,7 +131,7 @@ fn both_tiers_count_what_they_serve() {
     };
     // A read that the gateway sends with others counts by itself.
     assert_eq!(count("AffiliateService", "GetAffiliate", "NOT_FOUND"), Some(1), "{seen:#?}");
-    assert_eq!(count("ComplianceUrlService", "ListComplianceUrls", "OK"), Some(1));
+    assert_eq!(count("ComplianceUrlService", "StreamComplianceUrls", "OK"), Some(1));
     assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1));
     assert!(seen["compliance_refusals_total{reason=\"RATE_LIMITED\"}"] >= 1, "{seen:#?}");
     assert_eq!(seen["compliance_database_up"], 1);
@@ -179,7 +179,7 @@ fn a_trace_leads_from_the_client_to_the_statement() {
     assert!(get("/api/urls", "nonsense").contains("\"1026\""));
 
     for (path, operation, statement) in [
-        ("/api/urls", "ComplianceUrlService/ListComplianceUrls", "statement"),
+        ("/api/urls", "ComplianceUrlService/StreamComplianceUrls", "statement"),
         ("/api/affiliates/1", "AffiliateService/GetAffiliate", "coalesced read"),
         ("/api/affiliates", "AffiliateService/ListAffiliates", "statement"),
     ] {

@@ -79,7 +79,7 @@ const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     ("core-server/src/database/connection.rs", &["LATE_ERRORS"]),
-    ("core-server/src/database/connections.rs", &["MAX_TRIES", "MAX_LOCK_WAITS"]),
+    ("core-server/src/database/connections.rs", &["MAX_TRIES"]),
     ("core-server/src/monitoring/incidents.rs", &["MAX_INCIDENTS"]),
     ("core-server/src/monitoring/names.rs", &["MAX_CACHED_COMPANIES", "MAX_OWN_NAMES", "MAX_LISTED"]),
     ("core-server/src/reads.rs", &["MAX_QUEUE"]),
@@ -113,8 +113,10 @@ const OTHERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("core-server/src/serve/tokens.rs", &["FAILURES", "FAILURES_OF_A_TURN", "FEW"]),
-    ("core-server/src/writes.rs", &["MAX_IN_FLIGHT_WHEN_SLOW", "SPLIT"]),
-    ("core-server/src/writes/queues.rs", &["BATCHES", "MONITORING"]),
+    ("core-server/src/writes.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
+    ("core-server/src/writes/apart.rs", &["MAX_IN_FLIGHT"]),
+    ("core-server/src/writes/lock_waits.rs", &["MAX_TURNS"]),
+    ("core-server/src/writes/queues.rs", &["BATCHES", "MONITORING", "MAX_REMEMBERED"]),
     ("rest-gateway/src/gateway.rs", &["MEMORY_SHARE"]),
     ("rest-gateway/src/remote/reads.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
     ("admission/src/counts.rs", &["SHARDS"]),
