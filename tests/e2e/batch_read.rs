@@ -55,7 +55,12 @@ impl Batch {
     }
 
     async fn send(self, core: &Channel) -> Streaming<BatchReadResponse> {
-        ReadServiceClient::new(core.clone()).batch_read(self.0).await.unwrap().into_inner()
+        ReadServiceClient::new(core.clone())
+            .max_decoding_message_size(64 << 20)
+            .batch_read(self.0)
+            .await
+            .unwrap()
+            .into_inner()
     }
 
     /// The results, in the order of the reads.

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use compliance_api::v1::{ExportUrlsRequest, ListComplianceUrlsRequest, StreamComplianceUrlsRequest};
 use futures::future::join_all;
 use serde_json::Value;
 use sqlx::PgPool;
-use test_support::{Options, RestClient, TestService, new_company, tests};
+use test_support::{Options, RestClient, TestService, new_company, tests, token};
 
-tests![large_records_wait_for_memory];
+use crate::batch_read::{Batch, connect, url};
+
+tests![large_records_wait_for_memory, each_record_gives_its_memory_back_before_the_next];
 
 /// Characters of the longest transcript. Each takes four bytes.
 pub(super) const TRANSCRIPT: i32 = 1_048_576;
@@ -74,4 +77,33 @@ async fn large_records_wait_for_memory() {
         };
         tokio::join!(join_all(calls), others);
     }
+}
+
+/// There is memory for one record of the company at a time: a stream, a message of reads and a page that kept that of the
+/// last one could not go on.
+async fn each_record_gives_its_memory_back_before_the_next() {
+    let service = TestService::with(Options { request_memory: 40 << 20, ..Options::default() }).await;
+    let company = new_company();
+    add_transcripts(&service.pool, company, 4).await;
+    let grpc = &mut service.grpc(company).await;
+
+    let mut export = grpc.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
+    let mut exported = 0;
+    while let Some(page) = export.message().await.unwrap() {
+        exported += page.observations.len();
+    }
+    assert_eq!(exported, 4);
+
+    let token = token(company);
+    let batch = (1..=4).fold(Batch::default(), |batch, id| batch.read(Some(&token), url(id)));
+    let results = batch.results(&connect(service.grpc).await).await;
+    assert!(results.iter().all(Result::is_ok));
+
+    let list = Some(ListComplianceUrlsRequest::default());
+    let page = grpc.urls.stream_compliance_urls(StreamComplianceUrlsRequest { list }).await;
+    let (mut page, mut streamed) = (page.unwrap().into_inner(), 0);
+    while let Some(message) = page.message().await.unwrap() {
+        streamed += message.urls.len();
+    }
+    assert_eq!(streamed, 4);
 }
