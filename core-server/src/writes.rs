@@ -147,7 +147,7 @@ impl<W: Write> RunBatch for Writer<W> {
             Err((items, Failure::Unavailable(error))) => respond_all(items, &error),
             Err((items, failure)) => {
                 if let (Failure::Locked, [only]) = (&failure, &permits[..]) {
-                    only.waited_in_vain();
+                    only.lock_timed_out();
                 }
                 // Most of them have nothing to do with the failure.
                 self.apart.add(items);

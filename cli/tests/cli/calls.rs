@@ -1,4 +1,4 @@
-//! Calls, each on a connection of its own. Whoever drops one leaves.
+//! Calls, each on a connection of its own. To drop one is to leave.
 
 use std::{sync::LazyLock, time::Duration};
 

@@ -93,7 +93,7 @@ impl Guard {
         Self(Arc::new(Limits { access, in_flight, shares, message, call_timeout: settings.call_timeout }))
     }
 
-    /// Delays the answer to a refused call, if there were many of late.
+    /// Delays the response to a refused call if there were many recently.
     pub(super) async fn hold_back(&self) {
         self.0.shares.refusals.hold_back().await;
     }

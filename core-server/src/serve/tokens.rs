@@ -3,7 +3,7 @@
 //! To verify a signature takes about as long as a read. A call that is refused costs one. So a message may fail once, as a
 //! call does; from then on the signatures of all such messages are verified in turns, a few in each, with a pause. Tokens
 //! that were verified before cost nothing, and wait for nothing. Every token gets its own result in the end: a gateway
-//! whose keys are not those of the core sends valid tokens beside others.
+//! whose keys are not those of the core sends valid tokens together with others.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,7 +13,7 @@ use tokio::{sync::Semaphore, time::sleep};
 
 /// Tokens of a message that may turn out not to be valid before the others wait for their turn.
 const FAILURES: usize = 1;
-/// The same of a turn, and the pause after it: at most 800 signatures a second are verified in vain.
+/// The same of a turn, and the pause after it: at most 800 signatures of invalid tokens are verified a second.
 const FAILURES_OF_A_TURN: usize = 16;
 const PAUSE: Duration = Duration::from_millis(20);
 /// More tokens than these take longer than a thread that serves everybody may be kept.

@@ -111,7 +111,7 @@ async fn run<W: Write>(mut task: Task<W>) {
             Err((items, Failure::Refused(error))) if items.len() == 1 => respond_all(items, &error),
             Err((mut items, failure)) => {
                 if matches!(failure, Failure::Locked) {
-                    write_permit.waited_in_vain();
+                    write_permit.lock_timed_out();
                 }
                 if items.len() > 1 {
                     alone = items.len();

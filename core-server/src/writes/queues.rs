@@ -59,7 +59,7 @@ impl Queues {
 pub(crate) struct CompanyQueue {
     companies: Companies,
     lock_waits: LockWaits,
-    /// When a statement of a company last waited for a lock in vain.
+    /// When a statement of a company last waited for a lock and did not get it.
     waited: Arc<Mutex<HashMap<i64, Instant>>>,
 }
 
@@ -106,8 +106,8 @@ impl WritePermit {
         self.queue.waited().get(&self.company).is_some_and(|waited| waited.elapsed() < REMEMBERED)
     }
 
-    /// Records that a statement waited for a lock in vain.
-    pub(crate) fn waited_in_vain(&self) {
+    /// Records that a statement waited for a lock and did not get it.
+    pub(crate) fn lock_timed_out(&self) {
         let mut waited = self.queue.waited();
         if waited.len() >= MAX_REMEMBERED {
             waited.retain(|_, waited| waited.elapsed() < REMEMBERED);
@@ -139,7 +139,7 @@ impl WritePermit {
             let turn = self.queue.lock_waits.try_turn();
             let pool = turn.as_ref().map_or_else(|| pool.clone(), |turn| pool.with_lock_timeout(turn.lock_timeout));
             match pool.try_write(can_retry, &run).await {
-                Err(error) if is_lock_timeout(&error) => self.waited_in_vain(),
+                Err(error) if is_lock_timeout(&error) => self.lock_timed_out(),
                 result => return result.map_err(|error| from_database(&error)),
             }
         }
@@ -147,7 +147,7 @@ impl WritePermit {
             loop {
                 let turn = self.turn().await?;
                 match pool.with_lock_timeout(turn.lock_timeout).try_write(can_retry, &run).await {
-                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LONGEST => self.waited_in_vain(),
+                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LONGEST => self.lock_timed_out(),
                     Err(error) => return Err(from_database(&error)),
                     Ok(written) => {
                         self.found_no_lock();
@@ -169,7 +169,7 @@ mod tests {
     async fn a_company_that_waits_for_a_lock_is_remembered_until_it_finds_none() {
         let queue = CompanyQueue::new(2, &LockWaits::new(8));
         let permit = queue.try_all(1).unwrap();
-        permit.waited_in_vain();
+        permit.lock_timed_out();
         drop(permit);
         assert!(queue.try_all(1).is_none() && queue.try_all(2).is_some());
         queue.all(1).await.unwrap().found_no_lock();
