@@ -25,7 +25,7 @@ use compliance_api::{
 };
 use http_server::{App, Limits, Listener, Protocols};
 use sqlx::PgPool;
-use tokio::{sync::Semaphore, task::AbortHandle};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, service::Routes};
 use tonic_health::{
@@ -102,7 +102,7 @@ impl Core {
         let reads = BatchReads {
             guard: guard.clone(),
             call_timeout: settings.call_timeout,
-            turns: Arc::new(Semaphore::new(1)),
+            turns: Arc::new(tokens::Turns::new()),
             affiliates: affiliates::single(connections, &shares.memory),
             urls: urls::single(connections, &shares.memory),
             cases: cases::single(connections, &shares.memory),

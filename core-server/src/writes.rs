@@ -240,7 +240,7 @@ impl<W: Write> Inner<W> {
         let late = batch.extract_if(.., |pending| pending.request.deadline.is_some_and(|deadline| deadline <= now));
         respond_all(late, &Error::deadline_exceeded());
         if batch.is_empty() {
-            lease.done(&Ok(()));
+            lease.unused();
             return Ok(None);
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();

@@ -5,6 +5,7 @@
 //! [`Lease`] describes what happens to one that was let go half way.
 
 use std::{
+    convert::Infallible,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -32,6 +33,7 @@ use super::{
 };
 use crate::{
     deadline::check_caller,
+    error::is_disconnected,
     table::{Expected, Inputs, Layouts, SchemaError},
 };
 
@@ -306,7 +308,16 @@ impl Connections {
         };
         let mut lease = Lease::new(Arc::clone(inner), connection, permit);
         if !lease.has_lock_timeout(self.lock_timeout) {
-            Box::pin(lease.set_lock_timeout(self.lock_timeout)).await?;
+            match Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
+                // The others that are idle are lost, too.
+                Err(error) if is_disconnected(&error) => {
+                    let lost: Result<Infallible, _> = Err(error);
+                    lease.done(&lost);
+                    let Err(error) = lost;
+                    return Err(error);
+                }
+                set => set?,
+            }
         }
         if self.of_call {
             check_caller().await;

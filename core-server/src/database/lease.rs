@@ -87,6 +87,13 @@ impl Lease {
         async move { generation.given_up().await }
     }
 
+    /// Returns the connection without having sent anything, which says nothing about the server.
+    pub(crate) fn unused(mut self) {
+        if let Some((connection, _permit)) = self.lent.take() {
+            self.lender.take_back(connection);
+        }
+    }
+
     /// Reports how a statement ended. A connection that was lost takes those with it that were not in use: a server that
     /// went away has closed them all.
     pub(crate) fn done<T>(mut self, result: &Result<T, sqlx::Error>) {

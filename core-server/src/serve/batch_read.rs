@@ -18,16 +18,13 @@ use futures::{
     FutureExt as _, StreamExt as _,
     stream::{self, BoxStream, FuturesUnordered},
 };
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Response, Status};
 
 use super::{
     guard::{AdmittedRead, Guard},
     operations::{GET_AFFILIATE, GET_CASE, GET_URL},
-    tokens::{Tokens, Verified},
+    tokens::{Tokens, Turns, Verified},
 };
 use crate::{
     access::Denied,
@@ -42,7 +39,7 @@ pub(super) struct BatchReads {
     /// Bounds a call that has no deadline of its own.
     pub(super) call_timeout: Duration,
     /// Messages with several tokens that are not valid verify the others in turns.
-    pub(super) turns: Arc<Semaphore>,
+    pub(super) turns: Arc<Turns>,
     pub(super) affiliates: Reads<Affiliate>,
     pub(super) urls: Reads<ComplianceUrl>,
     pub(super) cases: Reads<ComplianceCase>,

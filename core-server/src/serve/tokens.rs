@@ -13,7 +13,8 @@ use tokio::{sync::Semaphore, time::sleep};
 
 /// Tokens of a message that may turn out not to be valid before the others wait for their turn.
 const FAILURES: usize = 1;
-/// The same of a turn, and the pause after it: at most 800 signatures of invalid tokens are verified a second.
+/// The same of a turn, and the pause after it: at most 800 signatures of invalid tokens are verified a second
+/// for messages without a valid token, and as many for the others.
 const FAILURES_OF_A_TURN: usize = 16;
 const PAUSE: Duration = Duration::from_millis(20);
 /// More tokens than these take longer than a thread that serves everybody may be kept.
@@ -28,6 +29,18 @@ pub(super) trait Verify {
     fn cached(&self, authorization: &str) -> Option<Verified>;
     /// Verifies a signature.
     fn verify(&self, authorization: &str) -> Verified;
+}
+
+/// The turns of messages. Those with a valid token wait for each other alone: however many others there are, they pass them.
+pub(super) struct Turns {
+    proven: Semaphore,
+    unproven: Semaphore,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self { proven: Semaphore::new(1), unproven: Semaphore::new(1) }
+    }
 }
 
 /// Tokens of a message, each of which is verified once.
@@ -63,8 +76,9 @@ impl<V: Verify> Tokens<V> {
     }
 
     /// Verifies the tokens that are left, in turns with other messages.
-    pub(super) async fn verify_rest(&mut self, turns: &Semaphore) {
+    pub(super) async fn verify_rest(&mut self, turns: &Turns) {
         while self.has_left() {
+            let turns = if self.has_valid() { &turns.proven } else { &turns.unproven };
             let Ok(_turn) = turns.acquire().await else { return };
             off_thread(|| self.verify_until(FAILURES_OF_A_TURN));
             sleep(PAUSE).await;
@@ -104,12 +118,9 @@ mod tests {
 
     use compliance_api::token::{Claims, KeySource, Secret, TokenError, Verifier, issue};
     use futures::future::join_all;
-    use tokio::{
-        sync::Semaphore,
-        time::{Instant, timeout},
-    };
+    use tokio::time::{Instant, timeout};
 
-    use super::{Tokens, Verified, Verify};
+    use super::{Tokens, Turns, Verified, Verify};
 
     /// Accepts the tokens that begin with `valid`; counts signatures.
     struct Counting<'c> {
@@ -144,7 +155,7 @@ mod tests {
     async fn messages_of_invalid_tokens_verify_few_signatures() {
         let signatures = Cell::new(0);
         let verifier = &Counting { valid: valid().await, cached: "", signatures: &signatures };
-        let turns = Semaphore::new(1);
+        let turns = Turns::new();
         let message = async || {
             let mut tokens = Tokens::verify(verifier, invalid(1000).collect());
             assert!(tokens.has_left() && !tokens.has_valid());
@@ -166,7 +177,7 @@ mod tests {
         let mut tokens = Tokens::verify(verifier, [all.clone(), all.clone()].concat());
         assert!(tokens.get("cached").is_some_and(Result::is_ok), "it waits for nothing");
         let started = Instant::now();
-        tokens.verify_rest(&Semaphore::new(1)).await;
+        tokens.verify_rest(&Turns::new()).await;
         for token in &all {
             assert_eq!(tokens.get(token).unwrap().is_ok(), !token.starts_with("invalid"), "{token}");
         }
