@@ -12,7 +12,9 @@ mod url;
 
 pub(crate) use availability::Unavailable;
 use connections::ACQUIRE_TIMEOUT;
-pub(crate) use connections::{COPIES, Connections, End, Fetched, MAX_TRIES, SMALL, WRITE_LOCK_TIMEOUT, size};
+pub(crate) use connections::{
+    COPIES, Connections, End, FIRST_LOCK_TIMEOUT, Fetched, MAX_TRIES, SHARED_LOCK_TIMEOUT, SMALL, size,
+};
 pub(crate) use probe::probe;
 pub use roles::{grant, warn_if_owner};
 pub use url::options;

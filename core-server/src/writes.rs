@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use self::apart::Apart;
 pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
-    database::{Connections, Unavailable, WRITE_LOCK_TIMEOUT},
+    database::{Connections, SHARED_LOCK_TIMEOUT, Unavailable},
     deadline,
     error::{from_database, is_contention, is_disconnected, is_lock_timeout},
     gauges,
@@ -111,7 +111,7 @@ impl<W: Write> Writes<W> {
     /// Writes by statements on `pool`. `queue` is that of batches which write the same records.
     pub(crate) fn new(write: W, pool: &Connections, queue: &CompanyQueue) -> Self {
         let limits = Limits { max_batch: MAX_BATCH, ..Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
-        let pool = pool.with_lock_timeout(WRITE_LOCK_TIMEOUT);
+        let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
         let inner = Arc::new(Inner { write, pool, queue: queue.clone() });
         let apart = Arc::new(Apart::new(Arc::clone(&inner)));
         let writes = Batcher::new(Writer { inner, apart }, limits);
@@ -147,7 +147,7 @@ impl<W: Write> RunBatch for Writer<W> {
             Err((items, Failure::Unavailable(error))) => respond_all(items, &error),
             Err((items, failure)) => {
                 if let (Failure::Locked, [only]) = (&failure, &permits[..]) {
-                    only.lock_timed_out();
+                    only.lock_timed_out(false);
                 }
                 // Most of them have nothing to do with the failure.
                 self.apart.add(items);

@@ -45,8 +45,11 @@ pub(crate) const MAX_TRIES: u32 = 5;
 const NOT_LENT: usize = 2;
 /// How long a read waits for a lock. It holds a connection meanwhile, so it then returns that and runs again.
 pub(super) const LOCK_TIMEOUT: &str = "1s";
-/// The same for a write: longer than another one usually takes, and not so long that others notice.
-pub(crate) const WRITE_LOCK_TIMEOUT: &str = "50ms";
+/// The same for a statement that writes for several companies: longer than another one usually takes, and not so long that
+/// they notice.
+pub(crate) const SHARED_LOCK_TIMEOUT: &str = "50ms";
+/// The same for the first try of a write of one company. If the lock is not free by then, it waits in turn.
+pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
 /// Rows that take no more than this are not reserved: the calls in flight bound their number.
 pub(crate) const SMALL: usize = 16 << 10;
 /// A row is held as it was received, as a record, and as a part of the response.
@@ -129,7 +132,7 @@ impl Connections {
 
     /// The same, for the writes of a call: none of them begins once its caller has left.
     pub(crate) fn of_call(&self) -> Self {
-        Self { of_call: true, ..self.with_lock_timeout(WRITE_LOCK_TIMEOUT) }
+        Self { of_call: true, ..self.with_lock_timeout(FIRST_LOCK_TIMEOUT) }
     }
 
     /// The same, for statements that wait this long for each lock.
@@ -139,7 +142,7 @@ impl Connections {
 
     /// Whether its writes may wait for locks longer than others.
     pub(crate) fn waits_for_locks(&self) -> bool {
-        self.lock_timeout != WRITE_LOCK_TIMEOUT
+        self.lock_timeout != FIRST_LOCK_TIMEOUT
     }
 
     /// How batches are written at present.

@@ -8,6 +8,7 @@ use std::{
 use tokio::sync::Semaphore;
 
 use super::{Failure, Inner, MAX_BATCH, Waiting, Write, company_of, keys_of, respond_all, without_conflicts};
+use crate::database::FIRST_LOCK_TIMEOUT;
 
 /// Statements in flight of companies that are written apart and are not known to wait for a lock.
 const MAX_IN_FLIGHT: usize = 4;
@@ -103,7 +104,7 @@ async fn run<W: Write>(mut task: Task<W>) {
         left = later;
         let written = match &turn {
             Some(turn) => apart.inner.write(&pool.with_lock_timeout(turn.lock_timeout), now).await,
-            None => apart.inner.write(pool, now).await,
+            None => apart.inner.write(&pool.with_lock_timeout(FIRST_LOCK_TIMEOUT), now).await,
         };
         match written {
             Ok(()) => write_permit.found_no_lock(),
@@ -111,7 +112,7 @@ async fn run<W: Write>(mut task: Task<W>) {
             Err((items, Failure::Refused(error))) if items.len() == 1 => respond_all(items, &error),
             Err((mut items, failure)) => {
                 if matches!(failure, Failure::Locked) {
-                    write_permit.lock_timed_out();
+                    write_permit.lock_timed_out(turn.is_some());
                 }
                 if items.len() > 1 {
                     alone = items.len();

@@ -1,12 +1,13 @@
 //! Writes of one company that would wait for each other in the database wait here instead, without a connection.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use compliance_api::error::Error;
+use tokio::time::Instant;
 
 use super::{
     companies::{Companies, CompanyPermit},
@@ -25,6 +26,8 @@ const BATCHES: u32 = 2;
 const MONITORING: u32 = 4;
 /// How long a company is known to wait for a lock after a statement did.
 const REMEMBERED: Duration = Duration::from_secs(10);
+/// The same for one that had turns, once a later statement found no lock: others of its rows may be locked still.
+const REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
 /// Companies that are forgotten late.
 const MAX_REMEMBERED: usize = 1024;
 /// How long a write is run again while it finds a lock in its way.
@@ -59,8 +62,16 @@ impl Queues {
 pub(crate) struct CompanyQueue {
     companies: Companies,
     lock_waits: LockWaits,
-    /// When a statement of a company last waited for a lock and did not get it.
-    waited: Arc<Mutex<HashMap<i64, Instant>>>,
+    waited: Arc<Mutex<HashMap<i64, Waited>>>,
+}
+
+/// A company of which a statement waited for a lock and did not get it.
+struct Waited {
+    last: Instant,
+    /// Whether one waited in its turn.
+    in_turn: bool,
+    /// Whether one has found no lock since then.
+    has_written: bool,
 }
 
 /// The right of a company's write to run.
@@ -95,7 +106,7 @@ impl CompanyQueue {
         WritePermit { queue: self.clone(), company, _permit: permit }
     }
 
-    fn waited(&self) -> MutexGuard<'_, HashMap<i64, Instant>> {
+    fn waited(&self) -> MutexGuard<'_, HashMap<i64, Waited>> {
         self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,26 +114,36 @@ impl CompanyQueue {
 impl WritePermit {
     /// Whether the company is known to wait for a lock.
     pub(crate) fn waits_for_lock(&self) -> bool {
-        self.queue.waited().get(&self.company).is_some_and(|waited| waited.elapsed() < REMEMBERED)
+        self.queue.waited().get(&self.company).is_some_and(|waited| waited.last.elapsed() < REMEMBERED)
     }
 
-    /// Records that a statement waited for a lock and did not get it.
-    pub(crate) fn lock_timed_out(&self) {
+    /// Records that a statement waited for a lock and did not get it, in a turn of its company or without one.
+    pub(crate) fn lock_timed_out(&self, in_turn: bool) {
         let mut waited = self.queue.waited();
         if waited.len() >= MAX_REMEMBERED {
-            waited.retain(|_, waited| waited.elapsed() < REMEMBERED);
+            waited.retain(|_, waited| waited.last.elapsed() < REMEMBERED);
         }
-        waited.insert(self.company, Instant::now());
+        let last = Instant::now();
+        let before = waited.get(&self.company).is_some_and(|waited| waited.in_turn);
+        waited.insert(self.company, Waited { last, in_turn: in_turn || before, has_written: false });
     }
 
     /// Records that a statement found no lock in its way.
     pub(crate) fn found_no_lock(&self) {
-        self.queue.waited().remove(&self.company);
+        if let Entry::Occupied(mut waited) = self.queue.waited().entry(self.company) {
+            let company = waited.get_mut();
+            company.has_written = true;
+            if !company.in_turn || company.last.elapsed() >= REMEMBERED_IF_WRITTEN {
+                waited.remove();
+            }
+        }
     }
 
     /// Waits until the company may wait for a lock in the database.
     pub(crate) async fn turn(&self) -> Result<Turn, Error> {
-        self.queue.lock_waits.turn(self.company).await
+        let had_one = |waited: &Waited| waited.in_turn && !waited.has_written;
+        let is_first = !self.queue.waited().get(&self.company).is_some_and(had_one);
+        self.queue.lock_waits.turn(self.company, is_first).await
     }
 
     /// Runs a write of a call that may send batches, and runs it again after an error that `can_retry` lets pass. One that
@@ -139,7 +160,7 @@ impl WritePermit {
             let turn = self.queue.lock_waits.try_turn();
             let pool = turn.as_ref().map_or_else(|| pool.clone(), |turn| pool.with_lock_timeout(turn.lock_timeout));
             match pool.try_write(can_retry, &run).await {
-                Err(error) if is_lock_timeout(&error) => self.lock_timed_out(),
+                Err(error) if is_lock_timeout(&error) => self.lock_timed_out(false),
                 result => return result.map_err(|error| from_database(&error)),
             }
         }
@@ -147,7 +168,9 @@ impl WritePermit {
             loop {
                 let turn = self.turn().await?;
                 match pool.with_lock_timeout(turn.lock_timeout).try_write(can_retry, &run).await {
-                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LONGEST => self.lock_timed_out(),
+                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LONGEST => {
+                        self.lock_timed_out(true);
+                    }
                     Err(error) => return Err(from_database(&error)),
                     Ok(written) => {
                         self.found_no_lock();
@@ -163,16 +186,45 @@ impl WritePermit {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_company_that_waits_for_a_lock_is_remembered_until_it_finds_none() {
         let queue = CompanyQueue::new(2, &LockWaits::new(8));
-        let permit = queue.try_all(1).unwrap();
-        permit.lock_timed_out();
-        drop(permit);
-        assert!(queue.try_all(1).is_none() && queue.try_all(2).is_some());
-        queue.all(1).await.unwrap().found_no_lock();
-        assert!(queue.try_all(1).is_some() && queue.waited().is_empty());
+        let timed_out = |in_turn| queue.permit(1, queue.companies.try_all(1).unwrap()).lock_timed_out(in_turn);
+        let found_none = || queue.permit(1, queue.companies.try_all(1).unwrap()).found_no_lock();
+        let is_remembered = || queue.try_all(1).is_none();
+        found_none();
+        timed_out(false);
+        assert!(is_remembered() && queue.try_all(2).is_some());
+        found_none();
+        assert!(!is_remembered());
+        timed_out(true);
+        timed_out(false);
+        // Others of its rows may be locked still.
+        found_none();
+        assert!(is_remembered());
+        advance(REMEMBERED_IF_WRITTEN).await;
+        found_none();
+        assert!(!is_remembered() && queue.waited().is_empty());
+        timed_out(true);
+        advance(REMEMBERED).await;
+        assert!(!is_remembered());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_company_has_a_first_turn_until_it_waited_in_one() {
+        let queue = CompanyQueue::new(2, &LockWaits::new(16));
+        let permit = queue.permit(1, queue.companies.try_all(1).unwrap());
+        let first = async || permit.turn().await.unwrap().lock_timeout;
+        let short = first().await;
+        permit.lock_timed_out(false);
+        assert_eq!(first().await, short);
+        permit.lock_timed_out(true);
+        assert_ne!(first().await, short);
+        permit.found_no_lock();
+        assert_eq!(first().await, short);
     }
 }

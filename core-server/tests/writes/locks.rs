@@ -29,8 +29,8 @@ tests![
 /// Longer than anything takes here unless it waits for what is locked.
 const SOON: Duration = Duration::from_mins(1);
 const CONNECTIONS: u32 = 16;
-/// What each of the others does one after the other.
-const ROUNDS: usize = 40;
+/// What each of the others does one after the other: enough for a p99 that is not what the first of them meet.
+const ROUNDS: usize = 120;
 
 async fn twenty_companies_with_single_writes() {
     nobody_else_waits(20, false).await;
@@ -115,8 +115,8 @@ async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec
     futures::join!(measure(1, &mut single), measure(2, &mut batches));
 }
 
-/// The times of several companies' calls, by kind: their median and 99th percentile, in milliseconds.
-async fn measured(core: &TestCore, rounds: usize) -> [(f64, f64); 3] {
+/// The times of several companies' calls, by kind: their median, their 99th percentile and the slowest, in milliseconds.
+async fn measured(core: &TestCore, rounds: usize) -> [(f64, f64, f64); 3] {
     let times = Mutex::default();
     join_all((0..4).map(async |_| {
         let clients = core.company(new_company());
@@ -129,7 +129,7 @@ async fn measured(core: &TestCore, rounds: usize) -> [(f64, f64); 3] {
     times.into_inner().unwrap().map(|mut times| {
         times.sort();
         let at = |part: usize| times[(times.len() * part / 100).min(times.len() - 1)].as_secs_f64() * 1e3;
-        (at(50), at(99))
+        (at(50), at(99), at(100))
     })
 }
 
@@ -207,8 +207,9 @@ async fn nobody_else_waits(companies: usize, with_batches: bool) {
     ended.expect("a write waits still");
     for ((kind, quiet), during) in ["reads", "single writes", "short batches"].iter().zip(quiet).zip(during) {
         println!(
-            "{companies} companies wait, batches {with_batches}: {kind} p50 {:.1} -> {:.1} ms, p99 {:.1} -> {:.1} ms",
-            quiet.0, during.0, quiet.1, during.1
+            "{companies} companies wait, batches {with_batches}: {kind} p50 {:.1} -> {:.1} ms, p99 {:.1} -> {:.1} ms, \
+             slowest {:.1} -> {:.1} ms",
+            quiet.0, during.0, quiet.1, during.1, quiet.2, during.2
         );
     }
     println!("{companies} companies wait, batches {with_batches}: all written {:?} after it", committed.elapsed());
