@@ -1,6 +1,7 @@
 //! The caller of a request, and the calls that the gateway makes to the core on its behalf.
 
 use std::{
+    error::Error as _,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -8,11 +9,12 @@ use std::{
 use admission::{Reservation, ResponseMemory};
 use axum::extract::FromRequestParts;
 use compliance_api::{
-    client::Clients,
+    client::{BoxStream, Clients},
     error::Error,
     token::{TokenError, VerifiedToken},
     v1::CheckAccessRequest,
 };
+use futures::{StreamExt as _, TryStreamExt as _};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
 use telemetry::trace;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
@@ -30,6 +32,14 @@ pub(crate) struct Caller {
     request_id: Option<HeaderValue>,
     /// How long the core may take for a call.
     timeout: Duration,
+}
+
+/// A stream of which the first messages were read.
+pub(crate) struct Opened<R> {
+    pub(crate) first: Vec<R>,
+    pub(crate) rest: BoxStream<R>,
+    pub(crate) rate_limit: RateLimit,
+    pub(crate) memory: Option<ResponseMemory>,
 }
 
 impl Caller {
@@ -91,6 +101,30 @@ impl Caller {
         let response = operation(&self.gateway.clients, self.request(message));
         let (metadata, message, mut extensions) = self.wait(response).await?.into_parts();
         Ok((message, metadata.into(), extensions.remove()))
+    }
+
+    /// Reads a stream up to its first messages, so that an error before them gets its own status. If the connection to the core
+    /// breaks before, the stream is read again, once: nothing of it was returned.
+    pub(crate) async fn open<'a, M: Clone, R, F>(
+        &'a self,
+        message: M,
+        messages: usize,
+        operation: impl Fn(&'a Clients, Request<M>) -> F,
+    ) -> Result<Opened<R>, Refusal>
+    where
+        F: Future<Output = Result<Response<BoxStream<R>>, Status>>,
+    {
+        let mut is_again = false;
+        loop {
+            let (mut rest, rate_limit, memory) = self.read(message.clone(), &operation).await?;
+            let first = rest.by_ref().take(messages).try_collect::<Vec<_>>();
+            match self.wait(async { Ok(first.await) }).await {
+                Ok(Ok(first)) => return Ok(Opened { first, rest, rate_limit, memory }),
+                Ok(Err(status)) if status.source().is_some() && !is_again => is_again = true,
+                Ok(Err(status)) => return Err(Refusal { rate_limit, ..status.into() }),
+                Err(refusal) => return Err(Refusal { rate_limit, ..refusal }),
+            }
+        }
     }
 
     /// Memory for the company, of which nothing is held yet.

@@ -44,6 +44,8 @@ struct Shared {
     /// So many of the next statements that contain this text are executed, and their connections are cut before the answers pass.
     lost_answers: Mutex<Option<(String, usize)>>,
     connections: AtomicUsize,
+    /// So many of the first connections are closed as soon as they are used.
+    forgotten: AtomicUsize,
     round_trips: AtomicUsize,
 }
 
@@ -122,6 +124,11 @@ impl Proxy {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);
     }
 
+    /// Closes every open connection as soon as its client sends something, like a router that has forgotten it.
+    pub fn forget(&self) {
+        self.shared.forgotten.store(self.connections(), Ordering::SeqCst);
+    }
+
     /// Lets nothing pass on open connections any longer, in either direction, and does not close them, like a network that
     /// has lost a host. New connections are accepted: they pass if `failover`, otherwise they stay silent as well.
     pub fn silence(&self, failover: bool) {
@@ -179,13 +186,14 @@ impl Shared {
             mute: AtomicBool::new(false),
             lost_answers: Mutex::default(),
             connections: AtomicUsize::new(0),
+            forgotten: AtomicUsize::new(0),
             round_trips: AtomicUsize::new(0),
         })
     }
 
     /// Relays a connection in both directions until one side ends it or it is cut.
     fn connect(self: &Arc<Self>, client: (Reader, Writer), server: (Reader, Writer), protocol: Protocol) {
-        self.connections.fetch_add(1, Ordering::SeqCst);
+        let number = self.connections.fetch_add(1, Ordering::SeqCst);
         let ((from_client, to_server), (from_server, to_client)) = ((client.0, server.1), (server.0, client.1));
         let (state, mut cuts, mut silences) = (Arc::clone(self), self.cuts.subscribe(), self.silences.subscribe());
         let mute = self.mute.load(Ordering::SeqCst);
@@ -193,7 +201,7 @@ impl Shared {
             let lost = AtomicBool::new(false);
             let requests = async {
                 match protocol {
-                    Protocol::Bytes => state.relay_bytes(from_client, to_server).await,
+                    Protocol::Bytes => state.relay_bytes(number, from_client, to_server).await,
                     Protocol::PostgreSql => state.relay_messages(from_client, to_server, &lost).await,
                 }
             };
@@ -218,11 +226,11 @@ impl Shared {
         });
     }
 
-    async fn relay_bytes(&self, mut from: Reader, mut to: Writer) -> io::Result<()> {
+    async fn relay_bytes(&self, number: usize, mut from: Reader, mut to: Writer) -> io::Result<()> {
         let mut buffer = vec![0; 16 << 10];
         loop {
             let read = from.read(&mut buffer).await?;
-            if read == 0 {
+            if read == 0 || number < self.forgotten.load(Ordering::SeqCst) {
                 return to.shutdown().await;
             }
             let _passes = self.open.read().await;

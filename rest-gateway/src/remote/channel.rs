@@ -47,14 +47,15 @@ impl Service<http::Request<Body>> for CoreChannel {
     }
 }
 
-/// Sends a call until it has a response, may not be sent again, or was sent to every core and to one of them twice.
+/// Sends a call until it has a response, may not be sent again, or was sent to every core and over every connection of one of
+/// them: whatever closes one connection of a core often closes the others, too, which is not noticed before they are used.
 async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
     // The core's time is over when the caller's is, however many cores are tried.
     let deadline = grpc_timeout(request.headers()).map(|timeout| Instant::now() + timeout);
     let mut replay = Replay::new(request)?;
     let mut unreachable = Vec::new();
     let mut last_error = None;
-    let mut attempts = cores.len() + 1;
+    let mut attempts = cores.len() + cores.connections();
     while attempts > 0
         && let Some(core) = cores.pick(&unreachable)
         && let Some(request) = replay.request(deadline.map(|deadline| deadline - Instant::now()))

@@ -71,6 +71,11 @@ impl Cores {
         self.all().len()
     }
 
+    /// Connections to each core.
+    pub(super) fn connections(&self) -> usize {
+        self.connections
+    }
+
     /// Replaces the cores by those with these names, keeping the ones that are known already.
     pub(super) fn replace(&self, targets: Vec<(String, Target)>) {
         let known = self.all();

@@ -10,14 +10,14 @@ use compliance_api::{
         GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest,
     },
 };
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use http_server::FinishBy;
 use tokio::time::Instant;
 
 use super::text;
 use crate::{
-    caller::Caller,
+    caller::{Caller, Opened},
     envelope::{Detail, Envelope, respond, respond_with},
     error::Refusal,
     extract::{
@@ -35,12 +35,9 @@ pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) ->
     let timeout = gateway.settings.list_timeout;
     let deadline = Instant::now() + timeout;
     let caller = caller.with_timeout(timeout);
-    let list = caller.call(ListAffiliatesRequest {}, |core, request| core.affiliates.list_affiliates(request));
-    let (mut messages, rate_limit) = list.await?;
-    // An error before the first record still gets its own status.
-    let first = caller.wait(messages.try_next()).await;
-    let first = first.map_err(|refusal| Refusal { rate_limit: rate_limit.clone(), ..refusal })?;
-    let messages = stream::iter(first.map(Ok)).chain(messages).boxed();
+    let list = caller.open(ListAffiliatesRequest {}, 1, |core, request| core.affiliates.list_affiliates(request));
+    let Opened { first, rest, rate_limit, .. } = list.await?;
+    let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
     let body = list_body(text::AFFILIATES_FOUND, messages, None, (), deadline);
     let mut response = respond_with(StatusCode::OK, rate_limit, body);
     // A client that does not read never polls the body, so the body itself cannot end in time.

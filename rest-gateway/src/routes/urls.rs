@@ -10,14 +10,14 @@ use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, GetComplianceUrlRequest, StreamComplianceUrlsRequest, UrlResult},
 };
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use http_server::FinishBy;
 use tokio::time::Instant;
 
 use super::text;
 use crate::{
-    caller::Caller,
+    caller::{Caller, Opened},
     envelope::{Detail, Envelope, respond, respond_with},
     error::Refusal,
     extract::{body::RequestBody, path::PathId, query, urls},
@@ -39,16 +39,13 @@ pub(crate) async fn list(
     let deadline = Instant::now() + timeout;
     let caller = caller.with_timeout(timeout);
     let request = StreamComplianceUrlsRequest { list: Some(list) };
-    let read = caller.read(request, |core, request| core.urls.stream_compliance_urls(request));
-    let (mut messages, rate_limit, mut memory) = read.await?;
-    // An error before the first record still gets its own status.
-    let first = caller.wait(async { Ok((messages.try_next().await?, messages.try_next().await?)) }).await;
-    let (page, next) = match first {
-        Ok((Some(page), next)) => (page, next),
-        Ok((None, _)) => return Err(Refusal { error: Error::internal(), rate_limit }),
-        Err(refusal) => return Err(Refusal { rate_limit, ..refusal }),
+    let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
+    let Opened { first, rest, rate_limit, mut memory } = opened;
+    let mut first = first.into_iter();
+    let Some(page) = first.next() else {
+        return Err(Refusal { error: Error::internal(), rate_limit });
     };
-    let Some(next) = next else {
+    let Some(next) = first.next() else {
         let found = Envelope::found(text::URLS_FOUND, &page.urls, page.meta);
         return respond_found(&caller, rate_limit, memory, page.urls.iter().map(transcript).sum(), &found);
     };
@@ -60,7 +57,7 @@ pub(crate) async fn list(
         return Err(Refusal { error: full.into(), rate_limit });
     }
     let meta = page.meta;
-    let messages = stream::iter([Ok(page), Ok(next)]).chain(messages).boxed();
+    let messages = stream::iter([Ok(page), Ok(next)]).chain(rest).boxed();
     let body = list_body(text::URLS_FOUND, messages, meta, (memory, own), deadline);
     let mut response = respond_with(StatusCode::OK, rate_limit, body);
     // A client that does not read never polls the body, so the body itself cannot end in time.

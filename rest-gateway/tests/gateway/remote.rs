@@ -93,6 +93,44 @@ async fn a_write_whose_connection_breaks_is_sent_once() {
     }
 }
 
+/// All connections to a core are closed at the same time, which the gateway notices only when it uses them.
+#[tokio::test]
+async fn a_read_passes_by_connections_that_are_dead() {
+    let fake = Fake::default();
+    let proxy = Proxy::tcp(serve(fake.routes()).await).await;
+    let settings = Settings { core_connections: 4, ..Settings::default() };
+    let gateway = Gateway::start(remote(&format!("http://{}", proxy.address()), &settings).unwrap(), settings).await;
+    while proxy.connections() < 4 {
+        assert_eq!(gateway.get("/api/affiliates/7").await.status, 200);
+    }
+    proxy.forget();
+    for path in ["affiliates/7", "affiliates", "urls"] {
+        assert_eq!(gateway.get(&format!("/api/{path}")).await.status, 200, "{path}");
+        proxy.forget();
+    }
+}
+
+/// The core has begun its response, of which the caller has received nothing.
+#[tokio::test]
+async fn a_list_whose_connection_breaks_before_its_first_record_is_read_again() {
+    let fake = Fake::listing(&[Step::Hang]);
+    let proxy = Proxy::tcp(serve(fake.routes()).await).await;
+    let settings = Settings::default();
+    let gateway = Gateway::start(remote(&format!("http://{}", proxy.address()), &settings).unwrap(), settings).await;
+    let cut = async {
+        while *fake.0.messages_read.lock().unwrap() == 0 {
+            tokio::task::yield_now().await;
+        }
+        *fake.0.list.lock().unwrap() = vec![Step::Records(2)];
+        // The head of the first list has arrived before that of the second one, over the same connection.
+        assert_eq!(gateway.get("/api/affiliates").await.status, 200);
+        proxy.cut();
+    };
+    let (list, ()) = tokio::join!(gateway.get("/api/affiliates"), cut);
+    assert_eq!(list.with_status(200)["data"].as_array().unwrap().len(), 2);
+    assert_eq!(fake.calls(), ["list_affiliates"; 3]);
+}
+
 /// It is connected and responds to every call, and says that it does not serve.
 #[tokio::test]
 async fn a_core_that_does_not_serve_gets_no_calls() {
