@@ -9,7 +9,7 @@ use std::{
 };
 
 use compliance_api::error::Error;
-use futures::Stream;
+use futures::{Stream, StreamExt as _};
 use http_server::FinishBy;
 use prost::Message;
 use sqlx::postgres::PgRow;
@@ -62,7 +62,7 @@ pub(crate) fn all<T: RecordPage>(
         messages,
     };
     tokio::spawn(trace::inherit(producer.run(open)));
-    let messages: RecordPages<T> = Box::pin(Messages { want, is_asked: false, received });
+    let messages: RecordPages<T> = Box::pin(Messages { want, is_asked: false, received }.fuse());
     let mut response = Response::new(messages);
     // A client that does not read never polls the stream, so its deadline must be kept without a poll.
     response.extensions_mut().insert(FinishBy(deadline + SLACK));
@@ -76,7 +76,8 @@ const SLACK: Duration = Duration::from_secs(2);
 struct Messages<T> {
     want: mpsc::Sender<()>,
     is_asked: bool,
-    received: mpsc::Receiver<Result<T, Status>>,
+    /// `None` is the end of the list.
+    received: mpsc::Receiver<Option<Result<T, Status>>>,
 }
 
 impl<T> Stream for Messages<T> {
@@ -90,6 +91,34 @@ impl<T> Stream for Messages<T> {
         }
         let message = ready!(self.received.poll_recv(context));
         self.is_asked = false;
-        Poll::Ready(message)
+        // A producer that has ended without saying so has panicked: the list is not complete.
+        Poll::Ready(message.unwrap_or_else(|| Some(Err(Error::internal().into()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt as _;
+    use tokio::sync::mpsc;
+    use tonic::Code;
+
+    use super::Messages;
+
+    #[tokio::test]
+    async fn a_list_whose_producer_panics_is_not_complete() {
+        for panics in [false, true] {
+            let (want, mut wanted) = mpsc::channel(1);
+            let (messages, received) = mpsc::channel(1);
+            let producer = tokio::spawn(async move {
+                wanted.recv().await;
+                messages.send(Some(Ok(1))).await.unwrap();
+                assert!(!panics, "the producer panics");
+                messages.send(None).await.unwrap();
+            });
+            let list: Vec<_> = Messages { want, is_asked: false, received }.take(2).collect().await;
+            assert_eq!(*list[0].as_ref().unwrap(), 1);
+            assert_eq!(list.get(1).map(|end| end.as_ref().unwrap_err().code()), panics.then_some(Code::Internal));
+            assert_eq!(producer.await.is_err(), panics);
+        }
     }
 }

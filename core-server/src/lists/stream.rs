@@ -16,7 +16,7 @@ use std::{
 
 use admission::{Reservation, compute};
 use compliance_api::{error::Error, record::Record};
-use futures::Stream;
+use futures::{Stream, StreamExt as _};
 use http_server::FinishBy;
 use sqlx::{Row as _, postgres::PgRow};
 use telemetry::trace;
@@ -98,7 +98,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
             drop(open);
             let _ = sender.send(ended.map_or_else(|error| Sent::Error(error.into()), |()| Sent::End));
         }));
-        let parts = Parts { received, message, held: None };
+        let parts = Parts { received, message, held: None }.fuse();
         let mut response = holding(Box::pin(parts) as tonic::codegen::BoxStream<M>, arriving);
         // A client that does not read never polls the stream, so its deadline must be kept without a poll.
         response.extensions_mut().insert(FinishBy(deadline + SLACK));
@@ -186,11 +186,7 @@ impl<T, M, F: Fn(Part<T>) -> M> Stream for Parts<T, F> {
                 Some(Ok((self.message)(part)))
             }
             Some(Sent::Error(status)) => Some(Err(status)),
-            Some(Sent::End) => {
-                // Whatever asks again has the end again.
-                self.received.close();
-                None
-            }
+            Some(Sent::End) => None,
             // The task that reads has ended early.
             None => Some(Err(Error::internal().into())),
         })

@@ -45,8 +45,8 @@ pub(super) struct Producer<T> {
     pub(super) wanted: mpsc::Receiver<()>,
     /// The next message has been asked for.
     pub(super) is_wanted: bool,
-    /// Has room for what is asked for, and for an error.
-    pub(super) messages: mpsc::Sender<Result<T, Status>>,
+    /// Has room for what is asked for, and for the end, which is `None` or an error.
+    pub(super) messages: mpsc::Sender<Option<Result<T, Status>>>,
 }
 
 /// How the messages of a page were sent.
@@ -63,13 +63,11 @@ impl<T: RecordPage> Producer<T> {
     /// Makes messages until there are no more records, the reader leaves, or the deadline. `open` counts the stream.
     pub(super) async fn run(mut self, open: Count) {
         let ended = self.send_all().await;
-        // A reader that does not take the error, either, keeps its company from other streams no longer.
+        // A reader that does not take the end, either, keeps its company from other streams no longer.
         drop(open);
-        if let Err(error) = ended {
-            // The stream's next message: a list that is cut short must not look complete. There is room for it, or the
-            // message before it has not been taken yet.
-            let _ = self.messages.send(Err(error.into())).await;
-        }
+        // The stream's next message: a list that is cut short must not look complete. There is room for it, or the message
+        // before it has not been taken yet.
+        let _ = self.messages.send(ended.err().map(|error| Err(error.into()))).await;
     }
 
     async fn send_all(&mut self) -> Result<(), Error> {
@@ -135,7 +133,7 @@ impl<T: RecordPage> Producer<T> {
             rows = &rows[taken..];
             self.after = last_id;
             self.is_wanted = false;
-            if self.messages.send(Ok(message)).await.is_err() {
+            if self.messages.send(Some(Ok(message))).await.is_err() {
                 return Ok(Sent::Left);
             }
         }

@@ -1,6 +1,7 @@
 //! Streams of chunks: each chunk is saved and acknowledged, in order, with a bounded number in memory.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -11,6 +12,7 @@ use compliance_api::{
     token::TokenError,
     v1::{StreamUrlObservationsRequest, StreamUrlObservationsResponse},
 };
+use futures::FutureExt as _;
 use http_server::FinishBy;
 use tokio::{
     sync::mpsc,
@@ -69,8 +71,9 @@ impl Streams {
         let (acknowledgements, receiver) = mpsc::channel(1);
         let (prepared, chunks) = mpsc::channel(1);
         let preparing = Preparing { context: Arc::clone(&self.context), caller };
-        tokio::spawn(read(preparing, self.shares.clone(), requests, prepared, times));
-        tokio::spawn(save(saving, chunks, acknowledgements));
+        let reading = read(preparing, self.shares.clone(), requests, prepared.clone(), times);
+        tokio::spawn(report_panic(reading, prepared));
+        tokio::spawn(report_panic(save(saving, chunks, acknowledgements.clone()), acknowledgements));
         let mut response = Response::new(ReceiverStream::new(receiver));
         // A client that does not read never polls the stream.
         response.extensions_mut().insert(FinishBy(times.stream + SLACK));
@@ -160,6 +163,13 @@ impl Saving {
     }
 }
 
+/// Runs a side of a stream. If it panics, its last message is an error: a stream that is cut short must not look complete.
+async fn report_panic<T>(side: impl Future<Output = ()>, messages: mpsc::Sender<Result<T, Status>>) {
+    if AssertUnwindSafe(side).catch_unwind().await.is_err() {
+        let _ = messages.send(Err(Error::internal().into())).await;
+    }
+}
+
 /// Reads chunks and prepares them. Ends when the client does, at the first error of the stream as a whole, and when
 /// saving has ended.
 async fn read(
@@ -222,4 +232,26 @@ async fn save(
     drop((chunks, saving));
     // Without a time limit: a stream that is cut short must not look complete.
     let _ = acknowledgements.send(Err(Error::deadline_exceeded().into())).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+    use tonic::Code;
+
+    use super::report_panic;
+
+    #[tokio::test]
+    async fn a_stream_of_which_a_side_panics_does_not_look_complete() {
+        let (messages, mut received) = mpsc::channel(1);
+        let own = messages.clone();
+        let side = async move {
+            own.send(Ok(1)).await.unwrap();
+            panic!("the side panics");
+        };
+        tokio::spawn(report_panic(side, messages));
+        assert_eq!(received.recv().await.unwrap().unwrap(), 1);
+        assert_eq!(received.recv().await.unwrap().unwrap_err().code(), Code::Internal);
+        assert!(received.recv().await.is_none());
+    }
 }
