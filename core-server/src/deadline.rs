@@ -23,7 +23,9 @@ pub(crate) fn current() -> Option<Instant> {
 /// passed, goes no further: it is dropped here.
 pub(crate) async fn check_caller() {
     // The connection that the call came by is looked at whenever the call waits. Without a wait, a long computation or a
-    // process that was stopped could go on for a caller that left meanwhile.
+    // process that was stopped could go on for a caller that left meanwhile. The first wait lets the connection be read; at
+    // the second one, what was read of this call is noticed.
+    yield_now().await;
     yield_now().await;
     if current().is_some_and(|deadline| deadline <= Instant::now()) {
         std::future::pending::<()>().await;

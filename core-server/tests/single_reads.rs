@@ -1,20 +1,27 @@
 //! Reads of single records have a path of their own from the network to the service. It answers like the general one.
 
+use std::time::Duration;
+
 use bytes::{BufMut as _, Bytes, BytesMut};
 use compliance_api::{
     token::SCOPE_MONITOR,
-    v1::{GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest},
+    v1::{
+        AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, GetAffiliateRequest, GetComplianceCaseRequest,
+        GetComplianceUrlRequest, UpdateAffiliateRequest, UrlInput,
+    },
 };
+use futures::join;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
 use prost::Message;
-use test_support::{TestCore, new_company, tests, token_with_scope};
+use test_support::{Proxy, TestCore, fresh_database, new_company, tests, token_with_scope};
+use tokio::time::sleep;
 use tonic::Code;
 use tower::ServiceExt as _;
 
 use crate::monitoring::builders::{observation, opening};
 
-tests![both_paths_answer_alike];
+tests![both_paths_answer_alike, a_read_whose_connections_are_lost_before_its_statement];
 
 /// A response: status, headers, messages, trailers.
 type Answer = (u16, HeaderMap, Bytes, Option<HeaderMap>);
@@ -84,5 +91,35 @@ async fn both_paths_answer_alike() {
         }
         let compressed = answer(&core, &token, operation, prefixed(&message(id)), Some("gzip")).await;
         assert_eq!(code(&compressed), Code::Unimplemented, "{operation}");
+    }
+}
+
+/// All connections are those of writes, so that a read has to set its own limit on lock waits first. The first one is found to
+/// be lost by that, and the others with it: the read runs again on a new one.
+async fn a_read_whose_connections_are_lost_before_its_statement() {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    // Two are lent.
+    let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
+    let mut clients = core.company(new_company());
+    let id = clients.affiliate("A").await;
+    for _ in 0..10 {
+        let held = proxy.hold().await;
+        let (mut affiliates, mut urls) = (clients.affiliates.clone(), clients.urls.clone());
+        let affiliate = Some(AffiliateInput { city: Some("C".to_owned()), ..AffiliateInput::default() });
+        let update = Some(AffiliateUpdate { id: Some(id), affiliate, update_mask: None });
+        let add = vec![UrlInput { url: Some("https://example.org/".to_owned()) }];
+        let (updated, added, ()) = join!(
+            affiliates.update_affiliate(UpdateAffiliateRequest { update }),
+            urls.add_compliance_urls(AddComplianceUrlsRequest { urls: add }),
+            async {
+                sleep(Duration::from_millis(50)).await;
+                drop(held);
+            },
+        );
+        updated.unwrap();
+        added.unwrap();
+        proxy.cut();
+        assert_eq!(clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner().id, id);
     }
 }

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     database::{Connections, MAX_TRIES},
+    deadline::check_caller,
     error::is_contention,
     table::{self, Layouts},
     writes::{CompanyQueue, WritePermit},
@@ -257,14 +258,17 @@ async fn transaction(
     }
     let plan = in_order::apply(changes, before);
     if !plan.give_up.is_empty() {
+        check_caller().await;
         sqlx::query(GIVE_UP).bind(company_id).bind(plan.give_up).execute(&mut *transaction).await?;
     }
+    check_caller().await;
     let written = run(&mut *transaction, layouts, company_id, None, &plan.writes).await?;
     if written.iter().any(|outcome| outcome.holder.is_some()) {
         transaction.rollback().await?;
         lease.done(&Ok(()));
         return Ok(InOrder::NameLost);
     }
+    check_caller().await;
     transaction.commit().await?;
     lease.done(&Ok(()));
     Ok(InOrder::Applied(plan.applied))

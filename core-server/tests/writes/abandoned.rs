@@ -1,23 +1,31 @@
 //! Writes whose callers leave before their statement begins: whatever they wait for, and however their callers leave, nothing
 //! of them is written.
 
-use std::time::Duration;
+use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
     BatchUpdateAffiliatesRequest, CreateAffiliateRequest, UpdateAffiliateRequest, UrlInput,
 };
-use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
-use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
-use tokio::time::{sleep, timeout};
+use futures::{StreamExt as _, future::LocalBoxFuture, join, stream::FuturesUnordered};
+use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests, token};
+use tokio::{
+    net::TcpListener,
+    runtime::Builder,
+    sync::oneshot,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Status};
 
 tests![
     nothing_is_written_that_waits_for_its_company,
     nothing_is_written_that_waits_for_a_lock_and_others,
     nothing_is_written_that_waits_for_a_connection,
-    a_statement_that_is_run_again_leaves_out_who_has_left
+    a_statement_that_is_run_again_leaves_out_who_has_left,
+    nothing_is_sent_for_writes_whose_callers_have_all_left,
+    nothing_begins_in_a_process_that_was_stopped_while_its_caller_left
 ];
 
 /// Longer than anything takes here.
@@ -343,6 +351,28 @@ async fn nothing_is_written_that_waits_for_a_connection() {
     }
 }
 
+/// Nor a cancellation of what was not sent: the connection is lent again at once.
+async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
+    let database = fresh_database().await;
+    let proxy = Proxy::postgresql(database.socket);
+    // One is lent.
+    let core = TestCore::over(database.options.socket(proxy.folder()), 3).await;
+    let (_, clients, ids) = company(&core).await;
+    proxy.lose_answer_to("pg_cancel_backend");
+    let held = proxy.hold().await;
+    let other = core.company(new_company());
+    let mut stay = FuturesUnordered::from_iter([Kind::AddMany.write(other.clone(), [0; 2], "first", None)]);
+    during(&mut stay, sleep(A_WHILE / 3)).await;
+    let left = Kind::UpdateOne.write(clients, [ids[0], ids[1]], "left", None);
+    during(&mut stay, leave(left, Leaves::Goes, Kind::UpdateOne)).await;
+    drop(held);
+    all_end(stay).await;
+    // It has the connection after the one that left.
+    Kind::AddMany.write(other, [0; 2], "last", None).await.unwrap();
+    assert!(!proxy.has_lost_answer(), "a statement that was not sent is cancelled");
+    assert_eq!(marked(&core, "left").await, 0);
+}
+
 /// Two writes of a company share a statement, which waits for a lock of one of them. Whoever leaves meanwhile is left out when
 /// it is run again.
 async fn a_statement_that_is_run_again_leaves_out_who_has_left() {
@@ -364,4 +394,79 @@ async fn a_statement_that_is_run_again_leaves_out_who_has_left() {
         assert_eq!(marked(&core, "left").await, 0, "{leaves:?}");
         sqlx::raw_sql("update affiliates set city = null").execute(&core.pool).await.unwrap();
     }
+}
+
+/// A core that has a thread for itself, which can be stopped as a process can be: until `resume` is dropped.
+struct StoppableCore {
+    address: SocketAddr,
+    stop: tokio::sync::mpsc::UnboundedSender<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
+}
+
+impl StoppableCore {
+    async fn over(database: PgConnectOptions, connections: u32) -> Self {
+        let (ready, address) = oneshot::channel();
+        let (stop, mut stops) = tokio::sync::mpsc::unbounded_channel::<(oneshot::Sender<()>, mpsc::Receiver<()>)>();
+        thread::spawn(move || {
+            Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+                let core = TestCore::over(database, connections).await.core;
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                tokio::spawn(async move { core.serve(listener, CancellationToken::new()).await });
+                while let Some((stopped, resume)) = stops.recv().await {
+                    stopped.send(()).unwrap();
+                    let _ = resume.recv();
+                }
+            });
+        });
+        Self { address: address.await.unwrap(), stop }
+    }
+
+    async fn stop(&self) -> mpsc::Sender<()> {
+        let ((stopped, is_stopped), (resume, resumed)) = (oneshot::channel(), mpsc::channel());
+        self.stop.send((stopped, resumed)).unwrap();
+        is_stopped.await.unwrap();
+        resume
+    }
+}
+
+/// When the process goes on, what the database has answered and that the caller has left are there at the same time.
+async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
+    let database = fresh_database().await;
+    let direct = TestCore::over(database.options.clone(), 4).await;
+    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
+    let core = StoppableCore::over(database.options.clone(), 16).await;
+    let proxy = Proxy::tcp(core.address).await;
+
+    // A transaction of several statements, of which the last one waits for a lock.
+    let (company, _, ids) = company(&direct).await;
+    let mut transaction = other.begin().await.unwrap();
+    lock_name(&mut transaction, company).await;
+    let mut clients = GrpcClients::connect(proxy.address(), &token(company)).await;
+    let rename = AffiliateInput { affiliate_name: Some("held".to_owned()), ..AffiliateInput::default() };
+    let updates = [rename, AffiliateInput { city: Some("left".to_owned()), ..AffiliateInput::default() }];
+    let affiliates =
+        updates.map(|update| AffiliateUpdate { id: Some(ids[0]), affiliate: Some(update), update_mask: None }).to_vec();
+    let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let leave = async {
+        // Longer than the first tries wait for a lock.
+        let waits = "select count(*) from pg_stat_activity where datname = current_database()
+            and wait_event_type = 'Lock' and query_start < clock_timestamp() - interval '100 ms'";
+        until(|| async { sqlx::query_scalar::<_, i64>(waits).fetch_one(&direct.pool).await.unwrap() > 0 }).await;
+        let resume = core.stop().await;
+        transaction.rollback().await.unwrap();
+        until(|| async { lock_waits(&direct).await == 0 }).await;
+        proxy.cut();
+        resume
+    };
+    let (left, resume) = join!(clients.affiliates.batch_update_affiliates(update), leave);
+    left.unwrap_err();
+    drop(resume);
+    until_idle(&direct).await;
+    assert_eq!(marked(&direct, "left").await, 0, "the transaction went on");
+}
+
+/// Takes the name "held", which others wait for.
+async fn lock_name(transaction: &mut PgConnection, company: i64) {
+    let take = "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, 'C', 'held')";
+    sqlx::query(take).bind(company).execute(transaction).await.unwrap();
 }
