@@ -9,11 +9,11 @@ mod companies;
 mod lock_waits;
 mod queues;
 
-use std::{collections::HashSet, hash::Hash, sync::Arc, time::Duration};
+use std::{collections::HashSet, hash::Hash, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use batcher::{BatchError, Batcher, Limits, Pending, Reply, RunBatch};
 use compliance_api::error::Error;
-use futures::future::join_all;
+use futures::{future::join_all, poll};
 use sqlx::PgConnection;
 use telemetry::trace::Span;
 use tokio::time::{Instant, timeout_at};
@@ -233,7 +233,17 @@ impl<W: Write> Inner<W> {
         pool: &Connections,
         batch: &mut Vec<Waiting<W>>,
     ) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
-        let mut lease = pool.lease().await?;
+        let mut leasing = pin!(pool.lease());
+        let leased = poll!(leasing.as_mut());
+        let mut lease = match leased {
+            Poll::Ready(lease) => lease?,
+            Poll::Pending => {
+                let lease = leasing.await?;
+                // Lets callers that have left meanwhile be noticed.
+                deadline::check_caller().await;
+                lease
+            }
+        };
         // From here on nothing is waited for before the statement is sent.
         let now = Instant::now();
         batch.retain(|pending| !pending.is_abandoned());

@@ -463,6 +463,40 @@ async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
     drop(resume);
     until_idle(&direct).await;
     assert_eq!(marked(&direct, "left").await, 0, "the transaction went on");
+
+    // A single write, which waits for the only connection.
+    let pg = Proxy::postgresql(database.socket);
+    let core = StoppableCore::over(database.options.clone().socket(pg.folder()), 3).await;
+    let proxy = Proxy::tcp(core.address).await;
+    let first = GrpcClients::connect(core.address, &token(new_company())).await;
+    let left = GrpcClients::connect(proxy.address(), &token(company)).await;
+    // The statements are prepared on the connection.
+    Kind::AddFew.write(first.clone(), [0; 2], "ready", None).await.unwrap();
+    Kind::UpdateOne.write(left.clone(), [ids[2], ids[3]], "ready", None).await.unwrap();
+    let held = pg.hold().await;
+    let leave = async {
+        sleep(A_WHILE).await;
+        let resume = core.stop().await;
+        drop(held);
+        until(|| async { marked(&direct, "first").await > 0 }).await;
+        until_idle(&direct).await;
+        proxy.cut();
+        resume
+    };
+    let first = async {
+        Kind::AddFew.write(first, [0; 2], "first", None).await.unwrap();
+    };
+    let left = async {
+        sleep(A_WHILE / 3).await;
+        Kind::UpdateOne.write(left, [ids[0], ids[1]], "left", None).await.unwrap_err();
+    };
+    let leaving = async {
+        let ((), resume) = join!(left, leave);
+        drop(resume);
+    };
+    join!(first, leaving);
+    until_idle(&direct).await;
+    assert_eq!(marked(&direct, "left").await, 0, "the statement began");
 }
 
 /// Takes the name "held", which others wait for.
