@@ -15,9 +15,9 @@ use nix::{
 };
 
 /// How long anything may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
-/// Waits until `done` returns true, and panics after a minute. `what` completes the sentence "waited too long until".
+/// Waits until `done` returns true, and panics after three minutes. `what` completes the sentence "waited too long until".
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {

@@ -5,12 +5,11 @@ use std::{
     net::{SocketAddr, TcpStream},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     thread,
-    time::Duration,
 };
 
 use flate2::{Compression, write::GzEncoder};
 
-use super::world::World;
+use super::world::{PATIENCE, World};
 use crate::common::token;
 
 /// How much the process may grow, in KiB.
@@ -41,7 +40,7 @@ fn with_length(name: &'static str, headers: &str, body: Vec<u8>) -> Form {
 /// Sends a body on a connection of its own, and returns the status of its response.
 fn send(rest: SocketAddr, token: &str, (name, headers, body): &Form) -> u16 {
     let mut stream = TcpStream::connect(rest).unwrap();
-    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let head = format!(
         "POST /api/urls HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n{headers}\r\n"
     );
@@ -66,7 +65,7 @@ pub(super) fn large() {
         with_length("large bodies with a length", "", plain),
     ] {
         // A new process each time: what one has freed, its allocator may keep.
-        let world = World::with_body_timeout("1m");
+        let world = World::with_body_timeout("10m");
         let rest = world.service.rest;
         let tokens: Vec<_> = (100..100 + COMPANIES).map(|company| token(&world.data, company)).collect();
         let refused = AtomicUsize::new(0);
@@ -90,7 +89,7 @@ pub(super) fn large() {
 
 /// 100 kB of gzip that stand for 100 MiB, again and again, by one company.
 pub(super) fn that_stand_for_much() {
-    let world = World::with_body_timeout("1m");
+    let world = World::with_body_timeout("10m");
     let (rest, token) = (world.service.rest, world.token.as_str());
     let form = with_length("", "Content-Encoding: gzip\r\n", gzip(&body(100 << 20)));
     assert!(form.2.len() < 120_000, "{}", form.2.len());

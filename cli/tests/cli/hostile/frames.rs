@@ -94,13 +94,24 @@ pub(crate) enum End {
 
 /// Reads until the server closes the connection, for at most so long.
 pub(crate) fn read_to_end(stream: &mut TcpStream, limit: Duration) -> (End, Vec<u8>) {
+    read_until(stream, limit, |_| false)
+}
+
+/// How often what was received is looked at while nothing arrives.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Reads until what was received is enough, or the server closes the connection, for at most so long.
+pub(crate) fn read_until(stream: &mut TcpStream, limit: Duration, is_enough: impl Fn(&[u8]) -> bool) -> (End, Vec<u8>) {
     let (started, mut received, mut buffer) = (std::time::Instant::now(), Vec::new(), vec![0; 1 << 16]);
     while let Some(left) = limit.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) {
-        stream.set_read_timeout(Some(left)).unwrap();
+        if is_enough(&received) {
+            break;
+        }
+        stream.set_read_timeout(Some(left.min(LOOK))).unwrap();
         match stream.read(&mut buffer) {
             Ok(0) => return (End::Closed, received),
             Ok(read) => received.extend_from_slice(&buffer[..read]),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => break,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
             Err(_) => return (End::Closed, received),
         }
     }
