@@ -8,7 +8,7 @@ use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{GrpcClients, RestClient, TestCore, fresh_database, token, verifier};
+use crate::{GrpcClients, RestClient, TestCore, fresh_database, test_core::DEADLINE, token, verifier};
 
 /// How a request reaches the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +45,9 @@ impl Default for Options {
         let core = CoreSettings::default();
         Self {
             rate_limit: RateLimit::Off,
-            settings: Settings::default(),
+            settings: Settings { request_timeout: DEADLINE, ..Settings::default() },
             company_streams: core.max_streams,
-            call_timeout: Duration::from_mins(1),
+            call_timeout: DEADLINE,
             list_timeout: core.list_timeout,
             request_memory: core.request_memory,
             message_limit: core.message_limit,

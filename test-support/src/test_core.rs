@@ -12,6 +12,10 @@ use sqlx::{
 
 use crate::{GrpcClients, fresh_database, token_with_scope, verifier};
 
+/// How long a call may take in tests, on a busy machine. Longer than any test waits for one, so nothing ends at a deadline
+/// that a test does not set.
+pub(crate) const DEADLINE: Duration = Duration::from_mins(10);
+
 /// A core that is called within the process.
 #[derive(Debug)]
 pub struct TestCore {
@@ -34,9 +38,8 @@ impl TestCore {
 
     /// A core over a database.
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
-        let call_timeout = Duration::from_mins(1);
-        Self::with_settings(database, connections, CoreSettings { rate_limit, call_timeout, ..CoreSettings::default() })
-            .await
+        let settings = CoreSettings { rate_limit, call_timeout: DEADLINE, ..CoreSettings::default() };
+        Self::with_settings(database, connections, settings).await
     }
 
     /// A core over a database, with these settings.

@@ -274,7 +274,7 @@ async fn health() {
                 assert_eq!(answer.status, 503);
             }
         };
-        let answer = tokio::time::timeout(Duration::from_secs(30), ready).await.unwrap();
+        let answer = tokio::time::timeout(Duration::from_mins(1), ready).await.unwrap();
         assert_eq!(answer.json()["status"], Value::from("ok"));
     }
 }

@@ -1,6 +1,6 @@
 //! Processes of the database are stopped (SIGSTOP): their connections stay open and answer nothing.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use compliance_api::v1::GetAffiliateRequest;
 use embedded_postgres::ClusterOptions;
@@ -69,15 +69,13 @@ async fn one_backend() {
         assert_eq!(read.into_inner().distributor_name(), "Kept");
         println!("a read was answered {:?} after its connection began to hang", start.elapsed());
     }
-    clients.affiliate("Written").await;
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    tokio::time::timeout(PATIENCE, clients.affiliate("Written")).await.expect("a write hangs");
 }
 
 async fn every_backend() {
     let (_service, _cluster, _database, mut observer, rest) = service().await;
     let stopped = Stopped::new(backends(&mut observer).await);
     assert!(stopped.0.len() > 2, "{:?}", stopped.0);
-    let start = Instant::now();
     // The server accepts new connections, so the service gets by without the old ones. Reads and writes have their own, as
     // they wait for locks for different times.
     let mut attempts = 0..;
@@ -94,7 +92,6 @@ async fn every_backend() {
     })
     .await;
     println!("served again {served:?} after every connection began to hang");
-    assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
     create_all(&rest, "During", 40).await;
     drop(stopped);
     let list = rest.get("/affiliates").await.with_status(200);
@@ -120,7 +117,6 @@ async fn the_whole_server() {
         let refused = join_all((0..10).map(|_| rest.get("/urls"))).await;
         println!("10 calls were refused in {:?}", start.elapsed());
         assert!(refused.iter().all(|answer| answer.status == 503 && answer.header("retry-after").is_some()));
-        assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
     };
     let start = Instant::now();
     let (early, ()) =

