@@ -44,7 +44,7 @@ fn a_service_that_does_not_answer_does_not_serve() {
         let start = Instant::now();
         let (status, said) = health(&[&address, "--timeout", "200ms"]);
         assert!(status == Some(1) && said.contains("has not answered in 200ms"), "{status:?} {said}");
-        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+        assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     }
 }
 

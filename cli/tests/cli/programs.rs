@@ -4,7 +4,6 @@ use std::{
     io::Read as _,
     net::{SocketAddr, TcpListener},
     process::Command,
-    time::{Duration, Instant},
 };
 
 use crate::common::{DataDir, Service, compliance, wait_until};
@@ -255,14 +254,12 @@ fn an_abandoned_statement_does_not_keep_a_program_from_ending() {
             call.read_to_string(&mut answer).unwrap();
             assert!(answer.starts_with("HTTP/1.0 50"), "{answer}");
         }
-        let begun = Instant::now();
         for service in [&core, &serve] {
             service.signal(Signal::SIGTERM);
         }
         for service in [core, serve] {
             assert_eq!(service.end().code(), Some(0));
         }
-        assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
         for backend in backends {
             kill_process(backend, Signal::SIGCONT);
         }

@@ -71,7 +71,7 @@ fn what_was_acknowledged_survives_a_kill() {
 
     let third = start(&data, &["serve"]);
     assert_eq!(third.get("/api/affiliates", &token), affiliates);
-    assert!(third.took < Duration::from_secs(10), "{:?}", third.took);
+    assert!(third.took < Duration::from_mins(1), "{:?}", third.took);
     third.signal(if hangup_is_ignored() { Signal::SIGTERM } else { Signal::SIGHUP });
     assert_eq!(third.end().code(), Some(0));
     assert!(!data.path().join("postgres/postmaster.pid").exists());
