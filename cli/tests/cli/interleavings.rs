@@ -19,7 +19,7 @@ mod world;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -71,9 +71,15 @@ fn no_write_outlives_its_caller() {
                 }
             });
         }
-        let ended = workers.join_all().await.into_iter().flatten().collect::<Vec<_>>();
-        let mut connection = world.connect().await;
-        let failed = model::violations(&mut connection).await;
+        let (mut connection, latest) = (world.connect().await, Mutex::new(0.0));
+        let ended = tokio::select! {
+            ended = workers.join_all() => ended,
+            () = model::measure_lateness(&mut connection, &latest) => unreachable!("it goes on"),
+        };
+        let ended = ended.into_iter().flatten().collect::<Vec<_>>();
+        let (mut connection, late) = (world.connect().await, latest.into_inner().unwrap());
+        println!("statements began up to {late:.3} s late");
+        let failed = model::violations(&mut connection, late).await;
         (ended, failed, model::in_flight(&mut connection).await)
     });
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
