@@ -80,7 +80,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Longer than anything takes here.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_mins(1);
 
 async fn until(condition: impl Fn() -> bool) {
     let met = async {
@@ -270,7 +270,9 @@ async fn requests_behind_a_slow_batch_start_without_a_further_request() {
     let slow = calls(&batcher, 1..2);
     double.until_started(1).await;
     let waiting = calls(&batcher, 2..10);
-    until_queued(&batcher, 8).await;
+    // On a busy machine the first batch is slow before they are counted.
+    let length = batcher.queue_length();
+    until(|| length() == Some(8) || double.batches().len() == 2).await;
     double.until_started(2).await;
     double.allow(2);
     assert_doubled(slow).await;

@@ -20,10 +20,32 @@ fn main() -> ExitCode {
 
 /// Runs the program against an address; returns the result that it wrote, and whether it exited with success.
 async fn load(folder: &Path, service: &TestService, layer: &str, scenario: &str, more: &[&str]) -> (Value, bool) {
+    // On a busy machine a second may be too short for one call.
+    for duration in ["1", "10"] {
+        let (result, success) = load_for(duration, folder, service, layer, scenario, more).await;
+        if iterations(&result) > 0 {
+            return (result, success);
+        }
+    }
+    load_for("60", folder, service, layer, scenario, more).await
+}
+
+fn iterations(result: &Value) -> u64 {
+    result["summary"]["iters"]["total"].as_u64().unwrap_or_default()
+}
+
+async fn load_for(
+    duration: &str,
+    folder: &Path,
+    service: &TestService,
+    layer: &str,
+    scenario: &str,
+    more: &[&str],
+) -> (Value, bool) {
     let address = if layer == "rest" { service.rest } else { service.grpc };
     let file = folder.join(format!("{layer}-{scenario}.json"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_load-test"));
-    command.args([layer, "--scenario", scenario, "--connections", "4", "--duration", "1", "--quiet"]);
+    command.args([layer, "--scenario", scenario, "--connections", "4", "--duration", duration, "--quiet"]);
     command.args(["--target", &format!("http://{address}"), "--token", &token(COMPANY), "--json"]);
     command.arg(&file).args(more);
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
@@ -44,7 +66,7 @@ async fn both_layers_respond_under_load() {
         for scenario in ["point-read", "list", "update", "url-add-one", "mixed"] {
             let (result, success) = load(folder, &service, layer, scenario, &[]).await;
             assert!(success, "{layer} {scenario}");
-            assert!(result["summary"]["iters"]["total"].as_u64().unwrap() > 0, "{layer} {scenario}");
+            assert!(iterations(&result) > 0, "{layer} {scenario}");
             assert_eq!(result["summary"]["success_ratio"], 1.0, "{layer} {scenario}");
         }
     }

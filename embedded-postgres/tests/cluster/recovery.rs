@@ -66,7 +66,7 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     put(&endpoint, 1).await;
     // A backend that executes a query does not notice that its server has died, and keeps the shared memory.
     let mut busy = connect(&endpoint).await;
-    let endless = "DO $$ DECLARE until timestamptz := clock_timestamp() + interval '60 s'; \
+    let endless = "DO $$ DECLARE until timestamptz := clock_timestamp() + interval '600 s'; \
                    BEGIN WHILE clock_timestamp() < until LOOP END LOOP; END $$";
     let task = tokio::spawn(async move {
         let _ = sqlx::raw_sql(endless).execute(&mut busy).await;
@@ -86,7 +86,7 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     let took = clock.elapsed();
     eprintln!("recovery with a busy process left: {took:?}");
     // The busy process is not waited for.
-    assert!(took < Duration::from_secs(45), "{took:?}");
+    assert!(took < Duration::from_mins(3), "{took:?}");
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
     task.abort();

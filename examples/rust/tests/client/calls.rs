@@ -151,13 +151,13 @@ async fn a_call_is_repeated_after_lost_connections() {
 async fn a_call_ends_at_its_deadline() {
     let service = Service::start().await;
     let proxy = Proxy::tcp(service.address).await;
-    let client = service.client_at(proxy.address()).build().unwrap();
+    let client = service.client_at(proxy.address()).deadline(Duration::from_hours(1)).build().unwrap();
     client.call(CheckAccessRequest {}).await.unwrap();
     let _held = proxy.hold().await;
     let start = Instant::now();
     let error = client.with_deadline(Duration::from_millis(200)).call(CheckAccessRequest {}).await.unwrap_err();
     assert!(matches!(error, Error::DeadlineExceeded), "{error:?}");
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
 async fn a_service_that_is_not_there_is_tried_a_few_times() {
@@ -167,7 +167,7 @@ async fn a_service_that_is_not_there_is_tried_a_few_times() {
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::CoreUnavailable), "{error:?}");
     // Three waits, each after an attempt that the service is taken to ask a second for.
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
 async fn settings_are_checked() {

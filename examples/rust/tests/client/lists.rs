@@ -73,7 +73,7 @@ async fn a_list_that_goes_silent_ends() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let proxy = Proxy::tcp(service.address).await;
-    let hasty = service.client_at(proxy.address()).deadline(Duration::from_millis(500)).retries(Retries::none());
+    let hasty = service.client_at(proxy.address()).deadline(Duration::from_secs(5)).retries(Retries::none());
     let client = hasty.build().unwrap();
     let mut urls = pin!(client.list(ExportUrlsRequest::default()));
     urls.next().await.unwrap().unwrap();
