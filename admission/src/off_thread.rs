@@ -104,14 +104,19 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn what_is_short_and_what_is_too_many_runs_here() {
-        // A computation that is left to other threads may wait for a task of this one.
-        fn task() -> impl FnOnce() -> bool {
+        // A computation that is left to other threads may wait for a task of this one, on a busy machine for long.
+        fn task(is_left: bool) -> impl FnOnce() -> bool {
             let (sender, receiver) = mpsc::channel();
             tokio::spawn(async move { sender.send(7) });
-            move || receiver.recv_timeout(Duration::from_millis(200)).is_ok()
+            let patience = if is_left { Duration::from_mins(1) } else { Duration::from_millis(200) };
+            move || receiver.recv_timeout(patience).is_ok()
         }
         for (bytes, is_left) in [(LONG, false), (LONG + 1, true)] {
-            assert_eq!(tokio::spawn(async move { compute(bytes, task()) }).await.unwrap(), is_left, "{bytes} bytes");
+            assert_eq!(
+                tokio::spawn(async move { compute(bytes, task(is_left)) }).await.unwrap(),
+                is_left,
+                "{bytes} bytes"
+            );
         }
         for (others, is_left) in [(MOST - 1, true), (MOST, false), (0, true)] {
             let computed = tokio::spawn(async move {
@@ -119,7 +124,7 @@ mod tests {
                 let gone: Vec<Place<'_>> = (0..MOST).map(|_| running.enter()).collect();
                 drop(gone);
                 let _others: Vec<Place<'_>> = (0..others).map(|_| running.enter()).collect();
-                running.run(task())
+                running.run(task(is_left))
             });
             assert_eq!(computed.await.unwrap(), is_left, "beside {others}");
         }

@@ -2,16 +2,22 @@
 
 use std::time::Duration;
 
-use test_support::{TestCore, tests};
+use core_server::CoreSettings;
+use test_support::{TestCore, fresh_database, tests};
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
+const PATIENCE: Duration = Duration::from_mins(1);
+
 tests![watchers_of_the_health_learn_of_the_end];
 
 async fn watchers_of_the_health_learn_of_the_end() {
-    let TestCore { core, .. } = TestCore::start().await;
+    // Longer than the end is waited for.
+    let mut settings = CoreSettings::default();
+    settings.connections.shutdown_grace = 10 * PATIENCE;
+    let TestCore { core, .. } = TestCore::with_settings(fresh_database().await.options, 4, settings).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr().unwrap())).unwrap();
     let shutdown = CancellationToken::new();
@@ -27,6 +33,5 @@ async fn watchers_of_the_health_learn_of_the_end() {
         assert_ne!(last, ServingStatus::Serving);
     };
     let served = async { tokio::join!(core.serve(listener, shutdown.clone()), watcher).0 };
-    // Far less than calls in flight may take.
-    timeout(Duration::from_secs(10), served).await.unwrap().unwrap();
+    timeout(PATIENCE, served).await.expect("it waits for the watcher").unwrap();
 }
