@@ -8,6 +8,7 @@ mod lists;
 mod memory;
 mod pages;
 mod records;
+mod unproven;
 
 use test_support::Test;
 
@@ -20,6 +21,7 @@ pub(crate) fn all_tests() -> Vec<Test> {
         lists::tests(),
         memory::tests(),
         pages::tests(),
+        unproven::tests(),
     ];
     [&tests[..], &[records::tests()]].concat().concat()
 }

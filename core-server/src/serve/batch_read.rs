@@ -18,6 +18,7 @@ use futures::{
     FutureExt as _, StreamExt as _,
     stream::{self, BoxStream, FuturesUnordered},
 };
+use http_server::FinishBy;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Response, Status};
 
@@ -31,6 +32,9 @@ use crate::{
     reads::{COALESCED_READ, Found, Reads},
     requests::timeout_of,
 };
+
+/// How long a client has to read that its time is up.
+const SLACK: Duration = Duration::from_secs(2);
 
 /// The service. Clones share the readers.
 #[derive(Clone)]
@@ -99,13 +103,20 @@ impl ReadService for BatchReads {
                 guard.hold_back().await;
                 responses
             };
-            return Ok(Response::new(delayed.flatten_stream().boxed()));
+            return Ok(finished_by(deadline, delayed.flatten_stream().boxed()));
         }
         let mut responses = responses.boxed().peekable();
         // Headers that are sent before a message cost both sides a wake-up.
         Pin::new(&mut responses).peek().await;
-        Ok(Response::new(responses.boxed()))
+        Ok(finished_by(deadline, responses.boxed()))
     }
+}
+
+/// A response whose client must have read it by then: it holds the memory of its request.
+fn finished_by<S>(deadline: Instant, responses: S) -> Response<S> {
+    let mut response = Response::new(responses);
+    response.extensions_mut().insert(FinishBy(deadline + SLACK));
+    response
 }
 
 impl BatchReads {

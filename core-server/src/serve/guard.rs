@@ -162,7 +162,7 @@ impl Guard {
     {
         let Limits { shares, message, .. } = &*self.0;
         let (head, body) = request.into_parts();
-        let received = receive(operation, body, *message, &shares.memory, company_id).await;
+        let received = receive(operation, body, *message, &shares.memory, company_id, self.clone()).await;
         let Received { body, measure, memory } = match received {
             Ok(received) => received,
             Err(status) => return Ok(status.into_http()),

@@ -5,15 +5,17 @@ use std::{collections::VecDeque, time::Duration};
 use admission::{Memory, Reservation};
 use bytes::{Bytes, BytesMut};
 use compliance_api::{
+    batch_read::MAX_READS,
     error::{Error, Reason},
     wire::{Measure, Operation, measure},
 };
 use futures::stream;
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::{BodyExt as _, Full, StreamBody};
+use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::{Code, Status, body::Body};
 
-use super::{operations::BATCH_READ, protocol::malformed};
+use super::{operations::BATCH_READ, protocol::malformed, tokens::Verify};
 
 /// Flag and length of a message.
 const HEADER: usize = 5;
@@ -44,19 +46,22 @@ pub(super) struct Received {
 
 /// Receives a request of an operation. One message is read whole. The messages of a stream are measured one by one as the
 /// service reads them.
-pub(super) async fn receive<B>(
+pub(super) async fn receive<B, V>(
     operation: &'static Operation,
     body: B,
     limits: Limits,
     memory: &Memory,
     company: Option<i64>,
+    verifier: V,
 ) -> Result<Received, Status>
 where
     B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Send + Unpin + 'static,
+    V: Verify + Send + 'static,
 {
     let limits = if operation.path == BATCH_READ { BATCH_READ_LIMITS } else { limits };
-    let mut messages =
-        Messages { operation, body, buffer: BytesMut::new(), limits, memory: memory.reservation(company) };
+    let own = memory.reservation(company);
+    let all = memory.clone();
+    let mut messages = Messages { operation, body, buffer: BytesMut::new(), limits, all, memory: own, verifier };
     if operation.streams {
         let memory = memory.reservation(company);
         let messages = stream::try_unfold((messages, VecDeque::new()), |(mut messages, mut held)| async move {
@@ -79,18 +84,21 @@ where
 }
 
 /// The messages of a request's body.
-struct Messages<B> {
+struct Messages<B, V> {
     operation: &'static Operation,
     body: B,
     /// What has arrived of the next message.
     buffer: BytesMut,
     limits: Limits,
+    all: Memory,
     memory: Reservation,
+    verifier: V,
 }
 
-impl<B> Messages<B>
+impl<B, V> Messages<B, V>
 where
     B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin,
+    V: Verify,
 {
     /// The next message, with its header.
     async fn next(&mut self) -> Result<Option<(Bytes, Measure)>, Status> {
@@ -110,7 +118,12 @@ where
                 } else {
                     self.buffer.extend_from_slice(&data);
                 }
-                self.hold(self.buffer.len())?;
+                if self.buffer.len() > SMALL {
+                    let arrived = std::mem::take(&mut self.buffer);
+                    let held = self.grow_to(arrived.len(), &arrived);
+                    self.buffer = arrived;
+                    held?;
+                }
             }
         }
         if self.buffer.is_empty() { Ok(None) } else { Err(malformed("The request's message is incomplete.").into()) }
@@ -151,15 +164,49 @@ where
         let measure = admission::compute(message.len(), scan)?;
         // The transport has a copy of the message while it decodes it, and a list that grows is moved.
         let bytes = message.len() * 2 + measure.bytes + measure.bytes / 2;
-        if bytes > SMALL {
+        if bytes > SMALL && self.grow_to(bytes, message).is_err() {
             self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
         }
         Ok(measure)
     }
 
-    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        if bytes > SMALL { Ok(self.memory.grow_to(bytes)?) } else { Ok(()) }
+    /// Holds `bytes` in all for a message, of which this has arrived. Anybody can use up what there is without a company.
+    /// Then a batch of reads is counted to a company that it has a valid token of.
+    fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
+        let Err(full) = self.memory.grow_to(bytes) else { return Ok(()) };
+        if self.operation.path == BATCH_READ {
+            let held = || self.companies(arrived).find_map(|company| self.held_by(company, bytes));
+            self.memory = admission::compute(arrived.len(), held).ok_or(full)?;
+            return Ok(());
+        }
+        Err(full.into())
     }
+
+    fn held_by(&self, company: i64, bytes: usize) -> Option<Reservation> {
+        let mut memory = self.all.reservation(Some(company));
+        memory.grow(bytes).is_ok().then_some(memory)
+    }
+
+    /// The companies of a batch's valid tokens. One signature is verified for it at most, as for any other call.
+    fn companies(&self, arrived: &[u8]) -> impl Iterator<Item = i64> {
+        let tokens = authorizations(arrived.get(HEADER..).unwrap_or_default()).take(MAX_READS).enumerate();
+        let verified = |(index, token): (usize, &str)| match index {
+            0 => Some(self.verifier.verify(token)),
+            _ => self.verifier.cached(token),
+        };
+        tokens.filter_map(verified).filter_map(|token| Some(token.ok()?.company_id))
+    }
+}
+
+/// The values of `authorization` headers at the beginning of an encoded batch of reads, as far as they have arrived.
+fn authorizations(mut message: &[u8]) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (1, WireType::LengthDelimited) = decode_key(&mut message).ok()? else { return None };
+        let length = decode_varint(&mut message).ok()?;
+        let (value, rest) = message.split_at_checked(usize::try_from(length).ok()?)?;
+        message = rest;
+        std::str::from_utf8(value).ok()
+    })
 }
 
 /// The status of a request whose body has not arrived. A client that has cancelled its call reads none.
