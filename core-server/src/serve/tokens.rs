@@ -56,23 +56,23 @@ impl<V: Verify> Tokens<V> {
     pub(super) fn verify(verifier: V, authorizations: Vec<String>) -> Self {
         let mut tokens = Self { verifier, known: HashMap::with_capacity(authorizations.len()), left: Vec::new() };
         let is_long = authorizations.len() > FEW;
-        for token in authorizations {
-            match tokens.verifier.cached(&token) {
-                Some(known) => {
-                    tokens.known.insert(token, known);
+        // To look for tokens that were verified before takes a hash of each.
+        let verify = || {
+            for token in authorizations {
+                match tokens.verifier.cached(&token) {
+                    Some(known) => {
+                        tokens.known.insert(token, known);
+                    }
+                    None => tokens.left.push(token),
                 }
-                None => tokens.left.push(token),
             }
-        }
-        // What is taken next is at the end.
-        tokens.left.sort_unstable();
-        tokens.left.dedup();
-        if is_long {
-            off_thread(|| tokens.verify_until(FAILURES));
-        } else {
+            // What is taken next is at the end.
+            tokens.left.sort_unstable();
+            tokens.left.dedup();
             tokens.verify_until(FAILURES);
-        }
-        tokens
+            tokens
+        };
+        if is_long { off_thread(verify) } else { verify() }
     }
 
     /// Verifies the tokens that are left, in turns with other messages.
