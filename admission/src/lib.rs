@@ -23,7 +23,7 @@ pub use callers::Callers;
 pub use counts::{Count, Counts};
 pub use memory::{Memory, Reservation, ResponseMemory};
 pub use off_thread::{OffThread, compute, is_long, off_thread};
-pub use queue::{FairQueue, QueueLimits, Slot, waiting};
+pub use queue::{FairQueue, QueueLimits, Slot, Waits, waiting};
 pub use refusals::Refusals;
 
 /// Why something is refused.

@@ -322,24 +322,44 @@ impl Slot {
         self.is_unfinished = false;
         result
     }
+
+    /// The work waits until what is returned is dropped, as in [`waiting`].
+    pub fn waits(&self) -> Waits {
+        Waits::new(self.queue.clone(), self.number)
+    }
+
+    /// Whether another company waits for a slot, and could have this one.
+    pub fn is_needed(&self) -> bool {
+        let Inner { limits, callers, .. } = &*self.queue.0;
+        let (are_several, state) = (callers.are_several(), self.queue.0.state());
+        let mut others = state.companies.iter().filter(|(id, _)| **id != self.company);
+        others.any(|(id, other)| {
+            other.waiting.iter().any(|waiter| !waiter.grant.is_closed()) && state.may_run(*id, limits, are_several)
+        })
+    }
 }
 
 /// Waits for something that is not this process's own, such as a lock that another session holds. The slot in which this task
 /// works, if it has one, serves others until then. The company's own limit still counts it.
 pub async fn waiting<F: Future>(wait: F) -> F::Output {
     let current = CURRENT.try_with(|(queue, number)| (queue.clone(), *number)).ok();
-    let _waits = current.map(|(queue, number)| {
-        queue.change(number, |running| running.waits += 1);
-        queue.dispatch();
-        Waits { queue, number }
-    });
+    let _waits = current.map(|(queue, number)| Waits::new(queue, number));
     wait.await
 }
 
 /// Work that waits, until this is dropped.
-struct Waits {
+#[derive(Debug)]
+pub struct Waits {
     queue: FairQueue,
     number: u64,
+}
+
+impl Waits {
+    fn new(queue: FairQueue, number: u64) -> Self {
+        queue.change(number, |running| running.waits += 1);
+        queue.dispatch();
+        Self { queue, number }
+    }
 }
 
 impl Drop for Waits {

@@ -8,6 +8,7 @@ mod lists;
 mod memory;
 mod pages;
 mod records;
+mod slots;
 mod unproven;
 
 use test_support::Test;
@@ -21,6 +22,7 @@ pub(crate) fn all_tests() -> Vec<Test> {
         lists::tests(),
         memory::tests(),
         pages::tests(),
+        slots::tests(),
         unproven::tests(),
     ];
     [&tests[..], &[records::tests()]].concat().concat()

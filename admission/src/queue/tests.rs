@@ -394,3 +394,25 @@ async fn what_waits_is_bounded_and_callers_that_leave_make_room() {
     assert_eq!((queue.running(), queue.waiting(), order.lock().unwrap().len()), (0, 0, 2));
     assert!(queue.0.state().companies.is_empty());
 }
+
+#[tokio::test]
+async fn a_slot_is_needed_while_another_company_waits_that_may_have_it() {
+    let limits = QueueLimits { running_per_company: 1, running_beside_others: 1, ..LIMITS };
+    let queue = FairQueue::new(limits, Callers::default());
+    let (one, two) = (queue.enter(1, 1).await.unwrap(), queue.enter(2, 1).await.unwrap());
+    let mut own = Box::pin(queue.enter(2, 1));
+    assert!(own.as_mut().now_or_never().is_none());
+    // It has as many as it may have.
+    assert!(!one.is_needed() && !two.is_needed());
+    let mut other = Box::pin(queue.enter(3, 1));
+    assert!(other.as_mut().now_or_never().is_none());
+    assert!(one.is_needed() && two.is_needed());
+    drop(other);
+    assert!(!one.is_needed() && !two.is_needed());
+    // What waits leaves its slot to another company, and to its own no other.
+    let waits = two.waits();
+    assert!(own.as_mut().now_or_never().is_none());
+    let _other = queue.enter(3, 1).now_or_never().unwrap().unwrap();
+    drop(waits);
+    assert!(queue.enter(4, 1).now_or_never().is_none());
+}

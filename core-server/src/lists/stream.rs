@@ -5,7 +5,7 @@
 //! that cannot go on ends with an error: the rest of it would be of another snapshot.
 
 use std::{
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use admission::{Reservation, compute};
+use admission::{Reservation, Slot, compute};
 use compliance_api::{error::Error, record::Record};
 use futures::{Stream, StreamExt as _};
 use http_server::FinishBy;
@@ -43,6 +43,9 @@ const READ_AHEAD: usize = 16 << 10;
 const KIB: usize = 1 << 10;
 /// How long a page waits for its reader, and for memory for its next record.
 const STALLED: Duration = Duration::from_secs(30);
+/// How long it waits so in all while other companies need its slot. A reader that takes a record a second does not stall.
+const STALLS: Duration = Duration::from_secs(10);
+const STALL: Duration = Duration::from_secs(1);
 /// How long a client has to read that its time is up.
 const SLACK: Duration = Duration::from_secs(2);
 
@@ -108,13 +111,13 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     /// Reads the page. A page of which nothing was sent may be read again.
     async fn send(&self, parts: &mpsc::UnboundedSender<Sent<T>>) -> Result<(), Error> {
         let statement = self.statements.statement(&self.request, self.asked)?;
-        let _slot = self.shares.enter_large_page(self.company_id).await?;
+        let slot = &self.shares.enter_large_page(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
         let read = || async {
             let (sender, rows) = mpsc::channel(1);
             let query = self.statements.query(statement, self.company_id, &self.request, self.asked);
             let (read, sent) =
-                tokio::join!(self.pool.send_rows(query, sender), self.send_parts(rows, parts, &has_sent));
+                tokio::join!(self.pool.send_rows(query, sender), self.send_parts(rows, parts, &has_sent, slot));
             match read {
                 Err(error) if !has_sent.load(Ordering::Relaxed) => Err(error),
                 read => Ok(sent.and_then(|()| read.map_err(|error| from_database(&error)))),
@@ -129,16 +132,16 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         mut rows: mpsc::Receiver<PgRow>,
         parts: &mpsc::UnboundedSender<Sent<T>>,
         has_sent: &AtomicBool,
+        slot: &Slot,
     ) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(READ_AHEAD));
-        let mut reader = None;
+        let (mut reader, mut stalls) = (None, Duration::ZERO);
         while let Some(row) = rows.recv().await {
             let bytes = size(&row);
             let ahead = Arc::clone(&room).acquire_many_owned((bytes.div_ceil(KIB)).clamp(1, READ_AHEAD) as u32);
-            let ahead = timeout(STALLED, ahead).await.map_err(|_| Error::deadline_exceeded())?;
-            let ahead = ahead.map_err(|_| Error::internal())?;
+            let ahead = wait(ahead, slot, &mut stalls).await?.map_err(|_| Error::internal())?;
             let mut memory = self.shares.memory.reservation(Some(self.company_id));
-            memory.wait_to_grow(bytes * COPIES, STALLED).await?;
+            wait(memory.wait_to_grow(bytes * COPIES, STALLED), slot, &mut stalls).await??;
             let part = compute(bytes, || self.part(&row, &mut reader)).map_err(|error| from_database(&error))?;
             drop(row);
             memory.shrink_to(bytes * (COPIES - 1));
@@ -163,6 +166,19 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         };
         Ok(Part { record, total })
     }
+}
+
+/// Waits for the reader, or for memory.
+async fn wait<F: Future>(wait: F, slot: &Slot, stalls: &mut Duration) -> Result<F::Output, Error> {
+    let mut wait = pin!(timeout(STALLED, wait));
+    while *stalls < STALLS {
+        match timeout(STALL, &mut wait).await {
+            Ok(waited) => return waited.map_err(|_| Error::deadline_exceeded()),
+            Err(_) if slot.is_needed() => *stalls += STALL,
+            Err(_) => {}
+        }
+    }
+    Err(Error::deadline_exceeded())
 }
 
 /// The parts as messages.

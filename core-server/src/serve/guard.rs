@@ -24,6 +24,7 @@ use futures::{
     future::{BoxFuture, ready},
 };
 use http::{Extensions, HeaderMap};
+use http_server::FinishBy;
 use telemetry::trace;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -346,6 +347,10 @@ impl Middleware for Guard {
                     let call = trace::inherit(call(request));
                     let call = async { if work.is_heavy() { OffThread::new(call, true).await } else { call.await } };
                     let mut response = shares::run(&mut slot, call).await?;
+                    // A page that is streamed waits for a slot of its own, and for its reader.
+                    if response.extensions().get::<FinishBy>().is_some() {
+                        slot = None;
+                    }
                     // Beside other companies, the gateway also writes a large response in the slot, before the company's
                     // next work begins.
                     let held = response.extensions_mut().get_mut::<ResponseMemory>();

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use compliance_api::error::Error;
+use compliance_api::{client::Clients, error::Error};
 use http::{HeaderMap, header::EXPECT};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
@@ -22,7 +22,7 @@ use super::{
     collect::{Collected, SMALL},
     inflate::{Inflater, STEP},
 };
-use crate::{caller::Caller, compression::body_is_gzip, error::Refusal, gateway::Gateway};
+use crate::{caller::Caller, compression::body_is_gzip, error::Refusal, gateway::Gateway, rate_limit::RateLimit};
 
 /// Of requests that take more than this, few are processed at the same time.
 const LARGE: usize = 256 << 10;
@@ -91,10 +91,32 @@ impl RequestBody {
 
     /// Waits until a request that takes so much memory may be processed, and holds the memory.
     async fn prepare(&mut self, bytes: usize) -> Result<(), Error> {
-        if bytes > LARGE {
-            self.slot = Some(self.gateway.enter(self.caller.company_id(), bytes).await?);
+        if bytes <= LARGE {
+            return Ok(self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?);
         }
-        Ok(self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?)
+        let enter = || self.gateway.enter(self.caller.company_id(), bytes);
+        let mut slot = enter().await?;
+        if self.memory.grow_to(bytes).is_err() {
+            // A body that holds the memory may need a slot to be inflated to its end.
+            drop(slot);
+            self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
+            slot = enter().await?;
+        }
+        self.slot = Some(slot);
+        Ok(())
+    }
+
+    /// Calls an operation of the core. Nothing is computed here meanwhile, so that requests of other companies are.
+    pub(crate) async fn call<'a, M, R, F>(
+        &'a self,
+        message: M,
+        operation: impl FnOnce(&'a Clients, tonic::Request<M>) -> F,
+    ) -> Result<(R, RateLimit), Refusal>
+    where
+        F: Future<Output = Result<tonic::Response<R>, tonic::Status>>,
+    {
+        let _waits = self.slot.as_ref().map(Slot::waits);
+        self.caller.call(message, operation).await
     }
 
     /// Adds the other violations to the core's refusal of the body if the core could not send as many. The message is gone

@@ -54,15 +54,15 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
 
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
     let result = match body.read(affiliates::create).await? {
-        Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
+        Create::One(request) => Box::pin(create_one(&body, *request)).await,
         Create::Batch(request) => create_batch(&body, request).await,
     };
     let response = body.with_all_violations(result, affiliates::create)?;
     Ok(body.respond(response))
 }
 
-async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
-    let call = caller.call(request, |core, request| core.affiliates.create_affiliate(request));
+async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
+    let call = body.call(request, |core, request| core.affiliates.create_affiliate(request));
     let (created, rate_limit) = call.await?;
     let detail = Detail {
         affiliate_id: Some(created.affiliate_id),
@@ -78,7 +78,7 @@ async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<
 }
 
 async fn create_batch(body: &RequestBody, request: BatchCreateAffiliatesRequest) -> Result<Response, Refusal> {
-    let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
+    let call = body.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
     let (created, rate_limit) = call.await?;
     Ok(body.compute(|| respond_to_batch(StatusCode::CREATED, rate_limit, &created.results)))
 }
@@ -86,22 +86,22 @@ async fn create_batch(body: &RequestBody, request: BatchCreateAffiliatesRequest)
 pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
     let parse = move |body: &[u8], memory| affiliates::update(body, memory, &path);
     let result = match body.read(parse.clone()).await? {
-        Update::One(request) => Box::pin(update_one(&body.caller, *request)).await,
+        Update::One(request) => Box::pin(update_one(&body, *request)).await,
         Update::Batch(request) => update_batch(&body, request).await,
     };
     let response = body.with_all_violations(result, parse)?;
     Ok(body.respond(response))
 }
 
-async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
-    let call = caller.call(request, |core, request| core.affiliates.update_affiliate(request));
+async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
+    let call = body.call(request, |core, request| core.affiliates.update_affiliate(request));
     let (updated, rate_limit) = call.await?;
     let detail = Detail { affiliate_id: Some(updated.affiliate_id), msg: text::AFFILIATE_UPDATED, ..Detail::default() };
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
 }
 
 async fn update_batch(body: &RequestBody, request: BatchUpdateAffiliatesRequest) -> Result<Response, Refusal> {
-    let call = body.caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
+    let call = body.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
     let (updated, rate_limit) = call.await?;
     Ok(body.compute(|| respond_to_batch(StatusCode::OK, rate_limit, &updated.results)))
 }

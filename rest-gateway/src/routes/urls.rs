@@ -40,7 +40,7 @@ pub(crate) async fn list(
     let caller = caller.with_timeout(timeout);
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
-    let Opened { first, rest, rate_limit, mut memory } = opened;
+    let Opened { first, rest, rate_limit, memory } = opened;
     let mut first = first.into_iter();
     let Some(page) = first.next() else {
         return Err(Refusal { error: Error::internal(), rate_limit });
@@ -49,9 +49,6 @@ pub(crate) async fn list(
         let found = Envelope::found(text::URLS_FOUND, &page.urls, page.meta);
         return respond_found(&caller, rate_limit, memory, page.urls.iter().map(transcript).sum(), &found);
     };
-    if let Some(memory) = &mut memory {
-        memory.release_slot();
-    }
     let mut own = caller.memory();
     if let Err(full) = own.grow(PAGE_MEMORY) {
         return Err(Refusal { error: full.into(), rate_limit });
@@ -80,7 +77,7 @@ fn transcript(url: &ComplianceUrl) -> usize {
 
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(urls::add).await?;
-    let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
+    let result = body.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
     let (added, rate_limit) = body.with_all_violations(result, urls::add)?;
     let results = || added.results.iter().map(envelope).collect::<Vec<_>>();
     let response = body.compute(|| respond(StatusCode::CREATED, rate_limit, &results()));

@@ -28,7 +28,7 @@ const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
 
 /// Adds URLs with the longest texts.
-async fn add_urls(service: &TestService, company: i64, count: usize) {
+pub(super) async fn add_urls(service: &TestService, company: i64, count: usize) {
     let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text, note)
         select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3), repeat('y', $4)
         from generate_series(1, $2) n";

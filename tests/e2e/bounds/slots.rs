@@ -1,0 +1,198 @@
+//! What waits, or is not read, keeps no slot that others need.
+
+use std::{io::Cursor, thread::available_parallelism, time::Duration};
+
+use async_compression::{Level, tokio::bufread::GzipEncoder};
+use futures::future::{join_all, select_all};
+use rest_gateway::Settings;
+use test_support::{Options, RestClient, TestService, new_company, tests, token};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+
+use super::pages::add_urls;
+
+tests![
+    pages_that_wait_keep_no_slot,
+    readers_that_take_little_make_room,
+    bodies_and_requests_do_not_wait_for_each_other,
+    stuck_companies_leave_slots_to_others,
+];
+
+const SOON: Duration = Duration::from_mins(1);
+/// What a reader takes that takes little: more than a record, but seldom.
+const LITTLE: usize = 1_300_000;
+const SELDOM: Duration = Duration::from_secs(3);
+
+/// Reads a large page: `LITTLE` bytes at a time, or no byte if that is 0.
+fn read_slowly(rest: RestClient, little: usize) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut response = rest.request("GET", "/urls").send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        if little == 0 {
+            return std::future::pending().await;
+        }
+        loop {
+            let mut taken = 0;
+            while taken < little {
+                match response.chunk().await {
+                    Ok(Some(chunk)) => taken += chunk.len(),
+                    _ => return,
+                }
+            }
+            sleep(SELDOM).await;
+        }
+    })
+}
+
+/// Waits until so many statements wait for their readers.
+async fn wait_for_readers(service: &TestService, count: i64) {
+    let waiting = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active'
+        and wait_event = 'ClientWrite'";
+    let deadline = Instant::now() + SOON;
+    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&service.pool).await.unwrap() < count {
+        assert!(Instant::now() < deadline, "no {count} pages wait for their readers");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A company whose large pages wait for each other still reads small ones.
+async fn pages_that_wait_keep_no_slot() {
+    let service = TestService::start().await;
+    let (company, other) = (new_company(), new_company());
+    add_urls(&service, company, 40).await;
+    let (rest, others) = (service.rest(company), service.rest(other));
+    let others = tokio::spawn(async move {
+        loop {
+            assert_eq!(others.get("/urls").await.status, 200);
+        }
+    });
+    let readers = [(); 2].map(|()| read_slowly(rest.clone(), 0));
+    wait_for_readers(&service, 2).await;
+    let waiting = (0..12).map(|_| {
+        let rest = rest.clone();
+        tokio::spawn(async move { rest.get("/urls").await.status })
+    });
+    let mut waiting = select_all(waiting);
+    let small = async {
+        for _ in 0..40 {
+            assert_eq!(rest.get("/urls?per_page=1").await.status, 200);
+        }
+    };
+    tokio::select! {
+        () = small => {}
+        (ended, ..) = &mut waiting => panic!("a large page has ended before a small one: {ended:?}"),
+    }
+    for task in readers.into_iter().chain([others]).map(|task| task.abort_handle()) {
+        task.abort();
+    }
+}
+
+/// Readers of large pages who take a record now and then make room for others.
+async fn readers_that_take_little_make_room() {
+    let service = TestService::start().await;
+    let (slow, other) = ([new_company(), new_company()], new_company());
+    for company in slow {
+        add_urls(&service, company, 60).await;
+    }
+    add_urls(&service, other, 12).await;
+    let mut readers = Vec::new();
+    // One company has two of three slots at most, and one while others call.
+    for (company, count) in [(slow[0], 1), (slow[0], 2), (slow[1], 3)] {
+        readers.push(read_slowly(service.rest(company), LITTLE));
+        wait_for_readers(&service, count).await;
+    }
+    let page = timeout(SOON, service.rest(other).get("/urls")).await.unwrap();
+    assert_eq!(page.with_status(200)["data"].as_array().unwrap().len(), 12);
+    for reader in readers {
+        reader.abort();
+    }
+}
+
+/// A body that is inflated holds memory that large requests wait for, and waits for a slot that they have.
+async fn bodies_and_requests_do_not_wait_for_each_other() {
+    const MIB: usize = 1 << 20;
+    let settings = Settings { body_memory: 64 * MIB, ..Settings::default() };
+    let service = TestService::with(Options { settings, ..Options::default() }).await;
+    let company = new_company();
+    let rest = service.rest_remote(company);
+
+    let mut body = Vec::new();
+    let spaces = vec![b' '; 25 * MIB];
+    GzipEncoder::with_quality(Cursor::new(&spaces), Level::Precise(0)).read_to_end(&mut body).await.unwrap();
+    let (first, rest_of_body) = body.split_at(24 * MIB);
+    let mut inflated = TcpStream::connect(service.rest_remote).await.unwrap();
+    let head = format!(
+        "POST /api/urls HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+        content-encoding: gzip\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        token(company),
+        body.len()
+    );
+    inflated.write_all(head.as_bytes()).await.unwrap();
+    inflated.write_all(first).await.unwrap();
+    // Time to wait for each other. Whatever is faster has the same result.
+    sleep(Duration::from_millis(500)).await;
+    let requests = (0..2).map(|number| {
+        let (rest, spaces) = (rest.clone(), " ".repeat(2 * MIB));
+        let body = format!(r#"{{"urls":[{{"url":"https://{number}.example/"}}]}}{spaces}"#);
+        tokio::spawn(async move { rest.post("/urls", body).await.status })
+    });
+    let requests: Vec<_> = requests.collect();
+    sleep(Duration::from_millis(500)).await;
+    inflated.write_all(rest_of_body).await.unwrap();
+    let mut refused = String::new();
+    inflated.read_to_string(&mut refused).await.unwrap();
+    assert!(refused.starts_with("HTTP/1.1 4"), "{refused}");
+    for status in join_all(requests).await {
+        assert_eq!(status.unwrap(), 201);
+    }
+}
+
+/// Companies whose large batches wait in the database leave slots of the gateway to others.
+async fn stuck_companies_leave_slots_to_others() {
+    // A slot that is kept for so long no longer counts, until four times as many are kept.
+    const LONG: Duration = Duration::from_secs(15);
+    let timeouts = Duration::from_mins(5);
+    let settings = Settings { request_timeout: timeouts, ..Settings::default() };
+    let service = TestService::with(Options { settings, call_timeout: timeouts, ..Options::default() }).await;
+    let cores = available_parallelism().map_or(1, usize::from);
+    let stuck: Vec<i64> = (0..10).map(|_| new_company()).collect();
+    let mut lock = service.pool.begin().await.unwrap();
+    let counts = "insert into compliance_urls (company_id, url, url_hash)
+        select company, 'https://example.org/held', 'held' from unnest($1::bigint[]) company";
+    sqlx::query(counts).bind(&stuck).execute(&mut *lock).await.unwrap();
+    let urls = |number: usize| {
+        let urls: Vec<String> =
+            (0..1000).map(|url| format!(r#"{{"url":"https://h{number}.example/{url}"}}"#)).collect();
+        format!(r#"{{"urls":[{}]}}"#, urls.join(","))
+    };
+    let batches = stuck.iter().flat_map(|company| (0..cores).map(|number| (*company, number)));
+    let batches = batches.map(|(company, number)| {
+        let (rest, urls) = (service.rest_remote(company), urls(number));
+        tokio::spawn(async move { rest.post("/urls", urls).await.status })
+    });
+    let mut stuck = select_all(batches);
+    let other = service.rest_remote(new_company());
+    let started = Instant::now();
+    let others = async {
+        for number in 0.. {
+            let added = timeout(SOON, other.post("/urls", urls(number))).await.expect("another company waits");
+            assert_eq!(added.status, 201);
+            if started.elapsed() > LONG {
+                break;
+            }
+        }
+    };
+    tokio::select! {
+        () = others => {}
+        (ended, ..) = &mut stuck => panic!("a batch has ended although its counts are locked: {ended:?}"),
+    }
+    lock.rollback().await.unwrap();
+    let (status, _, rest) = stuck.await;
+    for status in std::iter::once(status).chain(join_all(rest).await) {
+        assert_eq!(status.unwrap(), 201);
+    }
+}
