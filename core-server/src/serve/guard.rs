@@ -166,7 +166,13 @@ impl Guard {
         let received = receive(operation, body, *message, &shares.memory, company_id, self.clone()).await;
         let Received { body, measure, memory } = match received {
             Ok(received) => received,
-            Err(status) => return Ok(status.into_http()),
+            Err(status) => {
+                if company_id.is_none() {
+                    // Anybody can repeat it.
+                    self.hold_back().await;
+                }
+                return Ok(status.into_http());
+            }
         };
         let work = match work(operation.path, measure.items) {
             // One item can be long, too. A batch of reads has no company, and its own limits.
