@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use anyhow::{Context as _, bail};
 use heck::ToShoutySnakeCase as _;
-use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{
+    Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor, Value,
+    prost_types::method_options::IdempotencyLevel,
+};
 
 use super::options;
 
@@ -14,7 +17,8 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     for service in pool.services() {
         for method in service.methods() {
             let path = format!("/{}/{}", service.full_name(), method.name());
-            operations.insert(path, (shape_name(&method.input()), method.is_client_streaming()));
+            let operation = operation(pool, &path, &method).with_context(|| method.full_name().to_owned())?;
+            operations.insert(path, (method.name().to_shouty_snake_case(), operation));
             requests.insert(method.input().name().to_owned(), method.input());
             collect(&method.input(), &mut within);
         }
@@ -23,12 +27,13 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     for message in within.values() {
         write_shape(pool, message, &mut code).with_context(|| message.full_name().to_owned())?;
     }
-    // Sorted by path.
-    writeln!(code, "pub(super) static OPERATIONS: &[Operation] = &[")?;
-    for (path, (shape, streams)) in operations {
-        writeln!(code, "Operation {{ path: {path:?}, request: &{shape}, streams: {streams} }},")?;
+    writeln!(code, "impl Operation {{")?;
+    for (path, (name, operation)) in &operations {
+        writeln!(code, "/// `{path}`\npub const {name}: Self = {operation};")?;
     }
-    writeln!(code, "];")?;
+    let names: Vec<String> = operations.values().map(|(name, _)| format!("Self::{name}")).collect();
+    // Sorted by path.
+    writeln!(code, "pub(super) const ALL: &[Self] = &[{}];\n}}", names.join(", "))?;
     for (name, request) in requests {
         let lists = request.fields().filter(|field| field.cardinality() == Cardinality::Repeated);
         let items: Vec<String> = lists.map(|field| format!("self.{}.len()", field.name())).collect();
@@ -36,6 +41,33 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
         writeln!(code, "impl Items for crate::v1::{name} {{ fn items(&self) -> usize {{ {items} }} }}")?;
     }
     Ok(code)
+}
+
+fn operation(pool: &DescriptorPool, path: &str, method: &MethodDescriptor) -> anyhow::Result<String> {
+    let Value::Message(option) = options::value(pool, &method.parent_service().options(), "authorization")? else {
+        bail!("the option authorization is not a message")
+    };
+    let scope = options::text(&option, "scope");
+    let authorization = match (options::flag(&option, "open"), scope.as_str()) {
+        (true, "") => "Authorization::Open".to_owned(),
+        (true, _) => bail!("operations that are open need no scope"),
+        (false, "") => "Authorization::Token".to_owned(),
+        (false, scope) => format!("Authorization::Scope({scope:?})"),
+    };
+    let work = options::value(pool, &method.options(), "work")?.as_enum_number().unwrap_or_default();
+    let work = match work {
+        0 => "Work::ByItems",
+        1 => "Work::SingleRead",
+        2 => "Work::Page",
+        other => bail!("the work {other} is not known"),
+    };
+    let level = method.options().get_field_by_name("idempotency_level").and_then(|level| level.as_enum_number());
+    Ok(format!(
+        "Self {{ path: {path:?}, request: &{}, streams: {}, is_read: {}, authorization: {authorization}, work: {work} }}",
+        shape_name(&method.input()),
+        method.is_client_streaming(),
+        level == Some(IdempotencyLevel::NoSideEffects as i32),
+    ))
 }
 
 fn collect(message: &MessageDescriptor, within: &mut BTreeMap<String, MessageDescriptor>) {

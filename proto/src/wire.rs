@@ -40,18 +40,46 @@ pub struct Operation {
     pub request: &'static MessageShape,
     /// Whether it takes a stream of requests.
     pub streams: bool,
+    /// Whether it changes nothing, so that it may be called again.
+    pub is_read: bool,
+    /// Who may call it.
+    pub authorization: Authorization,
+    /// What a call makes the service do.
+    pub work: Work,
+}
+
+/// Who may call an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorization {
+    /// Anybody.
+    Open,
+    /// Whoever has a valid token.
+    Token,
+    /// Whoever has a valid token with this scope.
+    Scope(&'static str),
+}
+
+/// What a call of an operation makes the service do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A statement of its own, or a part of a coalesced one, by the number of its items.
+    ByItems,
+    /// A part of a coalesced statement, which reads one record.
+    SingleRead,
+    /// A statement of its own, which reads many records.
+    Page,
 }
 
 impl Operation {
     /// The operation at a path. `None` for those of other contracts, such as reflection.
     pub fn at(path: &str) -> Option<&'static Self> {
-        let operations = Self::all();
+        let operations = Self::ALL;
         operations.binary_search_by(|operation| operation.path.cmp(path)).ok().map(|index| &operations[index])
     }
 
     /// Every operation.
     pub fn all() -> &'static [Self] {
-        generated::OPERATIONS
+        Self::ALL
     }
 }
 
@@ -91,7 +119,22 @@ impl MessageShape {
 
 #[allow(clippy::pedantic, reason = "generated")]
 mod generated {
-    use super::{FieldShape, Items, Kind, MessageShape, Operation};
+    use super::{Authorization, FieldShape, Items, Kind, MessageShape, Operation, Work};
 
     include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Operation;
+
+    /// A gateway calls again what changes nothing.
+    #[test]
+    fn operations_that_read_are_marked() {
+        let reads = ["Get", "BatchGet", "List", "Export", "Check", "BatchRead", "StreamComplianceUrls"];
+        for Operation { path, is_read, .. } in Operation::all() {
+            let name = path.rsplit('/').next().unwrap();
+            assert_eq!(*is_read, reads.iter().any(|read| name.starts_with(read)), "{path}");
+        }
+    }
 }

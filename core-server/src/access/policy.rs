@@ -7,24 +7,14 @@ use std::{
 
 use compliance_api::{
     error::{Error, Reason},
-    token::{SCOPE_MONITOR, TokenError, VerifiedToken, Verifier},
+    token::{TokenError, VerifiedToken, Verifier},
     v1::RateLimitHeaders,
+    wire::Authorization,
 };
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tonic::Status;
 
 use super::limit::Limiter;
-
-/// Services whose calls need no token: they hold nothing of any company, or (`ReadService`) make further calls, each with
-/// a token of its own.
-const OPEN: &[&str] = &[
-    "/grpc.health.v1.Health/",
-    "/grpc.reflection.v1.ServerReflection/",
-    "/grpc.reflection.v1alpha.ServerReflection/",
-    "/compliance.v1.ReadService/",
-];
-/// Services that need a scope.
-const SCOPED: &[(&str, &str)] = &[("/compliance.v1.MonitoringService/", SCOPE_MONITOR)];
 
 /// Who calls: what a verified token says.
 #[derive(Clone, Debug)]
@@ -67,15 +57,15 @@ impl AccessPolicy {
         Self { verifier, limiter }
     }
 
-    /// Checks a call of the operation at `path` and counts it against the company's rate limit. `verified` is the token if
-    /// this process has verified it before.
+    /// Checks a call and counts it against the company's rate limit. `verified` is the token if this process has verified it
+    /// before.
     pub(crate) fn check(
         &self,
-        path: &str,
+        authorization: Authorization,
         headers: &HeaderMap,
         verified: Option<VerifiedToken>,
     ) -> Result<Granted, Denied> {
-        if OPEN.iter().any(|service| path.starts_with(service)) {
+        if authorization == Authorization::Open {
             return Ok(Granted::default());
         }
         let mut presented = headers.get_all(AUTHORIZATION).iter();
@@ -87,7 +77,7 @@ impl AccessPolicy {
             (None, Some(_), Some(_)) => Err(TokenError::Invalid),
             (None, header, _) => self.verify(header.map(HeaderValue::as_bytes)),
         };
-        self.grant(path, token)
+        self.grant(authorization, token)
     }
 
     /// Verifies the token in an `Authorization` header's value.
@@ -101,20 +91,24 @@ impl AccessPolicy {
     }
 
     /// Checks a call of an operation that needs a token, and counts it against the company's rate limit.
-    pub(crate) fn grant(&self, path: &str, token: Result<VerifiedToken, TokenError>) -> Result<Granted, Denied> {
+    pub(crate) fn grant(
+        &self,
+        authorization: Authorization,
+        token: Result<VerifiedToken, TokenError>,
+    ) -> Result<Granted, Denied> {
         let claims = token.map_err(|error| Denied { error: error.into(), rate_limit: None })?;
         let company_id = claims.company_id;
         let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
             Ok(rate_limit) => rate_limit,
             Err((rate_limit, error)) => return Err(Denied { error, rate_limit: Some(rate_limit) }),
         };
-        match SCOPED.iter().find(|(service, scope)| path.starts_with(service) && !claims.has_scope(scope)) {
-            Some((_, scope)) => {
-                let message = format!("The operation needs a token with the scope {scope}.");
-                Err(Denied { error: Error::new(Reason::ScopeMissing, message).with("scope", scope), rate_limit })
-            }
-            None => Ok(Granted { caller: Some(Caller { company_id, claims }), rate_limit }),
+        if let Authorization::Scope(scope) = authorization
+            && !claims.has_scope(scope)
+        {
+            let message = format!("The operation needs a token with the scope {scope}.");
+            return Err(Denied { error: Error::new(Reason::ScopeMissing, message).with("scope", scope), rate_limit });
         }
+        Ok(Granted { caller: Some(Caller { company_id, claims }), rate_limit })
     }
 }
 
@@ -125,15 +119,16 @@ fn now() -> i64 {
 #[cfg(test)]
 mod tests {
     use compliance_api::{
-        token::{Claims, KeySource, Secret, issue},
+        token::{Claims, KeySource, SCOPE_MONITOR, Secret, issue},
         v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService as _},
+        wire::Operation,
     };
 
     use super::*;
     use crate::access::Access;
 
-    const READ: &str = "/compliance.v1.AffiliateService/GetAffiliate";
-    const MONITOR: &str = "/compliance.v1.MonitoringService/CreateCase";
+    const READ: Authorization = Operation::GET_AFFILIATE.authorization;
+    const MONITOR: Authorization = Operation::OPEN_CASE.authorization;
 
     fn secret() -> Secret {
         Secret::new(vec![1; 32]).unwrap()
@@ -178,22 +173,22 @@ mod tests {
     #[tokio::test]
     async fn a_call_needs_one_valid_token_unless_its_service_is_open() {
         let policy = policy("off").await;
-        let check = |path, tokens: &[&str]| result(policy.check(path, &headers(tokens), None));
+        let check = |authorization, tokens: &[&str]| result(policy.check(authorization, &headers(tokens), None));
         let (valid, expired) = (token(7, clock(), None), token(7, clock() - 60, None));
         assert_eq!(check(READ, &[&valid]), Ok(Some(7)));
         assert_eq!(check(READ, &[&expired]), Err(Reason::TokenExpired));
         assert_eq!(check(READ, &[&valid[1..]]), Err(Reason::TokenInvalid));
         assert_eq!(check(READ, &[&valid, &valid]), Err(Reason::TokenInvalid));
         assert_eq!(check(READ, &[]), Err(Reason::TokenMissing));
-        assert_eq!(check("/compliance.v1.ReadService/Read", &[]), Ok(None));
-        assert_eq!(check("/grpc.health.v1.Health/Check", &[&expired]), Ok(None));
-        assert_eq!(check("/compliance.v1.Unknown/Call", &[]), Err(Reason::TokenMissing));
+        assert_eq!(check(Operation::BATCH_READ.authorization, &[]), Ok(None));
+        assert_eq!(check(Authorization::Open, &[&expired]), Ok(None));
     }
 
     #[tokio::test]
     async fn a_scope_opens_its_service_and_is_needed_for_no_other() {
         let policy = policy("off").await;
-        let check = |path, scope| result(policy.check(path, &headers(&[&token(7, clock(), scope)]), None));
+        let check =
+            |authorization, scope| result(policy.check(authorization, &headers(&[&token(7, clock(), scope)]), None));
         assert_eq!(check(MONITOR, None), Err(Reason::ScopeMissing));
         assert_eq!(check(MONITOR, Some("other")), Err(Reason::ScopeMissing));
         assert_eq!(check(MONITOR, Some(SCOPE_MONITOR)), Ok(Some(7)));
@@ -204,7 +199,8 @@ mod tests {
     #[tokio::test]
     async fn a_call_is_counted_before_its_scope_and_after_its_token() {
         let policy = policy("2/m").await;
-        let check = |path, company| policy.check(path, &headers(&[&token(company, clock(), None)]), None);
+        let check =
+            |authorization, company| policy.check(authorization, &headers(&[&token(company, clock(), None)]), None);
         assert_eq!(result(policy.check(READ, &HeaderMap::new(), None)), Err(Reason::TokenMissing));
         assert_eq!(check(READ, 7).ok().and_then(|granted| granted.rate_limit).map(|left| left.remaining), Some(1));
         let denied = check(MONITOR, 7).err().unwrap();

@@ -11,8 +11,9 @@ use compliance_api::{
     token::TokenError,
     v1::{
         Affiliate, BatchReadRequest, BatchReadResponse, ComplianceCase, ComplianceUrl, RateLimitHeaders, Read,
-        batch_read_response::Result as Outcome, read::Operation, read_service_server::ReadService,
+        batch_read_response::Result as Outcome, read, read_service_server::ReadService,
     },
+    wire::Operation,
 };
 use futures::{
     FutureExt as _, StreamExt as _,
@@ -24,7 +25,6 @@ use tonic::{Code, Request, Response, Status};
 
 use super::{
     guard::{AdmittedRead, Guard},
-    operations::{GET_AFFILIATE, GET_CASE, GET_URL},
     tokens::{Tokens, Turns, Verified},
 };
 use crate::{
@@ -145,9 +145,9 @@ impl BatchReads {
         for (index, read, token) in reads {
             let headers = read.headers();
             let (operation, id, accepted) = match read.operation {
-                Some(Operation::Affiliate(get)) => (GET_AFFILIATE, get.id, &mut affiliates),
-                Some(Operation::Url(get)) => (GET_URL, get.id, &mut urls),
-                Some(Operation::Case(get)) => (GET_CASE, get.id, &mut cases),
+                Some(read::Operation::Affiliate(get)) => (&Operation::GET_AFFILIATE, get.id, &mut affiliates),
+                Some(read::Operation::Url(get)) => (&Operation::GET_COMPLIANCE_URL, get.id, &mut urls),
+                Some(read::Operation::Case(get)) => (&Operation::GET_COMPLIANCE_CASE, get.id, &mut cases),
                 None => {
                     let error = Error::invalid(Violations::one("operation", "The operation field is required."));
                     refused.push(response(index, None, Err(error.into())));

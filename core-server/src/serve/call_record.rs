@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use compliance_api::{error::Error, wire::Operation};
+use compliance_api::error::Error;
 use http::{HeaderMap, HeaderValue};
 use http_body::Frame;
 use metrics::Label;
@@ -19,7 +19,7 @@ use telemetry::{
 use tonic::{Code, Status, body::Body};
 
 use super::{
-    operations::{COALESCED, STANDARD},
+    operations::Called,
     protocol::{ENCODING, describe},
 };
 
@@ -39,8 +39,8 @@ static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(super) struct CallRecord {
     started: Instant,
-    /// `package.Service/Operation`; never what a client sends.
-    operation: &'static str,
+    called: Called,
+    /// Whether its response is one record without trailers.
     is_single_read: bool,
     company_id: Option<i64>,
     /// Whether it has a line in the access log. A request that comes through a gateway in this process has one there.
@@ -52,8 +52,8 @@ pub(super) struct CallRecord {
 
 impl CallRecord {
     /// A call from the network.
-    pub(super) fn remote(path: &str, headers: &HeaderMap) -> Self {
-        let mut record = Self::local(path, headers);
+    pub(super) fn remote(called: Called, headers: &HeaderMap) -> Self {
+        let mut record = Self::local(called, headers);
         record.is_logged = true;
         // These take the general path, which has the code in the trailers.
         record.is_single_read &= !headers.contains_key(ENCODING);
@@ -62,17 +62,15 @@ impl CallRecord {
     }
 
     /// A call from this process.
-    pub(super) fn local(path: &str, headers: &HeaderMap) -> Self {
-        let standard = || STANDARD.into_iter().find(|standard| *standard == path);
-        let operation = Operation::at(path).map(|operation| operation.path).or_else(standard);
-        let operation = operation.map_or("unknown", |path| path.trim_start_matches('/'));
+    pub(super) fn local(called: Called, headers: &HeaderMap) -> Self {
+        let operation = called.name();
         let span = Span::server(headers, || operation.to_owned());
         span.set("rpc.system.name", "grpc");
         span.set("rpc.method", operation);
         Self {
             started: Instant::now(),
-            operation,
-            is_single_read: COALESCED.contains(&path),
+            called,
+            is_single_read: called.is_single_read(),
             company_id: None,
             is_logged: false,
             request_id: None,
@@ -97,7 +95,7 @@ impl CallRecord {
 
     /// Records the call to the end of its response, where the code is unless the head has it.
     pub(super) fn until_end(mut self, mut response: http::Response<Body>) -> http::Response<Body> {
-        describe(self.operation, response.headers_mut());
+        describe(self.called, response.headers_mut());
         match code(response.headers()) {
             Some(code) => self.code = code,
             // One record, which is sent at once.
@@ -110,7 +108,8 @@ impl CallRecord {
 
 impl Drop for CallRecord {
     fn drop(&mut self) {
-        let Self { operation, code, company_id, ref span, .. } = *self;
+        let Self { called, code, company_id, ref span, .. } = *self;
+        let operation = called.name();
         let duration = self.started.elapsed();
         DURATIONS.record((operation, code), duration);
         if let Some(company) = company_id {
@@ -196,7 +195,7 @@ impl http_body::Body for Recorded {
         if let Some(Ok(frame)) = &mut frame
             && let Some(trailers) = frame.trailers_mut()
         {
-            describe(self.record.operation, trailers);
+            describe(self.record.called, trailers);
         }
         let code = match &frame {
             Some(Ok(frame)) => frame.trailers_ref().and_then(code),

@@ -17,7 +17,7 @@ use compliance_api::{
     error::{Error, Reason},
     token::VerifiedToken,
     v1::RateLimitHeaders,
-    wire::{Items, Operation},
+    wire::{Authorization, Items, Operation},
 };
 use futures::{
     FutureExt as _,
@@ -36,7 +36,7 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     call_record::{CallRecord, MAX_ID_LENGTH},
-    operations::{COALESCED, HEALTH_CHECK, STANDARD, work},
+    operations::Called,
     protocol,
     receive::{self, Received, receive},
     tokens::{Verified, Verify},
@@ -99,11 +99,16 @@ impl Guard {
         self.0.shares.refusals.hold_back().await;
     }
 
-    /// Lets one read of a batch through, or refuses it. The read counts as a call of the operation at `path` that is in
-    /// flight until what is returned is dropped.
-    pub(super) fn admit_read(&self, path: &str, headers: &HeaderMap, token: Verified) -> Result<AdmittedRead, Denied> {
-        let mut record = CallRecord::remote(path, headers);
-        let admitted = self.grant_read(path, token);
+    /// Lets one read of a batch through, or refuses it. The read counts as a call of the operation that is in flight until
+    /// what is returned is dropped.
+    pub(super) fn admit_read(
+        &self,
+        operation: &'static Operation,
+        headers: &HeaderMap,
+        token: Verified,
+    ) -> Result<AdmittedRead, Denied> {
+        let mut record = CallRecord::remote(Called::Operation(operation), headers);
+        let admitted = self.grant_read(operation.authorization, token);
         if let Err(denied) = &admitted {
             record.refuse(&denied.error);
         }
@@ -114,27 +119,27 @@ impl Guard {
 
     fn grant_read(
         &self,
-        path: &str,
+        authorization: Authorization,
         token: Verified,
     ) -> Result<(OwnedSemaphorePermit, Caller, Count, Option<RateLimitHeaders>), Denied> {
         let permit = self.permit()?;
-        let Granted { caller, rate_limit } = self.0.access.grant(path, token)?;
+        let Granted { caller, rate_limit } = self.0.access.grant(authorization, token)?;
         let caller = caller.ok_or_else(|| Denied { error: Error::internal(), rate_limit: None })?;
         let (count, rate_limit) = self.count(caller.company_id, rate_limit)?;
         Ok((permit, caller, count, rate_limit))
     }
 
-    fn admit(&self, path: &str, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
+    fn admit(&self, called: Called, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
         // An overloaded service still reports its health.
-        let permit = if path == HEALTH_CHECK { None } else { Some(self.permit()?) };
+        let permit = if called.is_health_check() { None } else { Some(self.permit()?) };
         let Limits { access, call_timeout, .. } = &*self.0;
-        let Granted { caller, rate_limit } = access.check(path, headers, verified)?;
+        let Granted { caller, rate_limit } = access.check(called.authorization(), headers, verified)?;
         let (count, rate_limit) = match &caller {
             Some(caller) => self.count(caller.company_id, rate_limit).map(|(count, limit)| (Some(count), limit))?,
             None => (None, rate_limit),
         };
         let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
-        Ok(Admitted { caller, rate_limit, timeout, log_span: log_span(path, headers), count, permit })
+        Ok(Admitted { caller, rate_limit, timeout, log_span: log_span(called, headers), count, permit })
     }
 
     /// Counts a call among those of its company.
@@ -174,7 +179,7 @@ impl Guard {
                 return Ok(status.into_http());
             }
         };
-        let work = match work(operation.path, measure.items) {
+        let work = match Called::Operation(operation).work(measure.items) {
             // One item can be long, too. A batch of reads has no company, and its own limits.
             Work::Coalesced if memory.bytes() > HEAVY => Work::Heavy(memory.bytes() / BYTES_OF_AN_ITEM),
             work => work,
@@ -244,10 +249,10 @@ impl Admitted {
 }
 
 /// A single read has none: its statement runs for many callers, so nothing is logged in its own task.
-fn log_span(path: &str, headers: &HeaderMap) -> Span {
+fn log_span(called: Called, headers: &HeaderMap) -> Span {
     match headers.get("x-request-id").and_then(|id| id.to_str().ok()) {
-        Some(id) if id.len() <= MAX_ID_LENGTH && !COALESCED.contains(&path) => {
-            tracing::error_span!("call", operation = path, request_id = id)
+        Some(id) if id.len() <= MAX_ID_LENGTH && !called.is_single_read() => {
+            tracing::error_span!("call", operation = called.name(), request_id = id)
         }
         _ => Span::none(),
     }
@@ -338,10 +343,11 @@ impl Middleware for Guard {
     {
         // What a gateway in this process has verified is not verified twice.
         let verified = request.extensions_mut().remove();
-        let mut record = CallRecord::local(path, request.metadata().as_ref());
-        match self.admit(path, request.metadata().as_ref(), verified) {
+        let called = Called::at(path);
+        let mut record = CallRecord::local(called, request.metadata().as_ref());
+        match self.admit(called, request.metadata().as_ref(), verified) {
             Ok(mut admitted) => {
-                let (company_id, work) = (admitted.company_id(), work(path, request.get_ref().items()));
+                let (company_id, work) = (admitted.company_id(), called.work(request.get_ref().items()));
                 record.set_company(company_id);
                 admitted.identify(request.extensions_mut());
                 let Some(company_id) = company_id.filter(|_| work != Work::Coalesced) else {
@@ -406,28 +412,30 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        let path = request.uri().path();
-        let mut record = CallRecord::remote(path, request.headers());
+        let called = Called::at(request.uri().path());
+        let mut record = CallRecord::remote(called, request.headers());
         let head = protocol::check_head(&request).map_err(|error| Denied { error, rate_limit: None });
-        match head.and_then(|()| self.guard.admit(path, request.headers(), None)) {
+        match head.and_then(|()| self.guard.admit(called, request.headers(), None)) {
             Ok(mut admitted) => {
-                let (operation, company_id) = (Operation::at(path), admitted.company_id());
+                let company_id = admitted.company_id();
                 record.set_company(company_id);
-                let (is_check, is_standard) = (path == HEALTH_CHECK, STANDARD.contains(&path));
                 admitted.identify(request.extensions_mut());
-                let Some(operation) = operation else {
-                    if !is_standard {
+                let operation = match called {
+                    Called::Operation(operation) => operation,
+                    // Health and reflection, which nobody needs a token for.
+                    Called::Standard(_) => {
+                        let refusals = self.guard.0.shares.refusals.clone();
+                        let call = self.inner.call(request.map(Body::new));
+                        return Box::pin(admitted.run(record, async move {
+                            if !called.is_health_check() {
+                                refusals.hold_back().await;
+                            }
+                            call.await
+                        }));
+                    }
+                    Called::Unknown => {
                         return Box::pin(admitted.run(record, ready(Answer::error(unknown_operation()))));
                     }
-                    // Health and reflection, which nobody needs a token for.
-                    let refusals = self.guard.0.shares.refusals.clone();
-                    let call = self.inner.call(request.map(Body::new));
-                    return Box::pin(admitted.run(record, async move {
-                        if !is_check {
-                            refusals.hold_back().await;
-                        }
-                        call.await
-                    }));
                 };
                 // The clone that is ready makes the call.
                 let next = self.inner.clone();

@@ -1,49 +1,74 @@
-//! The paths of operations that are treated specially.
+//! What a path of a call names.
+
+use compliance_api::wire::{self, Authorization, Operation};
 
 use crate::shares::Work;
-
-pub(super) const GET_AFFILIATE: &str = "/compliance.v1.AffiliateService/GetAffiliate";
-pub(super) const GET_URL: &str = "/compliance.v1.ComplianceUrlService/GetComplianceUrl";
-pub(super) const GET_CASE: &str = "/compliance.v1.ComplianceCaseService/GetComplianceCase";
 
 /// The health check, which is answered even when all connections or calls are in use.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 
 /// Operations of standard services, which the contract does not have.
-pub(super) const STANDARD: [&str; 4] = [
+const STANDARD: [&str; 4] = [
     HEALTH_CHECK,
     "/grpc.health.v1.Health/Watch",
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Reads of single records. Concurrent ones become one statement.
-pub(super) const COALESCED: [&str; 3] = [GET_AFFILIATE, GET_URL, GET_CASE];
+/// What a path names.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Called {
+    /// An operation of the contract.
+    Operation(&'static Operation),
+    /// An operation of a standard service, by its path. It holds nothing of any company.
+    Standard(&'static str),
+    Unknown,
+}
 
-/// Reads of many records. Each is a statement of its own.
-const PAGES: [&str; 6] = [
-    "/compliance.v1.ComplianceUrlService/ListComplianceUrls",
-    "/compliance.v1.ComplianceUrlService/StreamComplianceUrls",
-    "/compliance.v1.ComplianceCaseService/ListComplianceCases",
-    "/compliance.v1.AffiliateService/BatchGetAffiliates",
-    "/compliance.v1.ComplianceUrlService/BatchGetComplianceUrls",
-    "/compliance.v1.ComplianceCaseService/BatchGetComplianceCases",
-];
+impl Called {
+    pub(super) fn at(path: &str) -> Self {
+        let standard = || STANDARD.into_iter().find(|standard| *standard == path);
+        match Operation::at(path) {
+            Some(operation) => Self::Operation(operation),
+            None => standard().map_or(Self::Unknown, Self::Standard),
+        }
+    }
 
-/// Gateways make it for all companies. It is decoded before its tokens are verified.
-pub(super) const BATCH_READ: &str = "/compliance.v1.ReadService/BatchRead";
+    /// `package.Service/Operation`; never what a client sends.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Operation(&Operation { path, .. }) | Self::Standard(path) => path.trim_start_matches('/'),
+            Self::Unknown => "unknown",
+        }
+    }
 
-/// What a call with so many items makes the service do. Pages of a stream are counted by themselves.
-pub(super) fn work(path: &str, items: usize) -> Work {
-    if COALESCED.contains(&path) {
-        Work::Coalesced
-    } else if PAGES.contains(&path) {
-        // Their statements take no longer than those of short batches.
-        Work::Statement(1 + items / 100)
-    } else if items <= 1 {
-        Work::Coalesced
-    } else {
-        Work::of_items(items)
+    /// Who may call it. Whoever has no token does not learn which operations there are.
+    pub(super) fn authorization(self) -> Authorization {
+        match self {
+            Self::Operation(operation) => operation.authorization,
+            Self::Standard(_) => Authorization::Open,
+            Self::Unknown => Authorization::Token,
+        }
+    }
+
+    pub(super) fn is_health_check(self) -> bool {
+        matches!(self, Self::Standard(HEALTH_CHECK))
+    }
+
+    pub(super) fn is_single_read(self) -> bool {
+        matches!(self, Self::Operation(operation) if operation.work == wire::Work::SingleRead)
+    }
+
+    /// What a call with so many items makes the service do. Pages of a stream are counted by themselves.
+    pub(super) fn work(self, items: usize) -> Work {
+        let Self::Operation(operation) = self else { return Work::Coalesced };
+        match operation.work {
+            wire::Work::SingleRead => Work::Coalesced,
+            // Their statements take no longer than those of short batches.
+            wire::Work::Page => Work::Statement(1 + items / 100),
+            wire::Work::ByItems if items <= 1 => Work::Coalesced,
+            wire::Work::ByItems => Work::of_items(items),
+        }
     }
 }
 
@@ -51,21 +76,29 @@ pub(super) fn work(path: &str, items: usize) -> Work {
 mod tests {
     use compliance_api::wire::Operation;
 
-    use super::{BATCH_READ, COALESCED, PAGES, work};
+    use super::{Called, HEALTH_CHECK};
     use crate::shares::Work;
 
     #[test]
-    fn every_path_is_an_operation() {
-        for path in COALESCED.into_iter().chain(PAGES).chain([BATCH_READ]) {
-            assert!(Operation::at(path).is_some(), "{path}");
-        }
+    fn long_batches_are_heavy() {
+        let work = |items| Called::Operation(&Operation::ADD_COMPLIANCE_URLS).work(items);
+        assert_eq!([0, 1].map(work), [Work::Coalesced; 2]);
+        assert_eq!([2, 100, 101].map(|items| work(items).is_heavy()), [false, false, true]);
     }
 
     #[test]
-    fn long_batches_are_heavy() {
-        let add = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
-        assert_eq!([0, 1].map(|items| work(add, items)), [Work::Coalesced; 2]);
-        assert_eq!([2, 100, 101].map(|items| work(add, items).is_heavy()), [false, false, true]);
-        assert_eq!(work(PAGES[0], 0), Work::Statement(1));
+    fn pages_are_statements_and_single_reads_are_coalesced() {
+        let work = |operation, items| Called::Operation(operation).work(items);
+        assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), Work::Statement(1));
+        assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), Work::Statement(11));
+        assert_eq!(work(&Operation::GET_AFFILIATE, 0), Work::Coalesced);
+    }
+
+    #[test]
+    fn what_clients_send_has_no_name() {
+        let name = |path| Called::at(path).name();
+        assert_eq!(name(Operation::GET_AFFILIATE.path), "compliance.v1.AffiliateService/GetAffiliate");
+        assert_eq!(name(HEALTH_CHECK), "grpc.health.v1.Health/Check");
+        assert_eq!(name("/compliance.v1.AffiliateService/Get"), "unknown");
     }
 }

@@ -11,7 +11,7 @@ use http::{
 };
 use tonic::{Code, Status, body::Body};
 
-use super::operations::STANDARD;
+use super::operations::Called;
 
 /// Names the encoding of the messages of a request.
 pub(super) const ENCODING: &str = "grpc-encoding";
@@ -68,12 +68,12 @@ pub(super) fn complete_refusal(reason: Reason, response: &mut Response<Body>) {
 
 /// Gives an error that the library made the details and the message of ours. `headers` are the head of a response, or its
 /// trailers; those of a success and those of our own errors stay as they are.
-pub(super) fn describe(operation: &'static str, headers: &mut HeaderMap) {
+pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     let Some(code) = headers.get(Status::GRPC_STATUS).map(|code| Code::from_bytes(code.as_bytes())) else { return };
     if matches!(code, Code::Ok | Code::Cancelled) || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
         return;
     }
-    let is_standard = STANDARD.iter().any(|path| path.trim_start_matches('/') == operation);
+    let is_standard = matches!(called, Called::Standard(_));
     let error = match code {
         Code::OutOfRange | Code::ResourceExhausted if is_standard => {
             Error::new(Reason::BodyTooLarge, "The request's message is too large.")
@@ -87,7 +87,7 @@ pub(super) fn describe(operation: &'static str, headers: &mut HeaderMap) {
         Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
         _ => {
             let message = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());
-            tracing::error!(operation, message, "the library refused a call with {code:?}");
+            tracing::error!(operation = called.name(), message, "the library refused a call with {code:?}");
             Error::internal()
         }
     };

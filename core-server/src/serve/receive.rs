@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::{Code, Status, body::Body};
 
-use super::{operations::BATCH_READ, protocol::malformed, tokens::Verify};
+use super::{protocol::malformed, tokens::Verify};
 
 /// Flag and length of a message.
 const HEADER: usize = 5;
@@ -58,7 +58,7 @@ where
     B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Send + Unpin + 'static,
     V: Verify + Send + 'static,
 {
-    let limits = if operation.path == BATCH_READ { BATCH_READ_LIMITS } else { limits };
+    let limits = if operation.path == Operation::BATCH_READ.path { BATCH_READ_LIMITS } else { limits };
     let own = memory.reservation(company);
     let all = memory.clone();
     let mut messages = Messages { operation, body, buffer: BytesMut::new(), limits, all, memory: own, verifier };
@@ -174,7 +174,7 @@ where
     /// Then a batch of reads is counted to a company that it has a valid token of.
     fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
         let Err(full) = self.memory.grow_to(bytes) else { return Ok(()) };
-        if self.operation.path == BATCH_READ {
+        if self.operation.path == Operation::BATCH_READ.path {
             let held = || self.companies(arrived).find_map(|company| self.held_by(company, bytes));
             self.memory = admission::compute(arrived.len(), held).ok_or(full)?;
             return Ok(());

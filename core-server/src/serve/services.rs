@@ -14,6 +14,7 @@ use compliance_api::{
         affiliate_service_server::AffiliateService as _, compliance_case_service_server::ComplianceCaseService as _,
         compliance_url_service_server::ComplianceUrlService as _,
     },
+    wire::Operation,
 };
 use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
@@ -23,12 +24,12 @@ use prost::Message;
 use tonic::{Request, Response, Status, body::Body, metadata::GRPC_CONTENT_TYPE, service::Routes};
 use tower::Service;
 
-use super::{
-    operations::{GET_AFFILIATE, GET_CASE, GET_URL},
-    protocol::{ENCODING, RESPONSE_TOO_LARGE},
-};
+use super::protocol::{ENCODING, RESPONSE_TOO_LARGE};
 use crate::{affiliates::Affiliates, cases::ComplianceCases, urls::ComplianceUrls};
 
+const GET_AFFILIATE: &str = Operation::GET_AFFILIATE.path;
+const GET_URL: &str = Operation::GET_COMPLIANCE_URL.path;
+const GET_CASE: &str = Operation::GET_COMPLIANCE_CASE.path;
 /// Flag and length of a message.
 const PREFIX: usize = 5;
 

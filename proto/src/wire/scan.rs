@@ -176,10 +176,10 @@ mod tests {
         measure(Operation::at(path).unwrap().request, encoded, LIMIT)
     }
 
-    const ADD: &str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
-    const CREATE: &str = "/compliance.v1.AffiliateService/BatchCreateAffiliates";
-    const UPDATE: &str = "/compliance.v1.AffiliateService/BatchUpdateAffiliates";
-    const BATCH_GET: &str = "/compliance.v1.ComplianceUrlService/BatchGetComplianceUrls";
+    const ADD: &str = Operation::ADD_COMPLIANCE_URLS.path;
+    const CREATE: &str = Operation::BATCH_CREATE_AFFILIATES.path;
+    const UPDATE: &str = Operation::BATCH_UPDATE_AFFILIATES.path;
+    const BATCH_GET: &str = Operation::BATCH_GET_COMPLIANCE_URLS.path;
 
     #[test]
     fn operations_are_found_by_their_paths() {
@@ -187,7 +187,7 @@ mod tests {
             assert_eq!(Operation::at(operation.path).unwrap().path, operation.path);
         }
         assert!(Operation::at("/compliance.v1.ComplianceUrlService/Nothing").is_none());
-        assert!(Operation::at("/compliance.v1.MonitoringService/StreamUrlObservations").unwrap().streams);
+        assert!(Operation::STREAM_URL_OBSERVATIONS.streams);
     }
 
     #[test]

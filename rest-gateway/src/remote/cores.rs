@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use compliance_api::wire::Operation;
 use tokio::sync::Notify;
 use tonic::{
     body::Body,
@@ -23,7 +24,7 @@ use crate::Settings;
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The operation that returns a list of any length.
-const LIST: &str = "/compliance.v1.AffiliateService/ListAffiliates";
+const LIST: &str = Operation::LIST_AFFILIATES.path;
 /// What a list that is not read keeps here, and all of them together.
 const LIST_WINDOW: u32 = 64 << 10;
 const LISTS_WINDOW: u32 = 128 << 20;

@@ -5,22 +5,7 @@
 
 use std::error::Error;
 
-/// Calls that change nothing.
-const READS: [&str; 13] = [
-    "/compliance.v1.AccessService/CheckAccess",
-    "/compliance.v1.AffiliateService/BatchGetAffiliates",
-    "/compliance.v1.AffiliateService/GetAffiliate",
-    "/compliance.v1.AffiliateService/ListAffiliates",
-    "/compliance.v1.ComplianceCaseService/BatchGetComplianceCases",
-    "/compliance.v1.ComplianceCaseService/GetComplianceCase",
-    "/compliance.v1.ComplianceCaseService/ListComplianceCases",
-    "/compliance.v1.ComplianceUrlService/BatchGetComplianceUrls",
-    "/compliance.v1.ComplianceUrlService/GetComplianceUrl",
-    "/compliance.v1.ComplianceUrlService/ListComplianceUrls",
-    "/compliance.v1.ComplianceUrlService/StreamComplianceUrls",
-    "/compliance.v1.ReadService/BatchRead",
-    "/grpc.health.v1.Health/Check",
-];
+use compliance_api::wire::Operation;
 
 /// Why a call has no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +54,7 @@ impl Failure {
     pub(super) fn allows_retry(self, path: &str) -> bool {
         match self {
             Self::NotConnected | Self::NotProcessed => true,
-            Self::Broken => READS.contains(&path),
+            Self::Broken => Operation::at(path).is_some_and(|operation| operation.is_read),
             Self::Deadline => false,
         }
     }
@@ -79,31 +64,14 @@ impl Failure {
 mod tests {
     use compliance_api::wire::Operation;
 
-    use super::{Failure, READS};
+    use super::Failure;
 
     #[test]
     fn a_write_is_sent_again_only_if_it_was_not_processed() {
-        let write = "/compliance.v1.AffiliateService/CreateAffiliate";
+        let (read, write) = (Operation::BATCH_GET_COMPLIANCE_URLS.path, Operation::CREATE_AFFILIATE.path);
         assert!(Failure::NotConnected.allows_retry(write) && Failure::NotProcessed.allows_retry(write));
-        assert!(!Failure::Broken.allows_retry(write) && Failure::Broken.allows_retry(READS[0]));
-        assert!(!Failure::Deadline.allows_retry(READS[0]));
-    }
-
-    /// A new operation is one of both.
-    #[test]
-    fn every_operation_of_partners_is_a_read_or_a_write() {
-        let writes = [
-            "/compliance.v1.AffiliateService/BatchCreateAffiliates",
-            "/compliance.v1.AffiliateService/BatchUpdateAffiliates",
-            "/compliance.v1.AffiliateService/CreateAffiliate",
-            "/compliance.v1.AffiliateService/UpdateAffiliate",
-            "/compliance.v1.ComplianceUrlService/AddComplianceUrls",
-        ];
-        let mut known: Vec<_> = READS.into_iter().filter(|path| !path.starts_with("/grpc.")).chain(writes).collect();
-        known.sort_unstable();
-        let all = Operation::all().iter().map(|operation| operation.path);
-        let partners: Vec<_> = all.filter(|path| !path.contains("MonitoringService")).collect();
-        assert_eq!(known, partners);
+        assert!(!Failure::Broken.allows_retry(write) && Failure::Broken.allows_retry(read));
+        assert!(!Failure::Deadline.allows_retry(read));
     }
 
     #[test]
