@@ -129,17 +129,17 @@ impl Guard {
         Ok((permit, caller, count, rate_limit))
     }
 
-    fn admit(&self, called: Called, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
+    fn admit(&self, target: Called, headers: &HeaderMap, verified: Option<VerifiedToken>) -> Result<Admitted, Denied> {
         // An overloaded service still reports its health.
-        let permit = if called.is_health_check() { None } else { Some(self.permit()?) };
+        let permit = if target.is_health_check() { None } else { Some(self.permit()?) };
         let Limits { access, call_timeout, .. } = &*self.0;
-        let Granted { caller, rate_limit } = access.check(called.authorization(), headers, verified)?;
+        let Granted { caller, rate_limit } = access.check(target.authorization(), headers, verified)?;
         let (count, rate_limit) = match &caller {
             Some(caller) => self.count(caller.company_id, rate_limit).map(|(count, limit)| (Some(count), limit))?,
             None => (None, rate_limit),
         };
         let timeout = grpc_timeout(headers).map_or(*call_timeout, |asked| asked.min(*call_timeout));
-        Ok(Admitted { caller, rate_limit, timeout, log_span: log_span(called, headers), count, permit })
+        Ok(Admitted { caller, rate_limit, timeout, log_span: log_span(target, headers), count, permit })
     }
 
     /// Counts a call among those of its company.

@@ -187,7 +187,7 @@ mod tests {
             assert_eq!(Operation::at(operation.path).unwrap().path, operation.path);
         }
         assert!(Operation::at("/compliance.v1.ComplianceUrlService/Nothing").is_none());
-        assert!(Operation::STREAM_URL_OBSERVATIONS.streams);
+        assert!(Operation::at(Operation::STREAM_URL_OBSERVATIONS.path).unwrap().streams);
     }
 
     #[test]
