@@ -2,6 +2,8 @@
 //!
 //! Every response must have the right status and beginning. One in [`EVERY`] is checked in full.
 
+use std::fmt;
+
 use anyhow::{Context as _, bail, ensure};
 use compliance_api::v1::{
     AddComplianceUrlsResponse, Affiliate, BatchCreateAffiliatesResponse, BatchUpdateAffiliatesResponse,
@@ -21,11 +23,39 @@ pub fn is_sampled(number: u64) -> bool {
     number.is_multiple_of(EVERY)
 }
 
+/// The service rejected a request because of a limit: with status 429, or with `RESOURCE_EXHAUSTED`.
+#[derive(Debug)]
+pub struct LimitReached(String);
+
+impl fmt::Display for LimitReached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}\nThe company has exceeded a limit. The service delays such responses, so neither the rate nor the latencies \
+             of a run with them are its own: start it with --rate-limit off",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for LimitReached {}
+
+/// The error of a response with another status than success.
+pub(crate) fn wrong_status(is_limit: bool, message: String) -> anyhow::Error {
+    if is_limit { LimitReached(message).into() } else { anyhow::Error::msg(message) }
+}
+
+/// Checks the status of a REST response.
+pub fn rest_status(expected: u16, status: u16, body: &[u8]) -> anyhow::Result<()> {
+    if status == expected {
+        return Ok(());
+    }
+    Err(wrong_status(status == 429, format!("status {status} instead of {expected}: {}", shown(body))))
+}
+
 /// Checks a REST response; `whole` checks it in full.
 pub fn rest(operation: &Operation, universe: &Universe, status: u16, body: &[u8], whole: bool) -> anyhow::Result<()> {
-    if status != operation.status() {
-        bail!("status {status} instead of {}: {}", operation.status(), shown(body));
-    }
+    rest_status(operation.status(), status, body)?;
     let start: &[u8] = match operation {
         Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => b"[{\"code\":\"1020\"",
         Operation::Create(_) | Operation::Update { .. } => b"{\"code\":\"1020\"",

@@ -6,7 +6,7 @@
 
 use std::future::poll_fn;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use bytes::{Buf as _, BytesMut};
 use compliance_api::v1::ListAffiliatesResponse;
 use h2::client::{Builder, SendRequest};
@@ -26,6 +26,8 @@ use crate::{
 
 /// Flag and length of a message.
 const PREFIX: usize = 5;
+/// The status of a call that a limit rejects.
+const RESOURCE_EXHAUSTED: &[u8] = b"8";
 /// Windows: responses never wait for them.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
@@ -148,9 +150,12 @@ impl Connection {
         // A response without messages may have its status in its head.
         let trailers = body.trailers().await?;
         let last = trailers.as_ref().unwrap_or(&head.headers);
-        if last.get("grpc-status").is_none_or(|status| status != "0") {
+        let status = last.get("grpc-status").map(HeaderValue::as_bytes);
+        if status != Some(b"0") {
             let text = |name| last.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-            bail!("gRPC status {:?}: {}", text("grpc-status"), text("grpc-message").unwrap_or_default());
+            let message =
+                format!("gRPC status {:?}: {}", text("grpc-status"), text("grpc-message").unwrap_or_default());
+            return Err(check::wrong_status(status == Some(RESOURCE_EXHAUSTED), message));
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ async fn measure_all(args: &UnreadArgs, demo: &Demo) -> anyhow::Result<()> {
         };
         let (opened, lists) = (Instant::now(), open.len());
         println!(
-            "{layer:?}: {lists} lists are open after {:.1} s, {} were refused",
+            "{layer:?}: {lists} lists are open after {:.1} s, {} were rejected",
             started.elapsed().as_secs_f64(),
             args.lists - lists
         );

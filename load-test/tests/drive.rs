@@ -4,27 +4,27 @@
 use std::{
     fs,
     path::Path,
-    process::{Command, ExitCode},
+    process::{Command, ExitCode, Output},
 };
 
 use serde_json::Value;
-use test_support::{DataDir, TestService, tests, token};
+use test_support::{DataDir, Options, TestService, tests, token};
 
 const COMPANY: i64 = 1;
 
-tests![both_layers_respond_under_load];
+tests![both_layers_respond_under_load, a_rate_limit_makes_a_run_void];
 
 fn main() -> ExitCode {
     test_support::run(vec![tests()])
 }
 
-/// Runs the program against an address; returns the result that it wrote, and whether it exited with success.
-async fn load(folder: &Path, service: &TestService, layer: &str, scenario: &str, more: &[&str]) -> (Value, bool) {
+/// Runs the program against an address; returns the result that it wrote, and how it ended.
+async fn load(folder: &Path, service: &TestService, layer: &str, scenario: &str, more: &[&str]) -> (Value, Output) {
     // On a busy machine a second may be too short for one call.
     for duration in ["1", "10"] {
-        let (result, success) = load_for(duration, folder, service, layer, scenario, more).await;
+        let (result, output) = load_for(duration, folder, service, layer, scenario, more).await;
         if iterations(&result) > 0 {
-            return (result, success);
+            return (result, output);
         }
     }
     load_for("60", folder, service, layer, scenario, more).await
@@ -41,7 +41,7 @@ async fn load_for(
     layer: &str,
     scenario: &str,
     more: &[&str],
-) -> (Value, bool) {
+) -> (Value, Output) {
     let address = if layer == "rest" { service.rest } else { service.grpc };
     let file = folder.join(format!("{layer}-{scenario}.json"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_load-test"));
@@ -51,21 +51,39 @@ async fn load_for(
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
     let result = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
     eprintln!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    (result.unwrap_or_default(), output.status.success())
+    (result.unwrap_or_default(), output)
 }
 
-async fn both_layers_respond_under_load() {
-    let service = TestService::start().await;
+/// A service whose company has 300 affiliates.
+async fn service(options: Options) -> TestService {
+    let service = TestService::with(options).await;
     let affiliates = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
         select $1, 'A' || n, 'Affiliate ' || n from generate_series(1, 300) n";
     sqlx::query(affiliates).bind(COMPANY).execute(&service.pool).await.unwrap();
+    service
+}
+
+async fn a_rate_limit_makes_a_run_void() {
+    let results = DataDir::new();
+    fs::create_dir(results.path()).unwrap();
+    for layer in ["rest", "grpc"] {
+        // The program finds the records with three requests.
+        let service = service(Options { rate_limit: "4/m".parse().unwrap(), ..Options::default() }).await;
+        let (_, output) = load(results.path(), &service, layer, "list", &[]).await;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains("--rate-limit off"), "{layer}: {errors}");
+    }
+}
+
+async fn both_layers_respond_under_load() {
+    let service = service(Options::default()).await;
     let results = DataDir::new();
     let folder = results.path();
     fs::create_dir(folder).unwrap();
     for layer in ["rest", "grpc"] {
         for scenario in ["point-read", "list", "update", "url-add-one", "mixed"] {
-            let (result, success) = load(folder, &service, layer, scenario, &[]).await;
-            assert!(success, "{layer} {scenario}");
+            let (result, output) = load(folder, &service, layer, scenario, &[]).await;
+            assert!(output.status.success(), "{layer} {scenario}");
             assert!(iterations(&result) > 0, "{layer} {scenario}");
             assert_eq!(result["summary"]["success_ratio"], 1.0, "{layer} {scenario}");
         }
@@ -73,6 +91,9 @@ async fn both_layers_respond_under_load() {
     // A result is a baseline for later runs; a missing affiliate counts as a wrong response.
     let baseline = folder.join("rest-point-read.json");
     let baseline = baseline.to_str().unwrap();
-    assert!(load(folder, &service, "rest", "point-read", &["--baseline", baseline]).await.1);
-    assert!(!load(folder, &service, "rest", "point-read", &["--ids", "900001-900009"]).await.1);
+    let repeated = load(folder, &service, "rest", "point-read", &["--baseline", baseline]).await.1;
+    assert!(repeated.status.success());
+    let wrong = load(folder, &service, "rest", "point-read", &["--ids", "900001-900009"]).await.1;
+    let errors = String::from_utf8_lossy(&wrong.stderr);
+    assert!(!wrong.status.success() && !errors.contains("--rate-limit"), "{errors}");
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use compliance_api::v1::{ListComplianceCasesResponse, ListComplianceUrlsResponse};
 use prost::Message as _;
 use serde_json::Value;
 
 use load_test::{
-    grpc,
+    check, grpc,
     http::{Connection, headers, request},
     target::Target,
     workload::{Ids, Operation, Universe},
@@ -27,14 +27,14 @@ pub(super) async fn over_rest(target: &Target, token: &str, ids: Option<Ids>) ->
         request(&mut out, "GET", path, &headers, b"");
         let mut body = Vec::new();
         let head = connection.exchange(&out, |part| body.extend_from_slice(part)).await?;
-        ensure!(head.status == 200, "GET {path} returns status {}", head.status);
+        check::rest_status(200, head.status, &body).with_context(|| format!("GET {path}"))?;
         let answer: Value = serde_json::from_slice(&body)?;
         *total = answer["meta"]["total"].as_u64().with_context(|| format!("GET {path} returns no total"))?;
     }
     request(&mut out, "GET", "/api/affiliates", &headers, b"");
     let mut list = Sample::default();
     let head = connection.exchange(&out, |part| list.read(part)).await?;
-    ensure!(head.status == 200, "GET /api/affiliates returns status {}", head.status);
+    check::rest_status(200, head.status, b"").context("GET /api/affiliates")?;
     universe(list, ids, totals)
 }
 

@@ -1,6 +1,6 @@
 //! The workers of `load-test rest`.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rlt::{BenchSuite, IterInfo, IterReport};
 use tokio::time::Instant;
 
@@ -84,7 +84,7 @@ impl Worker {
         let mut list = AffiliateList::default();
         let head = connection.exchange(&self.request, |part| list.read(part)).await?;
         self.connection = Some(connection);
-        ensure!(head.status == 200, "status {}", head.status);
+        check::rest_status(200, head.status, b"")?;
         let records = list.records()?;
         check::affiliates(&self.universe, records)?;
         Ok((records, list.bytes()))

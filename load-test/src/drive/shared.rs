@@ -7,6 +7,7 @@ use std::sync::{
 
 use anyhow::bail;
 use load_test::{
+    check::LimitReached,
     target::Target,
     workload::{Scenario, Universe},
 };
@@ -20,6 +21,8 @@ struct Responses {
     wrong: AtomicU64,
     /// The error of the first wrong response.
     first_error: OnceLock<String>,
+    /// The first error that says that a limit was reached.
+    limit_reached: OnceLock<String>,
 }
 
 /// A company under load.
@@ -48,13 +51,13 @@ impl Shared {
 
     /// Fails if a response was wrong or none arrived.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        let Responses { right, wrong, first_error } = &*self.responses;
+        let Responses { right, wrong, first_error, limit_reached } = &*self.responses;
         match wrong.load(Ordering::Relaxed) {
             0 if right.load(Ordering::Relaxed) == 0 => bail!("no response arrived in this time"),
             0 => Ok(()),
             count => {
-                let first = first_error.get().map_or("", String::as_str);
-                bail!("{count} wrong responses, so the result does not count; the first: {first}")
+                let error = limit_reached.get().or(first_error.get()).map_or("", String::as_str);
+                bail!("the result is void: {count} wrong responses, such as: {error}")
             }
         }
     }
@@ -73,7 +76,12 @@ impl Shared {
             }
             Err(error) => {
                 self.responses.wrong.fetch_add(1, Ordering::Relaxed);
-                self.responses.first_error.get_or_init(|| format!("{error:#}"));
+                let first = if error.is::<LimitReached>() {
+                    &self.responses.limit_reached
+                } else {
+                    &self.responses.first_error
+                };
+                first.get_or_init(|| format!("{error:#}"));
                 (Status::error(1), 0)
             }
         };

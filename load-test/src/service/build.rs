@@ -61,7 +61,7 @@ impl Build {
         }
         let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
         for name in ["core-server", "rest-gateway"] {
-            ensure!(folder.join(name).is_file(), "there is no program {name} beside {}", path.display());
+            ensure!(folder.join(name).is_file(), "there is no program {name} next to {}", path.display());
         }
         Ok(Self { compliance, tiers: Tiers::Programs(folder) })
     }

@@ -141,7 +141,7 @@ impl Database {
     /// Runs statements.
     pub async fn run(&self, statements: &str) -> anyhow::Result<()> {
         let result = sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&self.pool).await;
-        result.with_context(|| format!("the database refuses: {}", &statements[..statements.len().min(200)]))?;
+        result.with_context(|| format!("the database rejects: {}", &statements[..statements.len().min(200)]))?;
         Ok(())
     }
 
