@@ -25,7 +25,7 @@ lint:
 sqlx:
     scripts/sqlx-prepare
 
-# Rewrite docs/openapi.json and the tables of docs/partners.md.
+# Rewrite docs/openapi.json, docs/configuration.md and the tables of docs/partners.md.
 reference:
     scripts/write-reference
 

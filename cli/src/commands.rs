@@ -10,6 +10,8 @@ mod health;
 mod import;
 mod man;
 mod migrate;
+#[cfg(test)]
+mod reference;
 mod serve;
 mod token;
 

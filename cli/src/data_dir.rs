@@ -14,7 +14,7 @@ const SYSTEM: &str = "/var/lib/compliance";
 /// The data folder.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DataDirArgs {
-    /// Folder of the data: the service's own database, and the secret that signs tokens.
+    /// Folder of the service's own database and of the secret that signs tokens.
     ///
     /// The default is `compliance-data` in the current folder. For root, whose database runs as another user, it is
     /// /var/lib/compliance if that user cannot reach the current folder.

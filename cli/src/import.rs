@@ -45,8 +45,8 @@ pub(crate) struct FileArgs {
     /// Encoding of the file [default: UTF-8; a file of another encoding is refused].
     #[arg(long, value_enum)]
     encoding: Option<Encoding>,
-    /// File that lists invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It replaces an earlier
-    /// report, and nothing else. Without invalid rows it is not written.
+    /// File for the list of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It replaces only an
+    /// earlier report. Without invalid rows it is not written.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the result as one line of JSON on standard output.
@@ -57,10 +57,10 @@ pub(crate) struct FileArgs {
 /// How affiliates are read, and what is done with those that exist.
 #[derive(Args, Debug)]
 pub(crate) struct AffiliateArgs {
-    /// Action for an affiliate whose name the company has already.
+    /// What to do with an affiliate whose name the company already has.
     #[arg(long, value_enum, default_value_t = OnDuplicate::Skip)]
     on_duplicate: OnDuplicate,
-    /// Field of a column with another name. An empty field leaves the column out.
+    /// Field of a column with another name. An empty field ignores the column.
     #[arg(long, value_name = "HEADER=field", value_parser = pair)]
     map: Vec<(String, String)>,
     /// Format of the file [default: by its name or its first character].

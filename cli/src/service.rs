@@ -31,11 +31,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// How the service is reached.
 #[derive(Args, Debug)]
 pub(crate) struct ServiceArgs {
-    /// Address of a running gRPC service: `http://host:port` or `https://host:port`. Without one, this process runs the service itself, on the
-    /// database. Another service may use the same database.
+    /// Address of a running core: `http://host:port` or `https://host:port`. Without it, this process runs a core on the
+    /// database itself; another service may use the same database.
     #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
     core_url: Option<PrivateUrl>,
-    /// Bearer token for the service at --core-url. Without one, a token is signed with the secret.
+    /// Bearer token for the core at --core-url. Without it, a token is signed with the secret.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct ServiceArgs {
     database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
-    /// Create the data folder with a database, or a secret, if there is none.
+    /// Create the data folder, its database and its secret if they are missing.
     #[arg(long)]
     init: bool,
 }

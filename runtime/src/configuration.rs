@@ -30,7 +30,7 @@ pub struct ConfigurationArgs {
     /// TOML file with settings, named as the flags. Flags and environment variables take precedence.
     #[arg(id = CONFIG, long, env = "COMPLIANCE_CONFIG", value_name = "FILE", global = true)]
     file: Option<PathBuf>,
-    /// Print every setting of the command with its origin, in the form of a configuration file, and end. Secrets are
+    /// Print every setting of the command with its origin, in the form of a configuration file, and exit. Secrets are
     /// hidden.
     #[arg(id = PRINT, long = "print-config", global = true)]
     print: bool,

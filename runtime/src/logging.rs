@@ -19,7 +19,7 @@ const DEFAULT: &str = "info,access=warn,sqlx::postgres::notice=warn";
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub struct LoggingArgs {
-    /// What is logged: a level, or levels of modules, such as `info,sqlx=debug`.
+    /// Level of the log, or levels of modules, such as `info,sqlx=debug`.
     #[arg(long = "log", env = "COMPLIANCE_LOG", default_value = DEFAULT, value_name = "FILTER", global = true,
           value_parser = filter)]
     filter: Targets,

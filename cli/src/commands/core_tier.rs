@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct CoreTierArgs {
     #[command(flatten)]
     database: RequiredDatabaseArgs,
-    /// Bring the database's schema up to date first; without it, an outdated schema is refused.
+    /// Migrate the database's schema first; without it, an outdated schema is rejected.
     #[arg(long)]
     migrate: bool,
     #[command(flatten, next_help_heading = "Core")]

@@ -13,32 +13,32 @@ use time::{Date, OffsetDateTime, macros::format_description};
 
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, progress::Progress};
 
-/// Make a realistic programme for a company that has no records: affiliates, URLs with infractions, cases with
-/// incidents. The same numbers, seed and day give the same records. Works beside a running service and without one.
+/// Create realistic records for a company that has none: affiliates, URLs with infractions, cases with incidents. The
+/// same numbers, seed and day give the same records. Works with and without a running service.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance demo-data --company 7
   compliance demo-data --company 8 --affiliates 100000 --urls 1000000 --cases 50000 --json")]
 pub(crate) struct DemoDataArgs {
-    /// Company that the records are made for; it must have none.
+    /// Company to create records for; it must have none.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// Affiliates to make.
+    /// Number of affiliates.
     #[arg(long, value_name = "A", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     affiliates: u64,
-    /// URLs to make.
+    /// Number of URLs.
     #[arg(long, value_name = "U", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
     urls: u64,
-    /// Cases to make.
+    /// Number of cases.
     #[arg(long, value_name = "C", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     cases: u64,
-    /// Another number gives other records.
+    /// Seed of the records: another number gives other records.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Day that the records lead up to: the last of them are of the day before [default: today, UTC].
+    /// Day on which the records end: the newest ones are from the day before [default: today, UTC].
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     until: Option<Date>,
-    /// Print what was made as one line of JSON on standard output.
+    /// Print the result as one line of JSON on standard output.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -17,7 +17,7 @@ const WRONG: u8 = 3;
 /// Check what a service needs on this machine: ports, PostgreSQL, permissions, clock, keys, a token, file descriptors. With
 /// --counts, check the stored data instead.
 ///
-/// Works beside a running service and without one, and changes nothing unless --repair is given. The exit status is 3 if
+/// Works with and without a running service, and changes nothing unless --repair is given. The exit status is 3 if
 /// something is wrong and was not repaired.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -25,30 +25,30 @@ const WRONG: u8 = 3;
   compliance doctor --database-url postgres://compliance@db/compliance --jwks-url https://issuer/keys --json
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
-    /// Compare the counts of the lists with the records: of every company, in every dimension.
+    /// Compare the counts of the lists with the records, for every company.
     #[arg(long)]
     counts: bool,
     /// Repair counts that are wrong.
     #[arg(long, requires = "counts")]
     repair: bool,
-    /// Print what is found as JSON, one object a line.
+    /// Print findings as JSON, one object per line.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
-    /// Address that REST is to be served at.
+    /// Address of REST; port 0 chooses a free port.
     #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
           value_parser = listen_address)]
     rest_addr: SocketAddr,
-    /// Address that gRPC is to be served at.
+    /// Address of gRPC; port 0 chooses a free port.
     #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
           value_parser = listen_address)]
     grpc_addr: SocketAddr,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Token to be verified.
+    /// Token to verify.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
 }

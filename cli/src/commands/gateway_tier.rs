@@ -13,13 +13,13 @@ use runtime::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Run the gateway alone: REST, in front of a core in another process.
+/// Run the gateway alone: REST, in front of cores in other processes.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   compliance gateway --rest-addr 0.0.0.0:8080 --core-url http://core-1:50051,http://core-2:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct GatewayTierArgs {
-    /// Address of a core: `http://host:port` or `https://host:port`. Several are separated by commas, or given one by one; a name may have several
-    /// addresses.
+    /// Address of a core: `http://host:port` or `https://host:port`. Separate several by commas, or repeat the flag; a name
+    /// may have several addresses.
     #[arg(
         long,
         env = "COMPLIANCE_CORE_URL",

@@ -18,11 +18,11 @@ use tokio::{net::TcpStream, time::timeout};
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Bounds of the time that an answer may take.
+/// Bounds of the time that a response may take.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_mins(5);
 
-/// Ask a running service whether it serves. The exit status is 0 if it does, and 1 if it does not or cannot be reached.
+/// Check whether a running service serves. The exit status is 0 if it does, and 1 if it does not or cannot be reached.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance health
@@ -33,7 +33,7 @@ pub(crate) struct HealthArgs {
     /// Address of the service: http:// or https:// for a gateway, grpc:// or grpcs:// for a core.
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080")]
     address: Uri,
-    /// How long the answer may take.
+    /// Longest time to wait for the response.
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration(SHORTEST..=LONGEST))]
     timeout: Duration,
     /// For https and grpcs.
@@ -51,15 +51,15 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
             Some("grpc") => grpc(format!("http://{authority}"), None).await,
             Some("grpcs") => grpc(format!("https://{authority}"), Some(tls()?)).await,
             _ => bail!(
-                "{} is no address of a service: it begins with http://, https://, grpc:// or grpcs://",
+                "{} is not the address of a service, which begins with http://, https://, grpc:// or grpcs://",
                 args.address
             ),
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answered = runtime.block_on(async { timeout(args.timeout, asked).await });
-    answered.map_err(|_| anyhow::anyhow!("{} has not answered in {:?}", args.address, args.timeout))??;
-    writeln!(std::io::stdout(), "{} serves", args.address).context("the answer cannot be printed")?;
+    answered.map_err(|_| anyhow::anyhow!("{} has not responded within {:?}", args.address, args.timeout))??;
+    writeln!(std::io::stdout(), "{} serves", args.address).context("the result cannot be printed")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,7 +91,7 @@ async fn exchange(
     connection: impl Future<Output = hyper::Result<()>>,
 ) -> anyhow::Result<StatusCode> {
     tokio::select! {
-        response = response => Ok(response.context("the gateway has not answered")?.status()),
+        response = response => Ok(response.context("the gateway has not responded")?.status()),
         ended = connection => bail!("the gateway has closed the connection: {ended:?}"),
     }
 }
@@ -102,7 +102,7 @@ async fn grpc(url: String, tls: Option<ClientTls>) -> anyhow::Result<()> {
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
     let status = answer.map_err(|status| match status.code() {
         Code::Unavailable => anyhow::anyhow!("{url} cannot be reached: {}", status.message()),
-        _ => anyhow::anyhow!("the core has refused: {}", status.message()),
+        _ => anyhow::anyhow!("the core reports an error: {}", status.message()),
     })?;
     let status = status.into_inner().status();
     ensure!(status == ServingStatus::Serving, "the core does not serve: {status:?}");

@@ -6,14 +6,14 @@ use clap::Args;
 use core_server::database;
 use runtime::RequiredDatabaseArgs;
 
-/// Bring the schema of a database up to date. Does nothing if it is.
+/// Migrate the schema of a database. Does nothing if it is up to date.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   DATABASE_URL=postgres://owner:…@db/compliance compliance migrate --service-role compliance_service")]
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
     database: RequiredDatabaseArgs,
-    /// Role that the service runs as, which owns nothing: it is granted what it needs. It must exist.
+    /// Existing role that the service runs as and that owns nothing: it is granted what it needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
 }

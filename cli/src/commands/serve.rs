@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use self::greeting::Greeting;
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
 
-/// Run the whole service: REST, gRPC and, unless one is given, the database.
+/// Run the whole service in one process: REST, gRPC and, without --database-url, PostgreSQL.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance serve --data-dir /var/lib/compliance --rest-addr 0.0.0.0:8080
@@ -34,7 +34,7 @@ pub(crate) struct ServeArgs {
     database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
-    /// Give company 1 demo records if it has no affiliates, and print commands to try.
+    /// Create demo records for company 1 if it has no affiliates, and print commands to try.
     #[arg(long)]
     demo: bool,
     #[command(flatten, next_help_heading = "Core")]

@@ -16,7 +16,7 @@ use crate::{data_dir::DataDirArgs, secret};
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_hours(3650 * 24);
 
-/// Print a token for a company, and nothing else, on standard output.
+/// Print a token for a company on standard output.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance token --company 7
@@ -31,7 +31,7 @@ pub(crate) struct TokenArgs {
     /// Name of the bearer (`sub`).
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// Scopes beyond the partners' operations, separated by spaces, such as `monitor`.
+    /// Scopes for more than the partners' operations, separated by spaces, such as `monitor`.
     #[arg(long)]
     scope: Option<String>,
     #[command(flatten)]

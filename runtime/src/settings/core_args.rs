@@ -20,72 +20,72 @@ const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::
 /// How the core serves.
 #[derive(Args, Clone, Debug)]
 pub struct CoreArgs {
-    /// Address that gRPC is served at; port 0 takes a free one.
+    /// Address of gRPC; port 0 chooses a free port.
     #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
           value_parser = listen_address)]
     grpc_addr: SocketAddr,
-    /// Requests that a company may make: N/s, N/m or off.
+    /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off.
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     rate_limit: RateLimit,
-    /// Connections to the database, at most.
+    /// Maximum number of connections to the database.
     #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
           value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub database_connections: u32,
-    /// Calls in flight, at most; more are refused as overload.
+    /// Maximum number of calls in flight; more are rejected with 503.
     #[arg(long, env = "COMPLIANCE_MAX_IN_FLIGHT", default_value_t = 4096, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     max_in_flight: usize,
-    /// Time that a call may take when its caller sets no shorter deadline.
+    /// Longest duration of a call whose caller sets no shorter deadline.
     #[arg(long, env = "COMPLIANCE_CALL_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(SECOND..=3600 * SECOND))]
     call_timeout: Duration,
-    /// Time that a whole streamed list may take, its reader's pauses included.
+    /// Longest duration of a streamed list, including its reader's pauses.
     #[arg(long, env = "COMPLIANCE_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
           value_parser = duration(SECOND..=86_400 * SECOND))]
     list_timeout: Duration,
-    /// Time that a stream of observations may take.
+    /// Longest duration of a stream of observations.
     #[arg(long, env = "COMPLIANCE_STREAM_TIMEOUT", default_value = "1h", value_name = "TIME",
           value_parser = duration(SECOND..=86_400 * SECOND))]
     stream_timeout: Duration,
-    /// Size of one gRPC message, at most.
+    /// Largest size of one gRPC message.
     #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
           value_parser = size(0..=u64::MAX))]
     message_limit: usize,
-    /// Memory that one gRPC message may take once it is decoded.
+    /// Largest memory of one gRPC message after decoding.
     #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     message_memory: usize,
-    /// Memory that requests may take together, encoded and decoded; half of it those of one company.
+    /// Memory of all requests together, encoded and decoded. One company gets at most half of what the others leave free.
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     request_memory: usize,
-    /// Lists, exports and streams of observations that a company may have open.
+    /// Maximum number of lists, exports and streams of observations that a company has open.
     #[arg(long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = CoreSettings::default().max_streams,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
     company_streams: usize,
-    /// Time that the head of a gRPC request may take, and the first request of a connection.
+    /// Longest time to receive the head of a gRPC request, and until the first request of a connection.
     #[arg(long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     grpc_header_timeout: Duration,
-    /// Time that a gRPC connection may stay without a request.
+    /// Longest time that a gRPC connection may be idle.
     #[arg(long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     grpc_idle_timeout: Duration,
-    /// Time that a gRPC client may read nothing while a response is sent to it.
+    /// Longest time that a gRPC client may read nothing of a response.
     #[arg(long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     grpc_write_timeout: Duration,
-    /// Time that accepted gRPC calls may take after shutdown was requested.
+    /// Longest time to finish accepted gRPC calls at shutdown.
     #[arg(long, env = "COMPLIANCE_GRPC_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     grpc_shutdown_grace: Duration,
-    /// Open gRPC connections, at most.
+    /// Maximum number of open gRPC connections.
     #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS", default_value_t = Limits::default().max_connections,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
     grpc_max_connections: usize,
-    /// Open gRPC connections of one address, at most; the default is half of all.
+    /// Maximum number of open gRPC connections from one address [default: half of all].
     #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N", value_parser = count(1..=MAX_COUNT))]
     grpc_max_connections_per_peer: Option<usize>,
-    /// Let several processes serve the same gRPC address, each with its share of the connections.
+    /// Let several processes serve the same gRPC address; the system distributes connections among them.
     #[arg(long, env = "COMPLIANCE_GRPC_REUSE_PORT")]
     grpc_reuse_port: bool,
 }

@@ -11,11 +11,11 @@ use super::{Hidden, InvalidSetting, secret_file::read_secret};
 /// A database that may be given.
 #[derive(Args, Clone, Debug)]
 pub struct DatabaseUrlArgs {
-    /// Database to use: `postgres://user:password@host/database`. `serve` and the commands that work on a data folder use
-    /// their own PostgreSQL without it.
+    /// Database: `postgres://user:password@host/database`. Without it, `serve` and the commands that work on a data folder
+    /// use their own PostgreSQL.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: Option<Hidden>,
-    /// File that holds the URL of the database, instead of --database-url.
+    /// File with the URL of the database, instead of --database-url.
     #[arg(long, env = "COMPLIANCE_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "database_url")]
     database_url_file: Option<PathBuf>,
 }

@@ -21,63 +21,63 @@ const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
 /// How REST is served.
 #[derive(Args, Clone, Debug)]
 pub struct GatewayArgs {
-    /// Address that REST is served at; port 0 takes a free one.
+    /// Address of REST; port 0 chooses a free port.
     #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
           value_parser = listen_address)]
     rest_addr: SocketAddr,
-    /// Largest request body (`32MiB`, `500KiB`, bytes).
+    /// Largest request body; a larger one gets 413.
     #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     body_limit: usize,
-    /// Memory that REST requests may take together, with what is made of them; half of it those of one company. With the
-    /// core in this process, --request-memory counts for both.
+    /// Memory of all REST requests together, encoded and decoded. One company gets at most half of what the others leave
+    /// free. With the core in this process, --request-memory applies to both.
     #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     body_memory: usize,
-    /// Time that a request body may take to arrive (`60s`, `5m`, `500ms`).
+    /// Longest time to receive a request body.
     #[arg(long, env = "COMPLIANCE_BODY_TIMEOUT", default_value = "60s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     body_timeout: Duration,
-    /// Time that one call of the core may take.
+    /// Longest duration of one call of the core.
     #[arg(long, env = "COMPLIANCE_REST_REQUEST_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     rest_request_timeout: Duration,
-    /// Time that a whole streamed list may take.
+    /// Longest duration of a streamed list.
     #[arg(long, env = "COMPLIANCE_REST_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     rest_list_timeout: Duration,
-    /// Time that the head of a request may take.
+    /// Longest time to receive the head of a request.
     #[arg(long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     rest_header_timeout: Duration,
-    /// Time that a connection may stay without a request.
+    /// Longest time that a connection may be idle.
     #[arg(long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "60s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     rest_idle_timeout: Duration,
-    /// Time that accepted requests may take after shutdown was requested.
+    /// Longest time to finish accepted requests at shutdown.
     #[arg(long, env = "COMPLIANCE_REST_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     rest_shutdown_grace: Duration,
-    /// Time that a client may read nothing while a response is sent to it.
+    /// Longest time that a client may read nothing of a response.
     #[arg(long, env = "COMPLIANCE_REST_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     rest_write_timeout: Duration,
-    /// Open connections, at most.
+    /// Maximum number of open connections.
     #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS", default_value_t = Limits::default().max_connections,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
     rest_max_connections: usize,
-    /// Open connections of one address, at most; the default is half of all. Behind a proxy, set it to the same as
-    /// --rest-max-connections.
+    /// Maximum number of open connections from one address [default: half of all]. Behind a proxy, set it to the same
+    /// number as --rest-max-connections.
     #[arg(long, env = "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER", value_name = "N", value_parser = count(1..=MAX_COUNT))]
     rest_max_connections_per_peer: Option<usize>,
-    /// Let several processes serve the same REST address, each with its share of the connections.
+    /// Let several processes serve the same REST address; the system distributes connections among them.
     #[arg(long, env = "COMPLIANCE_REST_REUSE_PORT")]
     rest_reuse_port: bool,
     /// Origin of web pages that may call REST from a browser, such as `https://partner.example`; `*` for any. Several are
     /// separated by commas.
     #[arg(long, env = "COMPLIANCE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     cors_origin: Vec<HeaderValue>,
-    /// Connections to a core in another process.
+    /// Number of connections to each core in another process.
     #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = Settings::default().core_connections,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
     core_connections: usize,

@@ -14,13 +14,13 @@ use super::{Hidden, InvalidSetting, secret_file::read_secret, units::duration};
 /// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
 #[derive(Args, Clone, Debug)]
 pub struct SigningArgs {
-    /// Secret that tokens are signed with (HS256), at least 32 bytes. Better given in the environment than as a flag.
+    /// Secret that signs tokens (HS256), at least 32 bytes. Prefer the environment variable or a file to the flag.
     #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
     secret: Option<Hidden>,
-    /// File that holds the secret, instead of --jwt-secret.
+    /// File with the secret, instead of --jwt-secret.
     #[arg(long, env = "COMPLIANCE_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
     jwt_secret_file: Option<PathBuf>,
-    /// Issuer that tokens name (`iss`).
+    /// Issuer of tokens (`iss`).
     #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
     issuer: Option<String>,
 }
@@ -54,7 +54,7 @@ pub struct KeyArgs {
     /// URL of a JSON Web Key Set.
     #[arg(long, env = "COMPLIANCE_JWKS_URL", hide_env_values = true, value_name = "URL")]
     jwks_url: Option<Hidden>,
-    /// Time after which a key set is loaded again: so long may the tokens of a revoked key be accepted.
+    /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then.
     #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     jwks_refresh: Duration,

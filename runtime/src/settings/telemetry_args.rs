@@ -13,16 +13,16 @@ use crate::Port;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Observability")]
 pub struct TelemetryArgs {
-    /// Address that metrics are served at, for Prometheus (`/metrics`). Without it, nothing is measured.
+    /// Address of metrics for Prometheus (`/metrics`). Without it, nothing is measured.
     #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
     admin_addr: Option<SocketAddr>,
-    /// Address of an OpenTelemetry collector (OTLP over gRPC) that traces are sent to: `http://host:4317`. Without it,
-    /// nothing is traced.
+    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317`. Without it, nothing is
+    /// traced.
     #[arg(long, env = "COMPLIANCE_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL",
           value_parser = collector)]
     otlp_endpoint: Option<PrivateUrl>,
-    /// Part of the requests without a trace context that are traced, from 0 to 1. One with a context is traced if its sender
-    /// traces it.
+    /// Fraction of the requests without a trace context that are traced, from 0 to 1. A request with a context is traced if
+    /// its sender traces it.
     #[arg(long, env = "COMPLIANCE_TRACE_RATIO", default_value_t = 1.0, value_name = "PART", value_parser = ratio)]
     pub(crate) trace_ratio: f64,
 }

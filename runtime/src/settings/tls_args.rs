@@ -21,8 +21,8 @@ pub struct TlsRefreshArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
 pub struct RestTlsArgs {
-    /// PEM file with the certificate that REST is served with, and those that lead to its authority. Without one, REST is
-    /// served without TLS.
+    /// PEM file with the certificate of REST, and those that lead to its authority. Without it, REST is served without
+    /// TLS.
     #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE", requires = "rest_tls_key")]
     rest_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --rest-tls-cert.
@@ -35,14 +35,14 @@ pub struct RestTlsArgs {
 #[command(next_help_heading = "Certificates")]
 #[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub struct GrpcTlsArgs {
-    /// PEM file with the certificate that gRPC is served with, and those that lead to its authority. Without one, gRPC is
-    /// served without TLS.
+    /// PEM file with the certificate of gRPC, and those that lead to its authority. Without it, gRPC is served without
+    /// TLS.
     #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE", requires = "grpc_tls_key")]
     grpc_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --grpc-tls-cert.
     #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE", requires = "grpc_tls_cert")]
     grpc_tls_key: Option<PathBuf>,
-    /// PEM file with the authorities of clients. With it, gRPC clients must have a certificate of one of them (mutual TLS).
+    /// PEM file with the authorities of clients. With it, gRPC clients need a certificate from one of them (mutual TLS).
     #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE", requires = "grpc_tls_cert")]
     grpc_client_ca: Option<PathBuf>,
 }
@@ -52,10 +52,10 @@ pub struct GrpcTlsArgs {
 #[command(next_help_heading = "Certificates")]
 #[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub struct CoreTlsArgs {
-    /// PEM file with the authorities of cores at https addresses. Without one, those that the system trusts.
+    /// PEM file with the authorities of cores at https addresses. Without it, those that the system trusts.
     #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]
     core_ca: Option<PathBuf>,
-    /// PEM file with the certificate for cores that ask for one (mutual TLS).
+    /// PEM file with the certificate for cores that require one (mutual TLS).
     #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE", requires = "core_tls_key")]
     core_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --core-tls-cert.

@@ -64,7 +64,7 @@ pub(super) fn descriptors() -> Finding {
         Some(most) if most >= ENOUGH_DESCRIPTORS => Finding::ok(check, format!("the process may have {most}")),
         Some(most) => {
             let next_step = "raise the hard limit: LimitNOFILE in a unit of systemd, ulimit -Hn in a shell";
-            Finding::warning(check, format!("the process may have {most}, and each connection takes one"), next_step)
+            Finding::warning(check, format!("the process may open {most}, and each connection needs one"), next_step)
         }
         None => Finding::warning(check, "the limit cannot be read", "see the limits of the system"),
     }
@@ -105,13 +105,13 @@ pub(super) async fn given_database(options: PgConnectOptions) -> Vec<Finding> {
         }
         Err(_) => {
             let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
-            return vec![Finding::problem(check, format!("it has not answered in {TIMEOUT:?}"), next_step)];
+            return vec![Finding::problem(check, format!("no response within {TIMEOUT:?}"), next_step)];
         }
     };
     let version = if number >= 150_000 {
-        Finding::ok(check, format!("PostgreSQL {version} answers"))
+        Finding::ok(check, format!("PostgreSQL {version} responds"))
     } else {
-        Finding::problem(check, format!("PostgreSQL {version} answers"), "upgrade to PostgreSQL 15 or newer")
+        Finding::problem(check, format!("PostgreSQL {version} responds"), "upgrade to PostgreSQL 15 or newer")
     };
     vec![version, of_schema(schema), clock(there - here)]
 }
@@ -132,7 +132,7 @@ fn clock(ahead: f64) -> Finding {
     if ahead.abs() <= CLOCK_TOLERANCE {
         Finding::ok("clock", found)
     } else {
-        let next_step = "synchronise both machines (NTP): tokens are refused before and after their time";
+        let next_step = "synchronise both machines (NTP): tokens are rejected before and after their time";
         Finding::problem("clock", found, next_step)
     }
 }
