@@ -173,6 +173,6 @@ pub(crate) async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     if let Ok(result) = tokio::time::timeout(SHORT_READ_TIMEOUT, read(&run)).await {
         return result;
     }
-    tracing::warn!("a read by key was not answered in {} s and is sent again", SHORT_READ_TIMEOUT.as_secs());
+    tracing::warn!("a read by key got no response within {} s and is sent again", SHORT_READ_TIMEOUT.as_secs());
     run().await
 }

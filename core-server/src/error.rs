@@ -21,7 +21,7 @@ pub(crate) fn from_database(error: &sqlx::Error) -> Error {
                 Error::database_unavailable()
             }
             code => {
-                tracing::error!(code, constraint = database.constraint(), "the database refused a statement: {error}");
+                tracing::error!(code, constraint = database.constraint(), "the database rejected a statement: {error}");
                 Error::internal()
             }
         },

@@ -15,11 +15,11 @@ pub(crate) fn report(connections: &Connections, shares: &Shares) {
     if !is_installed() {
         return;
     }
-    describe_gauge!("compliance_database_up", "Whether the database answers.");
-    describe_gauge!("compliance_database_connections", "Connections to the database: lent to a statement, or idle.");
-    describe_gauge!("compliance_database_connections_max", "Connections to the database, at most.");
+    describe_gauge!("compliance_database_up", "Whether the database responds.");
+    describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
+    describe_gauge!("compliance_database_connections_max", "Maximum number of connections to the database.");
     describe_gauge!("compliance_core_queue_length", "Reads, writes or batches that wait for a statement.");
-    describe_gauge!("compliance_core_running", "Work that runs, by the queue that it has waited in.");
+    describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");
     describe_gauge!("compliance_core_calls_in_flight", "Calls of the core in flight.");
     describe_gauge!("compliance_core_streams_open", "Lists, exports and streams of observations that are open.");
     describe_gauge!("compliance_core_memory_held_bytes", "Memory that requests and their responses hold.");
@@ -28,7 +28,7 @@ pub(crate) fn report(connections: &Connections, shares: &Shares) {
     let state = connections.state();
     on_render(gauge!("compliance_database_up"), move || Some(f64::from(u8::from(state()?.answers))));
     let state = connections.state();
-    on_render(gauge!("compliance_database_connections", "state" => "lent"), move || Some(state()?.lent as f64));
+    on_render(gauge!("compliance_database_connections", "state" => "in_use"), move || Some(state()?.in_use as f64));
     let state = connections.state();
     on_render(gauge!("compliance_database_connections", "state" => "idle"), move || Some(state()?.idle as f64));
 

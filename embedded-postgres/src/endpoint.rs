@@ -126,7 +126,7 @@ impl Endpoint {
             };
             let waited = start.elapsed();
             if waited >= limit {
-                return Err(format!("PostgreSQL did not answer within {} s ({last})", waited.as_secs()));
+                return Err(format!("PostgreSQL did not respond within {} s ({last})", waited.as_secs()));
             }
             if reported.elapsed() >= Duration::from_secs(5) {
                 reported = Instant::now();
@@ -199,7 +199,7 @@ impl Endpoint {
 }
 
 async fn bounded<T>(action: String, work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Error> {
-    let late = || sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no answer from the database"));
+    let late = || sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no response from the database"));
     let done = timeout(STATEMENT_TIMEOUT, work).await.unwrap_or_else(|_| Err(late()));
     done.map_err(|source| Error::Sql { action, source })
 }

@@ -57,7 +57,7 @@ pub(crate) async fn launch(context: &Context, server: &mut Server) -> Result<(),
     tracing::info!(
         pid = server.status.pid(), version = context.installation.version,
         milliseconds = start.elapsed().as_millis() as u64, path = %context.layout.cluster.display(),
-        "the database answers"
+        "the database responds"
     );
     Ok(())
 }

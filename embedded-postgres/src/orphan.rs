@@ -97,7 +97,7 @@ async fn can_take_over(context: &Context, pid: i32) -> bool {
     tokio::select! {
         ready = context.endpoint.until_ready(RECOVERY_TIMEOUT, SILENCE_TIMEOUT) => {
             if let Err(reason) = &ready {
-                tracing::info!(pid, reason, "the database of an earlier run does not answer");
+                tracing::info!(pid, reason, "the database of an earlier run does not respond");
             }
             ready.is_ok()
         }

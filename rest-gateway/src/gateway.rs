@@ -18,7 +18,7 @@ const SLOW_AFTER: Duration = Duration::from_secs(2);
 /// Measures the state of the gateway whenever metrics are asked for.
 fn report(large_requests: &FairQueue, memory: &Memory) {
     describe_gauge!("compliance_gateway_queue_length", "Large requests, or single reads, that wait.");
-    describe_gauge!("compliance_gateway_running", "Large requests that are read or answered.");
+    describe_gauge!("compliance_gateway_running", "Large requests in progress.");
     describe_gauge!("compliance_gateway_memory_held_bytes", "Memory that requests and their responses hold.");
     let (waiting, running, memory) = (large_requests.clone(), large_requests.clone(), memory.clone());
     let queue = gauge!("compliance_gateway_queue_length", "queue" => "large requests");

@@ -162,7 +162,7 @@ async function affiliates(page) {
   await page.getByLabel("Replicated website").fill("ftp://example.org");
   await page.getByLabel("Affiliate name").fill(names.find((other) => other !== before.distributor_name));
   await page.getByRole("button", { name: "Save" }).click();
-  await message(page, "Nothing was saved. Some values have to be corrected.");
+  await message(page, "Nothing was saved. Some values are not valid.");
   const error = async (label) => page.locator(`#${await page.getByLabel(label).getAttribute("id")}-error`).innerText();
   assert.match(await error("E-mail 1"), /must be a valid email address/);
   assert.match(await error("Replicated website"), /must be a valid URL/);
@@ -273,7 +273,7 @@ async function lists(page) {
   await same("urls?distributor_id=1&sort_by=discovery_dt&per_page=20");
   await page.getByLabel("Affiliate ID in this service").fill("abc");
   await page.getByRole("button", { name: "Apply" }).click();
-  await message(page, "Some values have to be corrected.");
+  await message(page, "Some values are not valid.");
   assert.notEqual(await page.locator("#field-distributor_id-error").innerText(), "");
   await page.getByLabel("Affiliate ID in this service").fill("");
   await page.getByLabel("Incident status", { exact: true }).selectOption("other");
@@ -395,7 +395,7 @@ async function refusals(page, context) {
 
   await page.goto(`${coreless}/console`);
   await signIn(page, token);
-  await message(page, "The service cannot answer at present. Try again in");
+  await message(page, "The service is temporarily unavailable. Try again in");
   await page.getByText("Request ID:").waitFor();
 }
 
@@ -405,7 +405,7 @@ async function limit(page) {
   await heading(page, "12 affiliates", 2);
   for (let number = 0; number < 8; number += 1) {
     await page.goto(`${limited}/console#/cases/${(number % 9) + 1}`);
-    const limitedMessage = page.locator(".message").filter({ hasText: "has used up its limit of requests" });
+    const limitedMessage = page.locator(".message").filter({ hasText: "has reached its request limit" });
     await page.getByRole("heading", { name: `Case ${(number % 9) + 1}`, level: 1 }).or(limitedMessage).first().waitFor();
     if (await limitedMessage.count() === 0) continue;
     await message(page, /Try again in \d+ seconds?\./);

@@ -43,7 +43,7 @@ pub(crate) enum Unavailable {
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Down => "the database does not answer",
+            Self::Down => "the database does not respond",
             Self::Hung => "the connection to the database hangs",
         })
     }

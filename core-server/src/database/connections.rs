@@ -79,9 +79,9 @@ pub(crate) enum End {
 pub(crate) struct ConnectionsState {
     /// Whether the database answers.
     pub(crate) answers: bool,
-    /// Connections that are lent.
-    pub(crate) lent: usize,
-    /// Connections that are open and not lent.
+    /// Connections that are in use.
+    pub(crate) in_use: usize,
+    /// Connections that are open and idle.
     pub(crate) idle: usize,
 }
 
@@ -280,8 +280,8 @@ impl Connections {
         let inner = Arc::downgrade(&self.inner);
         move || {
             let inner = inner.upgrade()?;
-            let lent = inner.lent.saturating_sub(inner.permits.available_permits());
-            Some(ConnectionsState { answers: inner.availability.answers(), lent, idle: inner.idle().len() })
+            let in_use = inner.lent.saturating_sub(inner.permits.available_permits());
+            Some(ConnectionsState { answers: inner.availability.answers(), in_use, idle: inner.idle().len() })
         }
     }
 

@@ -42,12 +42,12 @@ pub(crate) async fn probe(connections: Connections) {
         }
         if availability.set(serves) {
             if serves {
-                tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database answers again");
+                tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");
             } else {
                 lost = Instant::now();
                 let reason =
                     if let Answer::Refuses(error) = &answer { error.to_string() } else { "silence".to_owned() };
-                tracing::warn!(reason, "the database does not answer: calls are refused until it does");
+                tracing::warn!(reason, "the database does not respond: calls are rejected until it does");
                 connections.drop_idle();
             }
         }

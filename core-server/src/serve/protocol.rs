@@ -87,7 +87,7 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
         Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
         _ => {
             let message = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());
-            tracing::error!(operation = called.name(), message, "the library refused a call with {code:?}");
+            tracing::error!(operation = called.name(), message, "the gRPC library rejected a call with {code:?}");
             Error::internal()
         }
     };

@@ -108,7 +108,7 @@ async fn fetch(url: &PrivateUrl) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| error.without_url().to_string())? {
         if body.len() + chunk.len() > MAX_JWKS_BYTES {
-            return Err(format!("the answer is longer than {MAX_JWKS_BYTES} bytes"));
+            return Err(format!("the response is longer than {MAX_JWKS_BYTES} bytes"));
         }
         body.extend_from_slice(&chunk);
     }

@@ -21,7 +21,7 @@ enum Kind {
 pub(super) const REQUEST_ID: Header = Header {
     name: "X-Request-Id",
     is_always_there: true,
-    description: "Names the request in the service's logs: the ID that the client sent, or a new one. Quote it in questions.",
+    description: "Names the request in the service's logs: the ID that the client sent, or a new one. Quote it when you report a problem.",
     kind: Kind::Text("12345678901234567890"),
 };
 
@@ -64,7 +64,7 @@ pub(super) const WWW_AUTHENTICATE: Header = Header {
 pub(super) const ETAG: Header = Header {
     name: "ETag",
     is_always_there: true,
-    description: "Changes with the content. Sent as `If-None-Match`, it is answered by 304 while nothing has changed.",
+    description: "Changes with the content. Sent as `If-None-Match`, it gets 304 while nothing has changed.",
     kind: Kind::Text("\"2f1c\""),
 };
 

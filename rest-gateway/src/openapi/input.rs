@@ -79,13 +79,13 @@ fn affiliate(purpose: For, is_item: bool) -> Json {
     properties.extend(fields.iter().map(|field| (field.rules.name, property(field, is_item))));
     let description = match (purpose, is_item) {
         (For::Create, false) => {
-            "An affiliate to be created. Of optional fields, null and `\"\"` are the same as absent."
+            "An affiliate to be created. For optional fields, null and `\"\"` are the same as absent."
         }
         (For::Create, true) => {
             "An affiliate to be created, in a batch: an unknown country code fails this item alone (1024)."
         }
         (For::Update, false) => {
-            "Changes to an affiliate: only the fields that are sent. Of optional fields, null and `\"\"` clear the field."
+            "Changes to an affiliate: only the fields that are sent. Null and `\"\"` clear an optional field."
         }
         (For::Update, true) => {
             "Changes to an affiliate, in a batch: an unknown ID (1025), an unknown country code or a name that is taken \

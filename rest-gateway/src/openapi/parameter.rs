@@ -24,7 +24,7 @@ pub(super) fn components() -> Json {
     let request_id = object! {
         "name": "X-Request-Id",
         "in": "header",
-        "description": "An ID of the client's own for this request: 1 to 128 visible ASCII characters. Any other is \
+        "description": "The client's own ID for this request: 1 to 128 visible ASCII characters. Any other is \
                         replaced by a new one.",
         "required": false,
         "schema": object! { "type": "string" },

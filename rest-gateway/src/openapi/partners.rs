@@ -27,7 +27,7 @@ pub(crate) fn list_affiliates() -> Operation {
     Operation::of_partners(Tag::Affiliates, "listAffiliates", "List all affiliates", "AffiliateService/ListAffiliates")
         .described(
             "Every affiliate of the company, by ID ascending, in one response without pages. The response is streamed: \
-             read it as it comes. A connection that ends before the JSON does means that the list is incomplete.",
+             read it as it arrives. If the connection ends before the JSON does, the list is incomplete.",
         )
         .returns(
             StatusCode::OK,
@@ -60,20 +60,20 @@ pub(crate) fn create_affiliates() -> Operation {
     Operation::of_partners(Tag::Affiliates, "createAffiliates", "Create affiliates", "AffiliateService/CreateAffiliate")
         .described(
             "One affiliate, or many as `affiliates`. In a batch, a name that exists (1023) or an unknown country code \
-             (1024) fails its item alone, and the status is 207; any other violation refuses the whole request with 422 \
-             and saves nothing.",
+             (1024) fails its item alone, and the status is 207; any other violation rejects the whole request with 422, \
+             and nothing is saved.",
         )
         .body(one_of(&["AffiliateCreate", "AffiliateCreateBatch"]), examples(bodies))
         .returns_with(
             &[header::LOCATION],
             StatusCode::CREATED,
-            "Created. Of a batch: every item was created; one result an item, in the order sent.",
+            "Created. For a batch: every item was created; one result per item, in the order sent.",
             object! { "oneOf": Json::list([created.clone(), list_of(created)]) },
             examples([named("one", "One affiliate", example::created())]),
         )
         .returns(
             StatusCode::MULTI_STATUS,
-            "Of a batch, some or all items failed; one result an item, in the order sent.",
+            "Some or all items of a batch failed; one result per item, in the order sent.",
             list_of(one_of(&["AffiliateCreated", "AffiliateDuplicate", "AffiliateInvalidCountry"])),
             examples([named("batch", "One was created", example::created_batch())]),
         )
@@ -97,13 +97,13 @@ pub(crate) fn update_affiliates() -> Operation {
         .body(one_of(&["AffiliateUpdate", "AffiliateUpdateBatch"]), examples(bodies))
         .returns(
             StatusCode::OK,
-            "Updated. Of a batch: every item was updated; one result an item, in the order sent.",
+            "Updated. For a batch: every item was updated; one result per item, in the order sent.",
             object! { "oneOf": Json::list([updated.clone(), list_of(updated)]) },
             examples([named("one", "One affiliate", example::updated())]),
         )
         .returns(
             StatusCode::MULTI_STATUS,
-            "Of a batch, some or all items failed; one result an item, in the order sent.",
+            "Some or all items of a batch failed; one result per item, in the order sent.",
             list_of(one_of(&["AffiliateUpdated", "AffiliateUpdateFailed", "AffiliateUnknown"])),
             examples([named("batch", "One was updated", example::updated_batch())]),
         )
@@ -145,7 +145,7 @@ pub(crate) fn add_urls() -> Operation {
         .body(reference("UrlsAdd"), examples([named("urls", "Two URLs", example::body(example::ADD))]))
         .returns(
             StatusCode::CREATED,
-            "One result an element, in the order sent. The status is 201 even if URLs were skipped.",
+            "One result per element, in the order sent. The status is 201 even if URLs were skipped.",
             list_of(one_of(&["UrlAdded", "UrlDuplicate"])),
             examples([named("urls", "One was added", example::added())]),
         )

@@ -119,7 +119,8 @@ fn message() -> Json {
 
 /// The envelope of an error that has no further keys.
 fn error() -> Json {
-    let code = object! { "type": "string", "description": "The result code; of errors that HTTP defines, the status." };
+    let code =
+        object! { "type": "string", "description": "The result code; for errors that HTTP defines, the status." };
     let status = object! { "type": "string", "const": "error" };
     closed(vec![("code", code), ("status", status), ("detail", detail(&[]))])
         .with("description", "An error. The sentence is for people; programs read `code`.")
@@ -143,7 +144,7 @@ fn validation_failure() -> Json {
         },
     };
     closed(vec![("message", summary), ("errors", errors)])
-        .with("description", "What is wrong with the request: every violation at once. Nothing was saved.")
+        .with("description", "Every violation of the request. Nothing was saved.")
 }
 
 /// The names that a company starts with, as a sentence: with their IDs if these are filters.
@@ -153,7 +154,7 @@ pub(super) fn vocabulary_sentence(vocabulary: Vocabulary, with_ids: bool) -> Str
         .iter()
         .enumerate()
         .map(|(index, name)| if with_ids { format!("{} {name}", index + 1) } else { (*name).to_owned() });
-    format!(" Every company starts with: {}. It may have names of its own.", names.collect::<Vec<_>>().join(", "))
+    format!(" Every company starts with: {}. It may add its own names.", names.collect::<Vec<_>>().join(", "))
 }
 
 /// The names that a company starts with, by ID.

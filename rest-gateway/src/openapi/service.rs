@@ -29,9 +29,9 @@ pub(crate) fn live() -> Operation {
 }
 
 pub(crate) fn ready() -> Operation {
-    let doc = "For load balancers: whether the database answers and takes writes.";
+    let doc = "For load balancers: whether the database responds and accepts writes.";
     let unavailable = object! {
-        "description": "The service cannot serve now; or it has more connections than it can take.",
+        "description": "The service cannot serve now, or has too many connections.",
         "content": object! { "application/json": object! {
             "schema": object! { "anyOf": Json::list([health_of("unavailable"), super::schema::reference("Error")]) },
             "examples": Json::object([named("unavailable", "It cannot serve", Json::parse(health::UNAVAILABLE.as_bytes()))]),
@@ -132,7 +132,7 @@ fn unless_unchanged(operation: Operation, types: &[(&str, Json)]) -> Operation {
     let if_none_match = object! {
         "name": "If-None-Match",
         "in": "header",
-        "description": "The `ETag` of what the client has.",
+        "description": "The `ETag` of the client's copy.",
         "required": false,
         "schema": object! { "type": "string" },
     };

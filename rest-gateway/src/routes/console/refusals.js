@@ -13,8 +13,8 @@ export function sentence(refusal) {
   const unsure = refusal.isWrite ? " The change may have been saved: look at the record before you repeat it." : "";
   switch (refusal.status) {
     case 0:
-      if (refusal.cause === "timeout") return `The service did not answer in time.${unsure}`;
-      if (refusal.cause === "broken") return `The connection broke off before the answer was complete.${unsure}`;
+      if (refusal.cause === "timeout") return `The service did not respond in time.${unsure}`;
+      if (refusal.cause === "broken") return `The connection broke before the response was complete.${unsure}`;
       return `The service cannot be reached. Check the network.${unsure}`;
     case 401:
       return `The service did not accept the token. ${refusal.message ?? ""}`.trim();
@@ -23,17 +23,17 @@ export function sentence(refusal) {
     case 409:
       return `Nothing was saved. ${refusal.message ?? ""}`.trim();
     case 413:
-      return "Nothing was saved: the request is larger than the service takes. Send fewer at once.";
+      return "Nothing was saved: the request is larger than the service accepts. Send fewer at once.";
     case 422:
-      return refusal.isWrite ? "Nothing was saved. Some values have to be corrected." : "Some values have to be corrected.";
+      return refusal.isWrite ? "Nothing was saved. Some values are not valid." : "Some values are not valid.";
     case 429:
-      return `Your company has used up its limit of requests. ${wait(refusal)}`;
+      return `Your company has reached its request limit. ${wait(refusal)}`;
     case 503:
-      return `The service cannot answer at present. ${wait(refusal)}`;
+      return `The service is temporarily unavailable. ${wait(refusal)}`;
     case 504:
       return `The service took too long.${unsure}`;
     default:
-      return `Something went wrong in the service (${refusal.status}). Report the request ID to its operator.${unsure}`;
+      return `The service had an error (${refusal.status}). Report the request ID to its operator.${unsure}`;
   }
 }
 
