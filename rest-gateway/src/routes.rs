@@ -38,5 +38,5 @@ pub(crate) fn unknown() -> Error {
 
 /// The response for a method that the path does not support.
 pub(crate) async fn wrong_method(method: Method) -> Refusal {
-    Error::new(Reason::MethodNotAllowed, format!("This path does not take the method {method}.")).into()
+    Error::new(Reason::MethodNotAllowed, format!("This path does not support the method {method}.")).into()
 }

@@ -272,7 +272,7 @@ impl<T: Record> Page<T> {
 
 /// The records do not fit into a message.
 pub(crate) fn too_large(most: usize) -> Error {
-    let message = format!("The records take more than {most} bytes. Ask for fewer of them at once.");
+    let message = format!("The records need more than {most} bytes. Please request fewer at once.");
     Error::new(Reason::BodyTooLarge, message)
 }
 

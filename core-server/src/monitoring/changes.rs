@@ -39,7 +39,7 @@ impl<R: Record> Changes<R> {
     ) -> Self {
         let name_ids = names.resolve_record(violations, prefix, &record);
         if AFFILIATE.iter().all(|name| is_given(&record, name)) {
-            let message = "An affiliate is named by affiliate_id or by client_affiliate_id, not by both.";
+            let message = "Give either affiliate_id or client_affiliate_id, not both.";
             violations.report(format!("{prefix}{AFFILIATE_COLUMN}"), |_| message.to_owned());
         }
         let mut changes = Self { record, written, name_ids, cleared: Vec::new() };

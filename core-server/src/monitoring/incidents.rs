@@ -84,7 +84,7 @@ impl Content {
     ) -> Self {
         let (url, reference) = (url.filter(|url| !url.is_empty()), reference.filter(|text| !text.is_empty()));
         let unexpected = |violations: &mut Violations, field: &str| {
-            let message = |label: &str| format!("The {label} field does not go with this type of incident.");
+            let message = |label: &str| format!("The {label} field is not allowed for this type of incident.");
             violations.report(format!("{prefix}{field}"), message);
         };
         let mut url_hash = None;

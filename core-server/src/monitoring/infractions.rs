@@ -83,9 +83,9 @@ pub(super) async fn apply(
         let changed = changed && reported.insert((url_id, infraction.ids));
         let msg = match (action, changed) {
             (Action::Record, true) => "Infraction recorded.",
-            (Action::Record, false) => "The infraction was recorded before.",
+            (Action::Record, false) => "The infraction was already recorded.",
             (Action::Withdraw, true) => "Infraction withdrawn.",
-            (Action::Withdraw, false) => "The infraction was not there.",
+            (Action::Withdraw, false) => "There was no such infraction.",
         };
         Ok(Outcome::saved(url_id, changed, msg))
     })

@@ -18,8 +18,9 @@ pub(super) fn read_url(
     let url = url.filter(|url| !url.is_empty());
     match (url_id, url) {
         (None, None) => violations.add(format!("{prefix}url"), Rule::Required),
-        (Some(_), Some(_)) => violations
-            .report(format!("{prefix}url_id"), |_| "A URL is named by url_id or by url, not by both.".to_owned()),
+        (Some(_), Some(_)) => {
+            violations.report(format!("{prefix}url_id"), |_| "Give either url_id or url, not both.".to_owned());
+        }
         _ => {}
     }
     url.and_then(identity).map(|(hash, _)| hash)

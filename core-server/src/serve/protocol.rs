@@ -100,7 +100,7 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
 }
 
 /// The message of a response that is larger than a message may be.
-pub(super) const RESPONSE_TOO_LARGE: &str = "The response's message is too large. Please ask for less.";
+pub(super) const RESPONSE_TOO_LARGE: &str = "The response's message is too large. Please request less.";
 const MALFORMED: &str = "The body must be a valid message of the operation.";
 
 /// The body of a request is not what it must be.

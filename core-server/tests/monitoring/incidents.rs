@@ -207,7 +207,7 @@ async fn a_full_case_takes_changes_but_no_more_incidents() {
     let codes: Vec<i32> = results.iter().map(|result| result.code).collect();
     assert_eq!(codes, [1020, 1025, 1020, 1020, 1020, 1021, 1020, 1021, 1021]);
     assert_eq!(changed(&results), [true, false, true, false, true, false, false, false, false]);
-    let full = "A case can have 10000 incidents; these would be more.";
+    let full = "A case can have at most 10000 incidents.";
     for refused in [&results[5], &results[7], &results[8]] {
         assert_eq!(violations(&refused.violations), [("reference", full)]);
     }

@@ -157,7 +157,10 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
     assert_eq!(violations(&result.violations), [("incident_status", "The incident status field cannot be cleared.")]);
     let both = UrlObservation { note: some("x"), clear: vec!["note".into(), "url".into()], ..observation(&url) };
     let result = company.observe(vec![both]).await.pop().unwrap();
-    let expected = [("clear.1", "The selected clear.1 is invalid."), ("note", "The note field is given and cleared.")];
+    let expected = [
+        ("clear.1", "The selected clear.1 is invalid."),
+        ("note", "The note field must not be given and cleared at once."),
+    ];
     assert_eq!(violations(&result.violations), expected);
 }
 

@@ -125,7 +125,7 @@ impl Scan {
         if self.measure.bytes <= self.limit {
             return Ok(());
         }
-        let message = format!("The request takes more than {} bytes of memory.", self.limit);
+        let message = format!("The request needs more than {} bytes of memory.", self.limit);
         self.refused = Some(Error::new(Reason::BodyTooLarge, message));
         Err(Refused)
     }

@@ -105,7 +105,7 @@ pub(super) fn not_json() -> Error {
 
 /// The body ends too early, or is not what its encoding says.
 pub(super) fn not_readable() -> Error {
-    Error::invalid(Violations::one("body", "The body must be complete, and have the encoding that its head names."))
+    Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
 }
 
 /// The body is JSON, but not an object.

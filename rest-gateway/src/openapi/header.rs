@@ -36,7 +36,7 @@ pub(super) const RATE_LIMIT: [Header; 3] = [
     Header {
         name: "X-RateLimit-Remaining",
         is_always_there: false,
-        description: "Requests that are left at this instant.",
+        description: "Remaining requests.",
         kind: Kind::Number(0, 998),
     },
     Header {

@@ -115,7 +115,7 @@ async fn run(
 fn outcome(change: &Change, opened: &Opened, is_first: bool) -> Outcome {
     if let Some(id) = opened.case_id {
         let created = opened.created && is_first;
-        return Outcome::saved(id, created, if created { "Case opened." } else { "The case was opened before." });
+        return Outcome::saved(id, created, if created { "Case opened." } else { "The case was already opened." });
     }
     let mut violations = Violations::new();
     if !opened.affiliate_found {

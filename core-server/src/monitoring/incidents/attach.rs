@@ -61,11 +61,11 @@ pub(in crate::monitoring) async fn attach(
         Ok(match row.incident_id {
             None if !row.url_found => Outcome::not_found(Violations::one(incident.content.url_field(), URL_NOT_FOUND)),
             None if !row.fits => {
-                let message = format!("A case can have {MAX_INCIDENTS} incidents; these would be more.");
+                let message = format!("A case can have at most {MAX_INCIDENTS} incidents.");
                 Outcome::invalid(Violations::one(incident.content.field(), message))
             }
             None => return Err(Error::internal()),
-            Some(id) if !row.changed => Outcome::saved(id, false, "The incident was attached before."),
+            Some(id) if !row.changed => Outcome::saved(id, false, "The incident was already attached."),
             // Of two items with the same content the first reports the change.
             Some(id) if reported.insert(id) => Outcome::saved(id, true, "Incident attached."),
             Some(id) => Outcome::saved(id, false, "The incident is attached."),

@@ -99,16 +99,14 @@ fn outcome(added: Added, reported: &mut HashSet<i32>) -> Result<Outcome, Error> 
             let message = "The selected infraction type is invalid; add it first, or before the name.";
             ("infraction_type", message.to_owned())
         }
-        None if !added.fits => {
-            ("name", format!("A company can have {MAX_OWN_NAMES} names of its own; these would be more."))
-        }
+        None if !added.fits => ("name", format!("A company can add at most {MAX_OWN_NAMES} names.")),
         None => return Err(Error::internal()),
     };
     Ok(Outcome::invalid(Violations::one(field, message)))
 }
 
 fn saved(id: i32, created: bool) -> Outcome {
-    Outcome::saved(i64::from(id), created, if created { "Name added." } else { "The name was there before." })
+    Outcome::saved(i64::from(id), created, if created { "Name added." } else { "The name already exists." })
 }
 
 impl NewName {
@@ -117,12 +115,13 @@ impl NewName {
         let vocabulary = entry.vocabulary();
         let parent_name = entry.infraction_type.filter(|name| !name.is_empty());
         if vocabulary == Vocabulary::IncidentType {
-            violations.report("vocabulary", |label| format!("The {label} field names one that cannot be added to."));
+            violations
+                .report("vocabulary", |label| format!("Names cannot be added to the vocabulary in the {label} field."));
         }
         match (vocabulary == Vocabulary::InfractionName, &parent_name) {
             (true, None) => violations.add("infraction_type", Rule::Required),
             (false, Some(_)) => {
-                let message = |label: &str| format!("The {label} field goes with infraction names only.");
+                let message = |label: &str| format!("The {label} field is allowed for infraction names only.");
                 violations.report("infraction_type", message);
             }
             _ => {}
