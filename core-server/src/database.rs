@@ -91,27 +91,26 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
     }
 }
 
+/// Statements that a connection keeps prepared: more than the service has, so that it prepares each once.
+pub(crate) const STATEMENT_CACHE: usize = 256;
+
 /// The session parameters of every connection.
 fn session(options: PgConnectOptions) -> PgConnectOptions {
-    options
-        .application_name("affiliate-compliance")
-        // More than the service has statements, so that each is prepared once a connection.
-        .statement_cache_capacity(512)
-        .options([
-            ("timezone", "UTC"),
-            // As long as the reader of a large page may take for what is not in memory yet.
-            ("statement_timeout", "120s"),
-            ("idle_in_transaction_session_timeout", "60s"),
-            // The statements are made for one plan each; planning them anew would cost more than running them.
-            ("plan_cache_mode", "force_generic_plan"),
-            ("jit", "off"),
-            ("max_parallel_workers_per_gather", "0"),
-            // The server stops the statements of a service that was killed, and closes connections to one that is unreachable.
-            ("client_connection_check_interval", "1s"),
-            ("tcp_keepalives_idle", "10"),
-            ("tcp_keepalives_interval", "5"),
-            ("tcp_keepalives_count", "4"),
-        ])
+    options.application_name("affiliate-compliance").statement_cache_capacity(STATEMENT_CACHE).options([
+        ("timezone", "UTC"),
+        // As long as the reader of a large page may take for what is not in memory yet.
+        ("statement_timeout", "120s"),
+        ("idle_in_transaction_session_timeout", "60s"),
+        // The statements are made for one plan each; planning them anew would cost more than running them.
+        ("plan_cache_mode", "force_generic_plan"),
+        ("jit", "off"),
+        ("max_parallel_workers_per_gather", "0"),
+        // The server stops the statements of a service that was killed, and closes connections to one that is unreachable.
+        ("client_connection_check_interval", "1s"),
+        ("tcp_keepalives_idle", "10"),
+        ("tcp_keepalives_interval", "5"),
+        ("tcp_keepalives_count", "4"),
+    ])
 }
 
 /// Brings the schema up to date. A step, and the wait for another service that is at it, may take as long as it takes.

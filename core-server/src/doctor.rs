@@ -2,6 +2,8 @@
 
 use sqlx::{Acquire as _, AssertSqlSafe, PgConnection};
 
+use crate::{cases, lists::Counted, urls};
+
 /// Counts that are repaired in one transaction. Writers of the company wait for it.
 const CHUNK: i64 = 5000;
 
@@ -27,51 +29,6 @@ pub struct Difference {
     pub counts: i64,
 }
 
-/// A list with counts, as `core-server/migrations` describes them.
-struct List {
-    records: &'static str,
-    counts: &'static str,
-    /// The columns of the records that the counts are split by.
-    split_by: &'static str,
-    types: &'static str,
-    /// The buckets of a record `r`, as `p`.
-    buckets: &'static str,
-    /// The numbers of a count, and what they are of the records of a bucket.
-    numbers: &'static [(&'static str, &'static str)],
-    /// The column whose first and last day a bucket has.
-    day: &'static str,
-    /// The number of the lock that writers of the counts take.
-    lock: i64,
-}
-
-const LISTS: [List; 2] = [
-    List {
-        records: "compliance_urls",
-        counts: "compliance_url_bucket_counts",
-        split_by: "incident_status_id, disabled",
-        types: "incident_status_id integer, disabled boolean",
-        buckets: "compliance_url_buckets(
-            r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
-        numbers: &[
-            ("n", "count(*)"),
-            ("n_without_last_review_date", "count(*) filter (where p.by_id and r.last_review_date is null)"),
-            ("n_without_last_seen", "count(*) filter (where p.by_id and r.last_seen is null)"),
-        ],
-        day: "r.discovery_date",
-        lock: 1,
-    },
-    List {
-        records: "compliance_cases",
-        counts: "compliance_case_counts",
-        split_by: "case_status_id",
-        types: "case_status_id integer",
-        buckets: "compliance_case_buckets(r.id, r.created_date)",
-        numbers: &[("n", "count(*)")],
-        day: "r.created_date",
-        lock: 2,
-    },
-];
-
 /// Compares the counts of every list and company with the records, and repairs them if `repair`. Calls `report` for each list
 /// of a company whose counts differ; returns how many counts differed.
 ///
@@ -89,14 +46,14 @@ pub async fn check_counts(
         return Err(DoctorError::Busy);
     }
     let mut total = 0;
-    for list in &LISTS {
+    for list in &[urls::counted(), cases::counted()] {
         run(connection, &list.create()).await?;
         let mut company_id = i64::MIN;
         while let Some(next) = list.company_after(connection, company_id).await? {
             company_id = next;
             let counts = list.find(connection, company_id).await?;
             if counts > 0 {
-                report(Difference { company_id, list: list.records, counts });
+                report(Difference { company_id, list: list.table, counts });
                 total += counts;
             }
             while repair && list.repair_some(connection, company_id).await? {}
@@ -112,14 +69,14 @@ async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx:
     sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(connection).await.map(drop)
 }
 
-impl List {
+impl Counted {
     /// Something for each of the numbers, as a list.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         self.numbers.iter().map(|(name, expression)| make(name, expression)).collect::<Vec<_>>().join(", ")
     }
 
     fn create(&self) -> String {
-        let types = self.types;
+        let types = &self.types;
         let missing = self.each(|name, _| format!("{name} bigint"));
         format!(
             "drop table if exists pg_temp.differences;
@@ -130,10 +87,10 @@ impl List {
 
     /// The next company that has records or counts.
     async fn company_after(&self, connection: &mut PgConnection, company_id: i64) -> Result<Option<i64>, sqlx::Error> {
-        let Self { records, counts, .. } = self;
+        let Self { table, counts, .. } = self;
         let statement = format!(
             "select least(
-                (select company_id from {records} where company_id > $1 order by company_id limit 1),
+                (select company_id from {table} where company_id > $1 order by company_id limit 1),
                 (select company_id from {counts} where company_id > $1 order by company_id limit 1))"
         );
         sqlx::query_scalar(AssertSqlSafe(statement)).bind(company_id).fetch_one(connection).await
@@ -141,7 +98,7 @@ impl List {
 
     /// Stores the differences of a company; returns their number. Days may be too wide, never too narrow.
     async fn find(&self, connection: &mut PgConnection, company_id: i64) -> Result<i64, sqlx::Error> {
-        let Self { records, counts, split_by, buckets, day, .. } = self;
+        let Self { table, counts, split_by, buckets, day, .. } = self;
         let expected = self.each(|name, expression| format!("{expression} as {name}"));
         let stored = self.each(|name, _| name.to_owned());
         let missing = self.each(|name, _| format!("coalesce(e.{name}, 0) - coalesce(s.{name}, 0)"));
@@ -150,7 +107,7 @@ impl List {
             "with expected as (
                 select p.dimension, p.bucket, {split_by}, {expected},
                     min(utc_day({day})) as first_day, max(utc_day({day})) as last_day
-                from {records} r cross join lateral {buckets} p
+                from {table} r cross join lateral {buckets} p
                 where r.company_id = $1
                 group by p.dimension, p.bucket, {split_by}
             ), stored as (

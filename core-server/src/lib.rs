@@ -31,8 +31,8 @@ pub use serve::{Core, CoreService, StartError};
 pub use settings::CoreSettings;
 pub use table::SchemaError;
 
-/// Every statement that reads a page of a list, with the types of its parameters. For tools that look at plans.
-pub fn list_statements() -> impl Iterator<Item = (&'static str, String)> {
+/// Every statement that reads a page of a list, with its name and the types of its parameters. For tools that look at plans.
+pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)> {
     urls::statements().chain(cases::statements())
 }
 

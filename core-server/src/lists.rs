@@ -6,12 +6,14 @@
 
 mod counts;
 mod description;
+#[cfg(test)]
+mod golden;
 mod page;
 mod statement;
 mod statements;
 mod stream;
 
-pub(crate) use description::{Filter, Key, List, Sort, Value};
+pub(crate) use description::{Counted, Filter, Key, List, Sort, Value};
 pub(crate) use page::{Asked, PageQuery, days};
 pub(crate) use statements::{PART, Page, Records, Source, Statements, read_by_ids, too_large};
 pub(crate) use stream::{LargePage, Part};

@@ -13,5 +13,5 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 2] = [
 ];
 
 pub(crate) use add::identity;
-pub(crate) use list::{read_statements, single, statements};
+pub(crate) use list::{counted, read_statements, single, statements};
 pub(crate) use service::ComplianceUrls;

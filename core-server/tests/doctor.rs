@@ -50,7 +50,7 @@ async fn wrong_counts_are_found_and_repaired() {
     assert_eq!(check(&core.pool, false).await, []);
     for damage in [
         // What triggers do not see.
-        "truncate compliance_url_bucket_counts, compliance_case_counts",
+        "truncate compliance_url_counts, compliance_case_counts",
         "alter table compliance_urls disable trigger user;
         update compliance_urls set disabled = true, discovery_date = discovery_date - interval '400 days' where id % 3 = 0;
         delete from compliance_urls where id % 7 = 0;
@@ -59,9 +59,9 @@ async fn wrong_counts_are_found_and_repaired() {
         update compliance_cases set case_status_id = 2, created_date = created_date + interval '3 days';
         alter table compliance_cases enable trigger user",
         // One number, and one bound.
-        "update compliance_url_bucket_counts set n = n + 1 where dimension = 'all'",
-        "update compliance_url_bucket_counts set n_without_last_seen = n_without_last_seen - 1 where dimension = 'id'",
-        "update compliance_url_bucket_counts set first_day = first_day + 1 where dimension = 'id_coarse'",
+        "update compliance_url_counts set n = n + 1 where dimension = 'all'",
+        "update compliance_url_counts set n_without_last_seen = n_without_last_seen - 1 where dimension = 'id'",
+        "update compliance_url_counts set first_day = first_day + 1 where dimension = 'id_coarse'",
     ] {
         run(&core.pool, damage).await;
         let found = check(&core.pool, false).await;
@@ -84,7 +84,7 @@ async fn writers_go_on_during_a_repair() {
     let mut clients = core.company(new_company());
     fill(&mut clients).await;
     for round in 0..3 {
-        run(&core.pool, "truncate compliance_url_bucket_counts").await;
+        run(&core.pool, "truncate compliance_url_counts").await;
         let mut writer = clients.clone();
         let write = async {
             for number in 0..10 {

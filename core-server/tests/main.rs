@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod doctor;
-mod migrations;
 mod monitoring;
 mod schema;
 mod shutdown;
@@ -15,7 +14,6 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     test_support::run(vec![
         doctor::tests(),
-        migrations::tests(),
         monitoring::tests(),
         schema::tests(),
         shutdown::tests(),

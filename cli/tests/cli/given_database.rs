@@ -57,7 +57,7 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
     .await
     .unwrap();
     let mut connection = sqlx::PgConnection::connect(&owner).await.unwrap();
-    sqlx::query("truncate compliance_url_bucket_counts").execute(&mut connection).await.unwrap();
+    sqlx::query("truncate compliance_url_counts").execute(&mut connection).await.unwrap();
     tokio::task::spawn_blocking(move || {
         let doctor = |flags: &[&str]| {
             let (status, printed, log) =

@@ -11,7 +11,9 @@ use compliance_api::{
 use super::record;
 use crate::{
     database::Connections,
-    lists::{Asked, Filter, Key, List, Page, PageQuery, Records, Sort, Source, Statements, Value, days, too_large},
+    lists::{
+        Asked, Counted, Filter, Key, List, Page, PageQuery, Records, Sort, Source, Statements, Value, days, too_large,
+    },
     reads::{Reads, Statement},
 };
 
@@ -30,13 +32,20 @@ static LIST: List<ListComplianceCasesRequest> = List {
         Sort { number: CaseSort::Id as i32, key: Key::Id },
         Sort { number: CaseSort::CreatedDt as i32, key: Key::Timestamp("created_date") },
     ],
+    buckets: "compliance_case_buckets(r.id, r.created_date)",
+    lock: 2,
     record: record::query,
 };
 
 static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-/// Every statement that reads a page of cases, with the types of its parameters.
-pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
+/// How cases are counted.
+pub(crate) fn counted() -> Counted {
+    LIST.counted()
+}
+
+/// Every statement that reads a page of cases, with its name and the types of its parameters.
+pub(crate) fn statements() -> impl Iterator<Item = (String, &'static str, String)> {
     STATEMENTS.pages()
 }
 

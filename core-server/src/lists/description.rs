@@ -14,8 +14,55 @@ pub(crate) struct List<Q: 'static> {
     pub(crate) date: &'static str,
     /// What the list can be sorted by; the first is the default.
     pub(crate) sorts: &'static [Sort],
+    /// The buckets that a record `r` is counted in.
+    pub(crate) buckets: &'static str,
+    /// The number of the lock that writers of the counts take.
+    pub(crate) lock: i64,
     /// A query for the record `p.id` of a company, which is given as SQL.
     pub(crate) record: fn(&str) -> String,
+}
+
+/// How the records of a list are counted.
+pub(crate) struct Counted {
+    /// Table of the records, an alias of which is `r`.
+    pub(crate) table: &'static str,
+    /// Table of their counts.
+    pub(crate) counts: &'static str,
+    /// The columns that both have: those of the filters.
+    pub(crate) split_by: String,
+    /// The same, with their types.
+    pub(crate) types: String,
+    /// The buckets of a record, an alias of which is `p`.
+    pub(crate) buckets: &'static str,
+    /// The numbers of a bucket, and what they are of its records.
+    pub(crate) numbers: Vec<(String, String)>,
+    /// The day of a record that a bucket has the first and the last one of.
+    pub(crate) day: String,
+    /// The number of the lock that writers of the counts take.
+    pub(crate) lock: i64,
+}
+
+impl<Q> List<Q> {
+    /// How the records are counted.
+    pub(crate) fn counted(&self) -> Counted {
+        let columns = |make: fn(&Filter<Q>) -> String| self.filters.iter().map(make).collect::<Vec<_>>().join(", ");
+        let nulls = self.sorts.iter().filter_map(|sort| match sort.key {
+            Key::NullableTimestamp(column) => {
+                Some((Part::Nulls(column).number(), format!("count(*) filter (where p.by_id and r.{column} is null)")))
+            }
+            Key::Id | Key::Timestamp(_) => None,
+        });
+        Counted {
+            table: self.table,
+            counts: self.counts,
+            split_by: columns(|filter| filter.column.to_owned()),
+            types: columns(|filter| format!("{} {}", filter.column, filter.value.sql_type())),
+            buckets: self.buckets,
+            numbers: std::iter::once(("n".to_owned(), "count(*)".to_owned())).chain(nulls).collect(),
+            day: format!("r.{}", self.date),
+            lock: self.lock,
+        }
+    }
 }
 
 /// A filter on one column, which the counts are split by.

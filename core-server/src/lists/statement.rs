@@ -40,8 +40,8 @@ pub(super) struct Shape {
     pub(super) descending: bool,
     /// Whether a range of days is asked for.
     pub(super) ranged: bool,
-    /// Which of the list's filters are asked for: a bit for each.
-    pub(super) filters: u32,
+    /// Whether any of the list's filters is asked for.
+    pub(super) filtered: bool,
     pub(super) among: Among,
 }
 
@@ -54,6 +54,26 @@ pub(super) enum Among {
     Near,
     /// All records, far from the beginning.
     Deep,
+}
+
+impl Shape {
+    /// The words that tell the statements of a list apart.
+    pub(super) fn name(&self) -> String {
+        let place = match self.among {
+            Among::Affiliate => "of an affiliate",
+            Among::Near => "near",
+            Among::Deep => "deep",
+        };
+        let words = [
+            Some(place),
+            Some("by"),
+            Some(self.key.column().unwrap_or("id")),
+            self.descending.then_some("descending"),
+            self.ranged.then_some("in a range"),
+            self.filtered.then_some("filtered"),
+        ];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// A statement for pages of a list.
@@ -83,21 +103,21 @@ impl<Q> Statement<'_, Q> {
             });
             ctes.extend(bounds);
         }
-        if self.weighs() {
+        if self.walks() && self.grouped() {
             ctes.push(format!("way as materialized ({})", self.way()));
         }
         let ways = if self.weighs() { &[true, false][..] } else { &[self.grouped()] };
         let parts = parts.iter().enumerate();
         let scans = parts.flat_map(|(number, part)| ways.iter().map(move |grouped| self.scan(number, *part, *grouped)));
         let scans: Vec<String> = scans.collect();
-        let scanned =
-            format!("select id, k from ({}) u offset {} limit {LIMIT}", scans.join(" union all "), self.skip());
+        let scans = scans.join("\n    union all ");
+        let scanned = format!("select id, k from (\n    {scans}\n) u offset {} limit {LIMIT}", self.skip());
         ctes.push(if self.chooses() {
             format!("page as (({scanned}) union all ({}))", self.matching())
         } else {
             format!("page as ({scanned})")
         });
-        format!("with {} {}", ctes.join(", "), self.records())
+        format!("with {}\n{}", ctes.join(",\n"), self.records())
     }
 
     /// The statement for the records of one affiliate: its index has every column that is filtered or sorted by.
@@ -240,16 +260,17 @@ impl<Q> Statement<'_, Q> {
         )
     }
 
-    /// Compares the columns of the filters that are asked for with their parameters.
+    /// Compares the columns of the filters with their parameters. One that is not asked for is null.
     pub(super) fn equal(&self, alias: &str) -> String {
         self.equal_where(alias, |_| true)
     }
 
     fn equal_where(&self, alias: &str, take: fn(&Filter<Q>) -> bool) -> String {
-        let numbered = self.list.filters.iter().enumerate();
-        let asked = numbered.filter(|(bit, filter)| self.shape.filters >> bit & 1 > 0 && take(filter));
-        let conditions = asked.map(|(bit, filter)| format!(" and {alias}.{} = ${}", filter.column, FIRST_FILTER + bit));
-        conditions.collect::<Vec<_>>().concat()
+        let numbered = (FIRST_FILTER..).zip(self.list.filters);
+        let taken = numbered.filter(|(_, filter)| self.shape.filtered && take(filter));
+        let equal = taken
+            .map(|(number, Filter { column, .. })| format!(" and ({alias}.{column} = ${number} or ${number} is null)"));
+        equal.collect()
     }
 
     /// Compares the date of `u` with the range. As subqueries the bounds are computed once a statement.
@@ -287,13 +308,12 @@ impl<Q> Statement<'_, Q> {
     /// Whether each combination of the filters' values is scanned by itself. Far from the beginning, unless the counts say
     /// where the page begins, sorting what all of them read would cost more than passing over what does not match.
     fn grouped(&self) -> bool {
-        self.shape.filters > 0 && !(self.chooses() && self.shape.among == Among::Deep)
+        self.shape.filtered && !(self.chooses() && self.shape.among == Among::Deep)
     }
 
-    /// Whether a walk chooses between a scan of all records and one of each group: there may be several groups.
+    /// Whether a walk chooses between a scan of all records and one of each group.
     fn weighs(&self) -> bool {
-        let asked = |(bit, filter): (usize, &Filter<Q>)| !filter.leads || self.shape.filters >> bit & 1 > 0;
-        self.walks() && self.grouped() && !self.list.filters.iter().enumerate().all(asked)
+        self.walks() && self.grouped()
     }
 
     /// How many matches of the scans precede the page.
@@ -341,83 +361,60 @@ mod tests {
         affiliate: "affiliate_id",
         date: "made",
         sorts: &[],
+        buckets: "",
+        lock: 0,
         record: |_| String::new(),
     };
     const MADE: Key = Key::Timestamp("made");
     const SEEN: Key = Key::NullableTimestamp("seen");
 
-    fn statement(key: Key, ranged: bool, filters: u32, among: Among) -> Statement<'static, ()> {
-        Statement { list: &LIST, shape: Shape { key, descending: false, ranged, filters, among } }
+    fn statement(key: Key, ranged: bool, filtered: bool, among: Among) -> Statement<'static, ()> {
+        Statement { list: &LIST, shape: Shape { key, descending: false, ranged, filtered, among } }
     }
 
-    /// How a page is found: by a walk, by a choice between a scan and a sort, each group of the filters' values by itself,
-    /// and by a choice between that and a scan of all.
+    /// How a page is found: by a walk, by a choice between a scan and a sort, and each group of the filters' values by itself.
     #[test]
     fn what_is_asked_for_decides_how_a_page_is_found() {
-        let (walks, chooses, grouped, weighs) = ("walks", "chooses", "grouped", "weighs");
-        let table: &[(Key, bool, u32, Among, &[&str])] = &[
-            (Key::Id, false, 0, Among::Near, &[]),
-            (MADE, true, 0, Among::Near, &[]),
-            (MADE, false, 1, Among::Near, &[grouped]),
-            (SEEN, true, 0, Among::Near, &[chooses]),
-            (SEEN, true, 1, Among::Near, &[chooses, grouped]),
-            (Key::Id, true, 2, Among::Near, &[chooses, grouped]),
-            (Key::Id, false, 0, Among::Deep, &[walks]),
-            (Key::Id, true, 0, Among::Deep, &[walks]),
-            (MADE, true, 0, Among::Deep, &[walks]),
-            (SEEN, false, 0, Among::Deep, &[walks]),
-            (SEEN, true, 0, Among::Deep, &[chooses]),
-            (SEEN, true, 3, Among::Deep, &[chooses]),
-            // Records of one value of the leading filter are one group.
-            (MADE, true, 1, Among::Deep, &[walks, grouped]),
-            (MADE, true, 2, Among::Deep, &[walks, grouped, weighs]),
-            (SEEN, false, 2, Among::Deep, &[walks, grouped, weighs]),
-            (Key::Id, true, 3, Among::Deep, &[walks, grouped]),
+        let (walks, chooses, grouped) = ("walks", "chooses", "grouped");
+        let table: &[(Key, bool, bool, Among, &[&str])] = &[
+            (Key::Id, false, false, Among::Near, &[]),
+            (MADE, true, false, Among::Near, &[]),
+            (MADE, false, true, Among::Near, &[grouped]),
+            (SEEN, true, false, Among::Near, &[chooses]),
+            (SEEN, true, true, Among::Near, &[chooses, grouped]),
+            (Key::Id, true, true, Among::Near, &[chooses, grouped]),
+            (Key::Id, false, false, Among::Deep, &[walks]),
+            (Key::Id, true, false, Among::Deep, &[walks]),
+            (MADE, true, false, Among::Deep, &[walks]),
+            (SEEN, false, false, Among::Deep, &[walks]),
+            (SEEN, true, false, Among::Deep, &[chooses]),
+            (SEEN, true, true, Among::Deep, &[chooses]),
+            (MADE, true, true, Among::Deep, &[walks, grouped]),
+            (SEEN, false, true, Among::Deep, &[walks, grouped]),
+            (Key::Id, true, true, Among::Deep, &[walks, grouped]),
         ];
-        for (number, (key, ranged, filters, among, expected)) in table.iter().enumerate() {
-            let statement = statement(*key, *ranged, *filters, *among);
-            let found = [
-                (walks, statement.walks()),
-                (chooses, statement.chooses()),
-                (grouped, statement.grouped()),
-                (weighs, statement.weighs()),
-            ];
+        for (number, (key, ranged, filtered, among, expected)) in table.iter().enumerate() {
+            let statement = statement(*key, *ranged, *filtered, *among);
+            let found = [(walks, statement.walks()), (chooses, statement.chooses()), (grouped, statement.grouped())];
             let found: Vec<&str> = found.into_iter().filter_map(|(name, is_so)| is_so.then_some(name)).collect();
             assert_eq!(found, *expected, "row {number}");
         }
     }
 
-    /// Then the records that match are one group.
-    #[test]
-    fn a_walk_weighs_nothing_where_all_leading_filters_are_asked_for() {
-        static LEADING: List<()> = List {
-            filters: &[
-                Filter { column: "status", value: Value::Integer(|()| None), leads: true },
-                Filter { column: "hidden", value: Value::Boolean(|()| None), leads: true },
-            ],
-            ..LIST
-        };
-        let weighs = |filters| {
-            let shape = Shape { key: MADE, descending: false, ranged: false, filters, among: Among::Deep };
-            Statement { list: &LEADING, shape }.weighs()
-        };
-        assert_eq!([1, 2, 3].map(weighs), [true, true, false]);
-    }
-
     #[test]
     fn a_sort_costs_more_far_from_the_beginning() {
-        let sort = |among| statement(SEEN, true, 0, among).choice();
+        let sort = |among| statement(SEEN, true, false, among).choice();
         assert!(sort(Among::Near).contains(&format!("total * {SORT_NEAR}::")));
         assert!(sort(Among::Deep).contains(&format!("total * {SORT_DEEP}::")));
     }
 
     #[test]
     fn filters_that_do_not_lead_an_index_are_compared_in_each_group() {
-        let statement = |filters| statement(MADE, false, filters, Among::Near);
-        assert_eq!(statement(3).equal("u"), " and u.status = $7 and u.hidden = $8");
-        assert_eq!(statement(2).equal("c"), " and c.hidden = $8");
-        assert_eq!(statement(1).of_group().trim(), "and u.status = g.status");
-        let both: String = statement(3).of_group().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(both, "and u.status = g.status and u.hidden = $8");
+        let statement = |filtered| statement(MADE, false, filtered, Among::Near);
+        let (status, hidden) = ("and (u.status = $7 or $7 is null)", "and (u.hidden = $8 or $8 is null)");
+        assert_eq!(statement(true).equal("u"), format!(" {status} {hidden}"));
+        assert_eq!(statement(false).equal("u"), "");
+        let of_group: String = statement(true).of_group().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(of_group, format!("and u.status = g.status {hidden}"));
     }
 }

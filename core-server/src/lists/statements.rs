@@ -33,8 +33,6 @@ pub(crate) struct Statements<Q: 'static> {
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
     by_ids: &'static str,
-    /// The same in the order asked for.
-    by_ids_in_order: &'static str,
 }
 
 /// A page of records.
@@ -72,9 +70,9 @@ impl<Q> Statements<Q> {
         let mut pages = Vec::new();
         for sort in list.sorts {
             for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
-                for filters in 0..1 << list.filters.len() {
+                for filtered in [false, true] {
                     for among in [Among::Affiliate, Among::Near, Among::Deep] {
-                        let shape = Shape { key: sort.key, descending, ranged, filters, among };
+                        let shape = Shape { key: sort.key, descending, ranged, filtered, among };
                         pages.push((shape, &*Statement { list, shape }.sql().leak()));
                     }
                 }
@@ -90,26 +88,20 @@ impl<Q> Statements<Q> {
             "select r.* from unnest($2::bigint[]) as p (id) cross join lateral ({}) r order by p.id",
             (list.record)("$1")
         );
-        let by_ids_in_order = format!(
-            "select p.id as found, r.* from unnest($2::bigint[]) with ordinality as p (id, position)
-            cross join lateral ({}) r order by p.position",
-            (list.record)("$1")
-        );
-        let (by_keys, by_ids, by_ids_in_order) = (by_keys.leak(), by_ids.leak(), by_ids_in_order.leak());
-        Self { list, pages, by_keys, by_ids, by_ids_in_order }
+        Self { list, pages, by_keys: by_keys.leak(), by_ids: by_ids.leak() }
     }
 
-    /// Every statement that reads a page, each with the types of its parameters.
-    pub(crate) fn pages(&self) -> impl Iterator<Item = (&'static str, String)> {
+    /// Every statement that reads a page, each with its name and the types of its parameters.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (String, &'static str, String)> {
         let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type()]);
         let types: String = std::iter::once(TYPES).chain(filters).collect();
-        self.pages.iter().map(move |(_, sql)| (*sql, types.clone()))
+        let table = self.list.table;
+        self.pages.iter().map(move |(shape, sql)| (format!("{table} {}", shape.name()), *sql, types.clone()))
     }
 
     /// Every statement that reads records by ID, with the types of its parameters.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let (many, of_company) = ("bigint[], bigint[]", "bigint, bigint[]");
-        [(self.by_keys, many), (self.by_ids, of_company), (self.by_ids_in_order, of_company)].into_iter()
+        [(self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")].into_iter()
     }
 
     /// Reads one page of the company's records. `None` if they take more than `most` bytes.
@@ -134,38 +126,15 @@ impl<Q> Statements<Q> {
         }
     }
 
-    /// The IDs of the records of a page, and how many there are on all pages.
-    pub(crate) async fn page_ids(
-        &self,
-        Source { pool, company_id, .. }: Source<'_>,
-        request: &Q,
-        asked: Asked,
-    ) -> Result<(Vec<i64>, i64), Error> {
-        let statement = self.statement(request, asked)?;
-        let read = async || {
-            let (mut ids, mut total) = (Vec::new(), Ok(0));
-            let query = self.query(statement, company_id, request, asked);
-            pool.fetch_while(query, |row| {
-                total = row.try_get("total");
-                ids.extend(row.try_get::<Option<i64>, _>("found").ok().flatten());
-                total.is_ok()
-            })
-            .await?;
-            Ok((ids, total?))
-        };
-        database::read(read).await.map_err(|error| from_database(&error))
-    }
-
     /// The statement that reads a page.
     pub(super) fn statement(&self, request: &Q, asked: Asked) -> Result<&'static str, Error> {
         let sorts = self.list.sorts;
         let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
-        let filters = self.list.filters.iter().zip(0..).filter(|(filter, _)| filter.value.is_asked(request));
         let shape = Shape {
             key: sort.key,
             descending: asked.page.descending,
             ranged: asked.days.is_some(),
-            filters: filters.map(|(_, bit)| 1 << bit).sum(),
+            filtered: self.list.filters.iter().any(|filter| filter.value.is_asked(request)),
             among: match asked.affiliate {
                 Some(_) => Among::Affiliate,
                 None if asked.page.offset() <= NEAR => Among::Near,
@@ -190,30 +159,6 @@ impl<Q> Statements<Q> {
             Value::Integer(value) => bound.bind(value(request)),
             Value::Boolean(value) => bound.bind(value(request)),
         })
-    }
-
-    /// Records of the company among `ids`, in their order, as many as take `most` bytes, and the IDs that are left.
-    pub(crate) async fn read_part<T: Record>(
-        &self,
-        Source { pool, company_id, memory }: Source<'_>,
-        ids: &[i64],
-        most: usize,
-        read: Read<T>,
-    ) -> Result<(Records<T>, Vec<i64>), Error> {
-        let query = || sqlx::query(self.by_ids_in_order).bind(company_id).bind(ids);
-        let fetched = database::read(|| pool.fetch_at_most(query(), most, memory)).await;
-        let fetched = fetched.map_err(|error| from_database(&error))?;
-        let last = match (fetched.end, fetched.rows.last()) {
-            // What there is memory for is a part, too.
-            (End::TooLarge | End::Full(_), Some(last)) => Some(last.try_get("found")),
-            (End::Full(full), None) => return Err(full.into()),
-            _ => None,
-        };
-        let part = last.transpose().and_then(|last: Option<i64>| {
-            let rest = last.map(|last| ids.iter().skip_while(|id| **id != last).skip(1).copied().collect());
-            Ok((Records::read(fetched.rows, fetched.memory, read)?, rest.unwrap_or_default()))
-        });
-        part.map_err(|error| from_database(&error))
     }
 
     /// The records of the company among `ids`, by ID.

@@ -14,7 +14,7 @@ use super::record;
 use crate::{
     database::Connections,
     lists::{
-        Asked, Filter, Key, LargePage, List, PART, Page, PageQuery, Records, Sort, Source, Statements, Value, days,
+        Asked, Counted, Filter, Key, LargePage, List, Page, PageQuery, Records, Sort, Source, Statements, Value, days,
     },
     reads::{Reads, Statement},
     shares::Shares,
@@ -22,7 +22,7 @@ use crate::{
 
 static LIST: List<ListComplianceUrlsRequest> = List {
     table: "compliance_urls",
-    counts: "compliance_url_bucket_counts",
+    counts: "compliance_url_counts",
     filters: &[
         Filter {
             column: "incident_status_id",
@@ -40,13 +40,21 @@ static LIST: List<ListComplianceUrlsRequest> = List {
         Sort { number: UrlSort::LastReviewDt as i32, key: Key::NullableTimestamp("last_review_date") },
         Sort { number: UrlSort::LastSeen as i32, key: Key::NullableTimestamp("last_seen") },
     ],
+    buckets: "compliance_url_buckets(
+        r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
+    lock: 1,
     record: record::query,
 };
 
 static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-/// Every statement that reads a page of URLs, with the types of its parameters.
-pub(crate) fn statements() -> impl Iterator<Item = (&'static str, String)> {
+/// How URLs are counted.
+pub(crate) fn counted() -> Counted {
+    LIST.counted()
+}
+
+/// Every statement that reads a page of URLs, with its name and the types of its parameters.
+pub(crate) fn statements() -> impl Iterator<Item = (String, &'static str, String)> {
     STATEMENTS.pages()
 }
 
@@ -72,11 +80,6 @@ pub(super) async fn by_ids(source: Source<'_>, ids: &[i64], most: usize) -> Resu
     STATEMENTS.read_by_ids(source, ids, most, record::read).await
 }
 
-/// The first URLs of the company among `ids`, in their order, and the IDs that are left.
-pub(super) async fn part(source: Source<'_>, ids: &[i64]) -> Result<(Records<ComplianceUrl>, Vec<i64>), Error> {
-    STATEMENTS.read_part(source, ids, PART, record::read).await
-}
-
 /// One page of the company's URLs. `None` if they take more than `most` bytes.
 pub(super) async fn page(
     source: Source<'_>,
@@ -84,14 +87,6 @@ pub(super) async fn page(
     most: usize,
 ) -> Result<Option<Page<ComplianceUrl>>, Error> {
     STATEMENTS.page(source, request, asked(request), most, record::read).await
-}
-
-/// The IDs of a page, and how many URLs there are on all pages.
-pub(super) async fn page_ids(
-    source: Source<'_>,
-    request: &ListComplianceUrlsRequest,
-) -> Result<(Vec<i64>, i64), Error> {
-    STATEMENTS.page_ids(source, request, asked(request)).await
 }
 
 /// One page as a stream.

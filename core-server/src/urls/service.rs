@@ -58,20 +58,11 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
         let (company_id, request) = accept(request)?;
         let query = list::page_query(&request);
-        let most = if request.large_as_ids { PART } else { self.most };
         let memory = &self.shares.memory.reservation(Some(company_id));
         let source = Source { pool: &self.pool, company_id, memory };
-        match list::page(source, &request, most).await? {
-            Some(page) => {
-                let (urls, meta) = (page.records, Some(query.meta(page.total)));
-                Ok(holding(ListComplianceUrlsResponse { urls, meta, ids: Vec::new() }, page.memory))
-            }
-            None if request.large_as_ids => {
-                let (ids, total) = list::page_ids(source, &request).await?;
-                Ok(Response::new(ListComplianceUrlsResponse { urls: Vec::new(), meta: Some(query.meta(total)), ids }))
-            }
-            None => Err(too_large(most).into()),
-        }
+        let page = list::page(source, &request, self.most).await?.ok_or_else(|| too_large(self.most))?;
+        let (urls, meta) = (page.records, Some(query.meta(page.total)));
+        Ok(holding(ListComplianceUrlsResponse { urls, meta }, page.memory))
     }
 
     async fn stream_compliance_urls(
@@ -111,12 +102,8 @@ impl ComplianceUrlService for ComplianceUrls {
         let (company_id, request) = accept(request)?;
         let memory = &self.shares.memory.reservation(Some(company_id));
         let source = Source { pool: &self.pool, company_id, memory };
-        let (urls, rest) = if request.in_parts {
-            list::part(source, &request.ids).await?
-        } else {
-            (list::by_ids(source, &request.ids, self.most).await?, Vec::new())
-        };
-        Ok(holding(BatchGetComplianceUrlsResponse { urls: urls.records, rest }, urls.memory))
+        let urls = list::by_ids(source, &request.ids, self.most).await?;
+        Ok(holding(BatchGetComplianceUrlsResponse { urls: urls.records }, urls.memory))
     }
 
     async fn add_compliance_urls(

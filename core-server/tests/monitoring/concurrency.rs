@@ -254,7 +254,7 @@ pub(super) async fn counts_hold(pool: &PgPool) {
         )
         select count(*) from real r
         full join (
-            select * from compliance_url_bucket_counts
+            select * from compliance_url_counts
             where (n, n_without_last_review_date, n_without_last_seen) <> (0, 0, 0)
         ) c
             using (company_id, dimension, bucket, incident_status_id, disabled)

@@ -16,7 +16,7 @@ use tonic::Code;
 tests![
     pages_of_long_transcripts,
     a_large_page_is_one_request,
-    a_part_without_memory_for_a_record_is_refused,
+    records_without_memory_for_one_are_refused,
     a_page_is_one_snapshot,
     a_page_whose_connection_is_lost,
     slow_readers_of_large_pages,
@@ -51,8 +51,7 @@ async fn a_large_page_is_one_request() {
     }
 }
 
-/// It must not look like a part that has no records.
-async fn a_part_without_memory_for_a_record_is_refused() {
+async fn records_without_memory_for_one_are_refused() {
     let service = TestService::with(Options { request_memory: 4 << 20, ..Options::default() }).await;
     let company = new_company();
     add_urls(&service, company, 1).await;
@@ -61,7 +60,7 @@ async fn a_part_without_memory_for_a_record_is_refused() {
         .fetch_all(&service.pool)
         .await
         .unwrap();
-    let request = BatchGetComplianceUrlsRequest { ids, in_parts: true };
+    let request = BatchGetComplianceUrlsRequest { ids };
     let refused = service.grpc(company).await.urls.batch_get_compliance_urls(request).await;
     assert_eq!(refused.unwrap_err().code(), Code::ResourceExhausted);
 }
@@ -104,7 +103,7 @@ async fn pages_of_long_transcripts() {
     let list = |per_page| ListComplianceUrlsRequest { per_page: Some(per_page), ..Default::default() };
     let status = grpc.urls.list_compliance_urls(list(100)).await.unwrap_err();
     assert_eq!((status.code(), Error::from(&status).reason), (Code::OutOfRange, Reason::BodyTooLarge));
-    let batch = BatchGetComplianceUrlsRequest { ids: ids.clone(), ..Default::default() };
+    let batch = BatchGetComplianceUrlsRequest { ids: ids.clone() };
     assert_eq!(grpc.urls.batch_get_compliance_urls(batch).await.unwrap_err().code(), Code::OutOfRange);
     assert_eq!(grpc.urls.list_compliance_urls(list(10)).await.unwrap().into_inner().urls.len(), 10);
     let request = StreamComplianceUrlsRequest { list: Some(list(100)) };
@@ -115,15 +114,8 @@ async fn pages_of_long_transcripts() {
         metas.push(message.meta.map(|meta| meta.total));
     }
     assert_eq!((metas[0], metas[1..].iter().flatten().count()), (Some(100), 0));
-    let request = ListComplianceUrlsRequest { large_as_ids: true, ..list(100) };
-    let page = grpc.urls.list_compliance_urls(request).await.unwrap().into_inner();
-    assert!(page.urls.is_empty() && page.ids.len() == URLS, "{}", page.ids.len());
-    assert_eq!(streamed, page.ids);
-    let batch = BatchGetComplianceUrlsRequest { ids: page.ids.clone(), in_parts: true };
-    let part = grpc.urls.batch_get_compliance_urls(batch).await.unwrap().into_inner();
-    let returned: Vec<i64> = part.urls.iter().map(|url| url.id).chain(part.rest).collect();
-    assert!((2..5).contains(&part.urls.len()), "{} records", part.urls.len());
-    assert_eq!(returned, page.ids);
+    ids.reverse();
+    assert_eq!(streamed, ids);
 }
 
 /// Characters of transcripts with which a page of 100 records takes more than 4 MiB, and less.

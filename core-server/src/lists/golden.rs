@@ -1,0 +1,64 @@
+//! The statements of lists as they are sent, one of each kind: `golden/*.sql`. `scripts/write-reference` rewrites them.
+
+use std::{collections::BTreeSet, env, fs, path::Path};
+
+use crate::{database::STATEMENT_CACHE, list_statements, read_statements, write_statements};
+
+const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
+/// Each kind of statement, and what another sort key, direction or filter changes in it.
+const KINDS: [&str; 9] = [
+    // All matches, sorted.
+    "compliance_urls of an affiliate by id descending in a range filtered",
+    // A scan along the sort order.
+    "compliance_urls near by last_seen descending",
+    "compliance_urls near by discovery_date descending in a range",
+    // The same for each combination of the filters' values.
+    "compliance_urls near by last_seen descending filtered",
+    // A scan or a sort.
+    "compliance_urls near by last_seen descending in a range filtered",
+    "compliance_urls deep by last_review_date descending in a range filtered",
+    // A walk over the counts.
+    "compliance_cases deep by id descending",
+    "compliance_urls deep by last_seen descending filtered",
+    "compliance_urls deep by id descending in a range filtered",
+];
+/// Statements that are neither listed by this crate nor described in `.sqlx`, at most.
+const OTHERS: usize = 50;
+
+/// Indentation of the source says nothing; lines do.
+fn readable(sql: &str) -> String {
+    let lines = sql.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.filter(|line| !line.is_empty()).fold(String::new(), |text, line| text + &line + "\n")
+}
+
+#[test]
+fn the_committed_statements_are_those_that_are_sent() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lists/golden");
+    if env::var_os(WRITE).is_some() {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+    }
+    let mut files = BTreeSet::new();
+    for kind in KINDS {
+        let (_, sql, _) = list_statements().find(|(name, ..)| name == kind).unwrap();
+        let name = format!("{}.sql", kind.replace([' ', '_'], "-"));
+        let text = readable(sql);
+        if env::var_os(WRITE).is_some() {
+            fs::write(folder.join(&name), &text).unwrap();
+        }
+        let committed = fs::read_to_string(folder.join(&name)).unwrap_or_default();
+        assert!(committed == text, "{name} is not what is sent: run scripts/write-reference. It is:\n{text}");
+        files.insert(name);
+    }
+    let committed = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(committed.collect::<BTreeSet<_>>(), files);
+}
+
+/// A statement that is prepared anew each time costs a round trip and a plan.
+#[test]
+fn a_connection_keeps_every_statement() {
+    let lists = list_statements().count();
+    let described = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap().count();
+    let all = lists + read_statements().count() + write_statements().count() + described + OTHERS;
+    assert!(all <= STATEMENT_CACHE, "{all} statements, {lists} of them of lists");
+}
