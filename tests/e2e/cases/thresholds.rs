@@ -78,6 +78,7 @@ const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 /// Constants at which no operation changes its way, by file.
 const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
+    ("core-server/src/database.rs", &["STATEMENT_CACHE"]),
     ("core-server/src/database/connection.rs", &["LATE_ERRORS"]),
     ("core-server/src/database/connections.rs", &["MAX_TRIES"]),
     ("core-server/src/monitoring/incidents.rs", &["MAX_INCIDENTS"]),
