@@ -20,7 +20,7 @@ use http_body::{Frame, SizeHint};
 use metrics::Label;
 use telemetry::{metrics::Durations, trace::Span};
 
-use crate::{observe::REQUEST_ID, router::routes};
+use crate::{observe::REQUEST_ID, router::PATHS};
 
 /// The route of requests that match none.
 const UNKNOWN_PATH: &str = "(unknown path)";
@@ -28,7 +28,7 @@ const UNKNOWN_PATH: &str = "(unknown path)";
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// The paths of all routes. Metrics are labelled with them, never with what a client sends.
-static ROUTES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| routes().paths().collect());
+static ROUTES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| PATHS.iter().copied().collect());
 
 static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyLock::new(|| {
     let text = "Time from the head of a REST request to the end of its response, as the gateway made it.";

@@ -2,7 +2,7 @@
 
 pub(crate) mod affiliates;
 pub(crate) mod body;
-mod body_violations;
+pub(crate) mod body_violations;
 mod collect;
 mod document;
 mod inflate;

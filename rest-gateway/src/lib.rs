@@ -5,8 +5,7 @@
 //! are the core's, which may run in the same process or on another machine.
 //!
 //! Modules depend on each other in one direction: [`router`] → `routes` → `caller`, `extract`, `envelope`, `error` → the
-//! contract. `openapi` documents the routes from
-//! what they use.
+//! contract. `openapi` makes `docs/openapi.json`, which is served, from what the routes use; it is compiled for tests alone.
 
 mod caller;
 mod compression;
@@ -17,8 +16,10 @@ mod exchange;
 mod extract;
 mod found;
 mod gateway;
+#[cfg(test)]
 mod json;
 mod observe;
+#[cfg(test)]
 mod openapi;
 mod rate_limit;
 mod remote;

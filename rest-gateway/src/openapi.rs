@@ -15,18 +15,15 @@ mod parameter;
 pub(crate) mod partners;
 mod pattern;
 mod record;
-#[cfg(test)]
 mod reference;
 mod refusal;
 mod schema;
 pub(crate) mod service;
-#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use documented::Documented;
-pub(crate) use documented::Routes;
+pub(crate) use documented::Documented;
 use operation::Tag;
 
 use crate::json::{Json, object};

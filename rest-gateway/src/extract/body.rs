@@ -15,7 +15,6 @@ use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
-pub(crate) use super::body_violations::too_large;
 use super::{
     Form, Parse,
     body_violations::not_readable,

@@ -19,7 +19,8 @@ const URL_SORT: &[(&str, UrlSort)] = &[
 ];
 const CASE_SORT: &[(&str, CaseSort)] = &[("id", CaseSort::Id), ("created_dt", CaseSort::CreatedDt)];
 
-/// A request that is read from a query string.
+/// A request that is read from a query string, for its documentation.
+#[cfg(test)]
 pub(crate) trait Parameters {
     /// The names of the parameters.
     const PARAMETERS: &'static [&'static str];
@@ -28,6 +29,7 @@ pub(crate) trait Parameters {
     fn choices(parameter: &str) -> Option<Vec<&'static str>>;
 }
 
+#[cfg(test)]
 fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
     choices.iter().map(|(name, _)| *name).collect()
 }
@@ -39,12 +41,11 @@ macro_rules! parameters {
         $(#[$doc])*
         pub(crate) fn $name(query: Option<&str>) -> Result<$request, Error> {
             let mut query = Query::of::<$request>(query);
-            #[allow(clippy::needless_update, reason = "a request may have fields that no parameter sets")]
-            let request =
-                $request { $($field: query.$kind(stringify!($field) $(, $choices)?),)* ..$request::default() };
+            let request = $request { $($field: query.$kind(stringify!($field) $(, $choices)?),)* };
             query.finish(request)
         }
 
+        #[cfg(test)]
         impl Parameters for $request {
             const PARAMETERS: &'static [&'static str] = &[$(stringify!($field)),*];
 

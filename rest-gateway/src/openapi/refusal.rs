@@ -18,7 +18,7 @@ use super::{
 use crate::{
     compression::unsupported_encoding,
     error::Refusal,
-    extract::body::too_large,
+    extract::body_violations::too_large,
     json::{Json, object},
     observe::{expectation_failed, host_invalid},
 };

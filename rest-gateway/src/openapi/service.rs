@@ -49,7 +49,7 @@ pub(crate) fn ready() -> Operation {
 }
 
 pub(crate) fn describe() -> Operation {
-    let about = about::description();
+    let about = Json::of(&about::DESCRIPTION);
     let properties = match &about {
         Json::Object(entries) => entries.iter().map(|(key, _)| (key.as_str(), object! { "type": "string" })).collect(),
         _ => Vec::new(),

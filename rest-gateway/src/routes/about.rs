@@ -6,25 +6,33 @@ use http::{
     header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY},
 };
 
-use crate::{
-    envelope::respond,
-    json::{Json, object},
-    rate_limit::RateLimit,
-};
+use serde::Serialize;
 
-/// What this service is.
-pub(crate) fn description() -> Json {
-    object! {
-        "name": "Affiliate Compliance Service",
-        "version": env!("CARGO_PKG_VERSION"),
-        "api": "/api",
-        "console": "/console",
-        "documentation": "/docs",
-        "openapi": "/openapi.json",
-        "live": "/livez",
-        "ready": "/readyz",
-    }
+use crate::{envelope::respond, rate_limit::RateLimit};
+
+/// What this service is, in the order of its keys.
+#[derive(Serialize)]
+pub(crate) struct Description {
+    name: &'static str,
+    version: &'static str,
+    api: &'static str,
+    console: &'static str,
+    documentation: &'static str,
+    openapi: &'static str,
+    live: &'static str,
+    ready: &'static str,
 }
+
+pub(crate) const DESCRIPTION: Description = Description {
+    name: "Affiliate Compliance Service",
+    version: env!("CARGO_PKG_VERSION"),
+    api: "/api",
+    console: "/console",
+    documentation: "/docs",
+    openapi: "/openapi.json",
+    live: "/livez",
+    ready: "/readyz",
+};
 
 /// For people.
 const PAGE: &str = concat!(
@@ -46,7 +54,7 @@ pub(crate) async fn get(headers: HeaderMap) -> Response {
         page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         page
     } else {
-        respond(StatusCode::OK, RateLimit::default(), &description())
+        respond(StatusCode::OK, RateLimit::default(), &DESCRIPTION)
     };
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
     response

@@ -73,11 +73,13 @@ impl Asset {
     }
 
     /// Its name in the path.
+    #[cfg(test)]
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
     /// Its media type, without parameters.
+    #[cfg(test)]
     pub(crate) fn content_type(&self) -> &'static str {
         self.content_type.split(';').next().unwrap_or_default()
     }

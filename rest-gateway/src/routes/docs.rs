@@ -1,21 +1,16 @@
 //! `/openapi.json` and `/docs`: the documentation of the interface. All of it is in the program; the page loads nothing
 //! from elsewhere.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
-use axum::{
-    extract::Path,
-    response::{IntoResponse as _, Response},
-};
+use axum::{extract::Path, response::Response};
 use http::HeaderMap;
 
-use super::{
-    asset::{self, Asset, HTML, SCRIPT, STYLE},
-    unknown_path,
-};
-use crate::json::Json;
+use super::asset::{self, Asset, HTML, SCRIPT, STYLE};
 
-static DOCUMENT: OnceLock<Asset> = OnceLock::new();
+static DOCUMENT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("openapi.json", "application/json", false, &include_bytes!("../../../docs/openapi.json")[..])
+});
 
 static PAGE: LazyLock<Asset> = LazyLock::new(|| Asset::new("docs", HTML, false, &include_bytes!("docs/page.html")[..]));
 
@@ -32,20 +27,8 @@ pub(crate) static FILES: LazyLock<[Asset; 3]> = LazyLock::new(|| {
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Sets the document, once for the process.
-pub(crate) fn set_document(make: impl FnOnce() -> Json) {
-    DOCUMENT.get_or_init(|| {
-        // Texts and numbers can always be written.
-        let text = serde_json::to_vec(&make()).unwrap_or_default();
-        Asset::new("openapi.json", "application/json", false, text)
-    });
-}
-
 pub(crate) async fn document(headers: HeaderMap) -> Response {
-    match DOCUMENT.get() {
-        Some(document) => document.respond(&headers),
-        None => unknown_path().await.into_response(),
-    }
+    DOCUMENT.respond(&headers)
 }
 
 pub(crate) async fn page(headers: HeaderMap) -> Response {
