@@ -127,10 +127,7 @@ async fn many_ids() {
         let message = "The ids field must not have more than 1000 items.";
         let answers = [
             grpc.affiliates.batch_get_affiliates(BatchGetAffiliatesRequest { ids: ids.clone() }).await.map(drop),
-            grpc.urls
-                .batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids: ids.clone(), ..Default::default() })
-                .await
-                .map(drop),
+            grpc.urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids: ids.clone() }).await.map(drop),
             grpc.cases.batch_get_compliance_cases(BatchGetComplianceCasesRequest { ids }).await.map(drop),
         ];
         for answer in answers {

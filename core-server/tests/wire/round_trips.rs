@@ -78,7 +78,7 @@ fn operations() -> BTreeMap<&'static str, Call> {
         ..ListComplianceUrlsRequest::default()
     }));
     operation!(urls.get_compliance_url(GetComplianceUrlRequest { id: 1 }));
-    operation!(urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids: vec![1, 2], ..Default::default() }));
+    operation!(urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids: vec![1, 2] }));
     operation!(cases.list_compliance_cases(ListComplianceCasesRequest::default()));
     operation!(cases.get_compliance_case(GetComplianceCaseRequest { id: 1 }));
     operation!(cases.batch_get_compliance_cases(BatchGetComplianceCasesRequest { ids: vec![1, 2] }));

@@ -207,7 +207,7 @@ mod tests {
         let request = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 10] };
         assert_eq!(measured(UPDATE, &request.encode_to_vec()).unwrap().items, 10);
         // Numbers are packed.
-        let request = BatchGetComplianceUrlsRequest { ids: (0..1000).collect(), ..Default::default() };
+        let request = BatchGetComplianceUrlsRequest { ids: (0..1000).collect() };
         assert_eq!(measured(BATCH_GET, &request.encode_to_vec()).unwrap().items, 1000);
     }
 
@@ -226,7 +226,7 @@ mod tests {
             }
         }
         assert!(measured(CREATE, &[0x0a, 0].repeat(MAX_ITEMS)).is_ok());
-        let ids = BatchGetComplianceUrlsRequest { ids: (0..1001).collect(), ..Default::default() };
+        let ids = BatchGetComplianceUrlsRequest { ids: (0..1001).collect() };
         assert_eq!(refused(BATCH_GET, &ids.encode_to_vec()), "The ids field must not have more than 1000 items.");
     }
 
@@ -252,7 +252,7 @@ mod tests {
             update_mask: Some(prost_types::FieldMask { paths: vec!["city".into()] }),
         };
         let good = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 2] }.encode_to_vec();
-        let ids = BatchGetComplianceUrlsRequest { ids: vec![1, 300, 70_000], ..Default::default() }.encode_to_vec();
+        let ids = BatchGetComplianceUrlsRequest { ids: vec![1, 300, 70_000] }.encode_to_vec();
         let mut state = 7_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

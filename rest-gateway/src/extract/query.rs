@@ -176,7 +176,6 @@ mod tests {
             sort_dir: SortDirection::Asc.into(),
             per_page: Some(5),
             page: Some(2),
-            ..Default::default()
         };
         assert_eq!(request.unwrap(), expected);
     }

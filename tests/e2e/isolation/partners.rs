@@ -136,7 +136,7 @@ async fn get_url(world: &mut World) {
 }
 
 async fn batch_get_urls(world: &mut World) {
-    let request = BatchGetComplianceUrlsRequest { ids: vec![world.url], ..Default::default() };
+    let request = BatchGetComplianceUrlsRequest { ids: vec![world.url] };
     assert_eq!(world.grpc.urls.batch_get_compliance_urls(request).await.unwrap().into_inner().urls, []);
 }
 

@@ -88,7 +88,7 @@ calls! {
         StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest::default()) };
     "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL };
     "ComplianceUrlService/BatchGetComplianceUrls" unary urls.batch_get_compliance_urls |twin|
-        BatchGetComplianceUrlsRequest { ids: vec![OTHER_URL, URL], ..Default::default() };
+        BatchGetComplianceUrlsRequest { ids: vec![OTHER_URL, URL] };
     "ComplianceUrlService/AddComplianceUrls" unary urls.add_compliance_urls |twin| AddComplianceUrlsRequest {
         urls: ["https://same.example/".to_owned(), format!("https://{}.example/", twin.side.other().to_lowercase())]
             .map(|url| UrlInput { url: Some(url) })
