@@ -10,16 +10,16 @@ use anyhow::Context as _;
 mod checks;
 #[path = "proto/build/clients.rs"]
 mod clients;
-#[path = "proto/build/descriptions.rs"]
-mod descriptions;
 #[path = "proto/build/json.rs"]
 mod json;
+#[path = "proto/build/messages.rs"]
+mod messages;
+#[path = "proto/build/operations.rs"]
+mod operations;
 #[path = "proto/build/options.rs"]
 mod options;
 #[path = "proto/build/records.rs"]
 mod records;
-#[path = "proto/build/shapes.rs"]
-mod shapes;
 
 fn main() -> anyhow::Result<()> {
     println!("cargo:rerun-if-changed=proto");
@@ -38,9 +38,10 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
-    fs::write(out.join("descriptions.rs"), descriptions::generate(&pool)?)?;
+    fs::write(out.join("requests.rs"), clients::requests(&pool)?)?;
+    fs::write(out.join("messages.rs"), messages::generate(&pool)?)?;
+    fs::write(out.join("operations.rs"), operations::generate(&pool)?)?;
     fs::write(out.join("records.rs"), records::generate(&pool)?)?;
-    fs::write(out.join("shapes.rs"), shapes::generate(&pool)?)?;
 
     // A record moves through several queues on its way into such a response.
     let messages = ["affiliate", "url", "case"].into_iter().fold(tonic_prost_build::configure(), |messages, field| {
@@ -50,8 +51,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The profile of this build. Cargo has a variable for the profile that it inherits from alone, but a folder for each one:
-/// `OUT_DIR` is `…/FOLDER/build/…`.
+/// The profile of this build. Only the folder in `OUT_DIR`, `…/FOLDER/build/…`, distinguishes a profile from the one that it inherits.
 fn profile(out: &Path) -> Option<&str> {
     let build = out.ancestors().find(|folder| folder.ends_with("build"))?;
     match build.parent()?.file_name()?.to_str()? {

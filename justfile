@@ -2,40 +2,45 @@
 
 # Run the service with demo data.
 run *args:
-    scripts/setup && cargo run --release -- {{args}}
+    tools/scripts/setup && cargo run --release -- {{args}}
 
 # Run every test, or those whose name contains a word: `just test isolation`.
 test *args:
-    scripts/setup && cargo test --workspace {{args}}
+    tools/scripts/setup && cargo test --workspace {{args}}
 
 # Run the end-to-end tests, or those whose name contains a word.
 e2e *args:
-    scripts/setup && cargo test --test e2e -- {{args}}
+    tools/scripts/setup && cargo test --test e2e -- {{args}}
 
 # Kill, freeze and cut under load for some minutes, then audit every acknowledged write.
 soak *minutes:
-    scripts/soak {{minutes}}
+    tools/scripts/soak {{minutes}}
 
 # Format and lint.
 lint:
-    cargo fmt --all
+    cargo fmt --all && (cd tools/bench && cargo fmt)
     cargo clippy --workspace --all-targets -- -D warnings
+    cd tools/bench && cargo clippy --all-targets -- -D warnings
 
 # Rewrite the descriptions of the SQL that is checked at compile time.
 sqlx:
-    scripts/sqlx-prepare
+    tools/scripts/sqlx-prepare
 
 # Rewrite docs/openapi.json, docs/configuration.md and the tables of docs/partners.md.
 reference:
-    scripts/write-reference
+    tools/scripts/write-reference
 
 # Check the gRPC contract: lint, format, compatibility.
 proto:
-    scripts/check-proto
+    tools/scripts/check-proto
 
 # Everything that CI checks.
 ci:
     .ci/run
+
+# Measure the service beside peers, and write docs/performance.md.
+bench *args:
+    cd tools/bench && cargo run --profile dist -- {{args}}
 
 # Build the binary that is deployed and measured.
 dist:

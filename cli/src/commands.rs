@@ -1,24 +1,24 @@
-//! The commands. Each has a file with its flags and what it does.
+//! The commands. Each has a file with its flags and what it does; those about the command line itself are here.
 
-mod completions;
 mod core_tier;
 mod demo_data;
 mod doctor;
-mod export;
 mod gateway_tier;
 mod health;
-mod import;
-mod man;
 mod migrate;
 #[cfg(test)]
 mod reference;
 mod serve;
 mod token;
 
-use std::process::ExitCode;
+use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use anyhow::Context as _;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 use runtime::{ConfigurationArgs, LoggingArgs};
+
+use crate::{export, import};
 
 /// Affiliate Compliance Service: REST and gRPC over PostgreSQL, in one process or in two tiers.
 ///
@@ -46,8 +46,29 @@ enum Command {
     Health(health::HealthArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Print a script that completes the command line in a shell.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance completions bash > /etc/bash_completion.d/compliance
+  compliance completions zsh > \"${fpath[1]}/_compliance\"
+  compliance completions fish > ~/.config/fish/completions/compliance.fish")]
+struct CompletionsArgs {
+    /// Shell that reads the script.
+    shell: Shell,
+}
+
+/// Write the manual pages, one for each command.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  compliance man --output /usr/local/share/man/man1")]
+struct ManArgs {
+    /// Folder that the pages are written to; it is created if it is missing.
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
 }
 
 impl Cli {
@@ -69,10 +90,27 @@ impl Cli {
             Some(Command::Health(args)) => health::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),
-            Some(Command::Completions(args)) => completions::run(&args),
-            Some(Command::Man(args)) => man::run(&args),
+            Some(Command::Completions(args)) => print_completions(&args),
+            Some(Command::Man(args)) => write_manual(&args),
         }
     }
+}
+
+fn print_completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "compliance", &mut script);
+    std::io::stdout().write_all(&script).context("the script cannot be printed")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_manual(args: &ManArgs) -> anyhow::Result<ExitCode> {
+    let folder = &args.output;
+    let write = || {
+        fs::create_dir_all(folder)?;
+        clap_mangen::generate_to(Cli::command(), folder)
+    };
+    write().with_context(|| format!("cannot write the manual pages to {}", folder.display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

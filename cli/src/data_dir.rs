@@ -6,12 +6,9 @@ use anyhow::Context as _;
 use clap::Args;
 use embedded_postgres::check_data_dir;
 
-/// The default, in the current folder, so that a new checkout has new data.
-const LOCAL: &str = "compliance-data";
 /// The default for root, if the database's user cannot reach the current folder.
 const SYSTEM: &str = "/var/lib/compliance";
 
-/// The data folder.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DataDirArgs {
     /// Folder of the service's own database and of the secret that signs tokens.
@@ -28,7 +25,8 @@ impl DataDirArgs {
         if let Some(given) = self.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty()) {
             return absolute(given);
         }
-        let local = absolute(Path::new(LOCAL))?;
+        // In the current folder, so that a new checkout has new data.
+        let local = absolute(Path::new("compliance-data"))?;
         // Other errors are reported by the code that uses the folder.
         if matches!(check_data_dir(&local), Err(embedded_postgres::Error::NotPassable { .. })) {
             tracing::debug!(folder = SYSTEM, "the database's user cannot reach the current folder");

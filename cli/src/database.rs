@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use core_server::database::{self, check_migrated, grant, migrate};
-use embedded_postgres::{Access, Cluster, ClusterOptions, SERVICE_ROLE, ServerSettings};
+use core_server::database::{self, grant, migrate};
+use embedded_postgres::{Access, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use runtime::DatabaseUrlArgs;
 use sqlx::{
     PgPool,
@@ -43,14 +43,12 @@ impl DatabaseServer {
             return Ok(Self::given(options));
         }
         let max_connections = connections.saturating_add(OTHER_CONNECTIONS).max(100);
-        let settings = ServerSettings { max_connections, ..ServerSettings::default() };
-        let cluster = Cluster::start(ClusterOptions { settings, ..ClusterOptions::new(data_dir) }).await;
+        let cluster = Cluster::start(ClusterOptions { max_connections, ..ClusterOptions::new(data_dir) }).await;
         let cluster = cluster.context("the service's own database cannot be started")?;
         Self::own(Access::Started(cluster), data_dir).await
     }
 
-    /// Uses the given server, or the one in the data folder, which is started if it does not run. Without one, it is created
-    /// if `init` is set.
+    /// Uses the given server, or the one in the data folder, which is started if it does not run, and created if `init` is set.
     pub(crate) async fn find(args: &DatabaseUrlArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Self> {
         if let Some(options) = args.options()? {
             return Ok(Self::given(options));
@@ -79,7 +77,7 @@ impl DatabaseServer {
         // A server that was started by an earlier version has other roles.
         endpoint.ensure_roles().await?;
         endpoint.create_database(NAME).await?;
-        let (options, owner) = (endpoint.service_options(NAME), endpoint.connect_options(NAME));
+        let (options, owner) = (endpoint.options(SERVICE_ROLE, NAME), endpoint.options(OWNER_ROLE, NAME));
         Ok(Self { options, owner, own: Some(access), description: data_dir.display().to_string() })
     }
 
@@ -96,28 +94,14 @@ impl DatabaseServer {
         Ok(pool)
     }
 
-    /// Connects as the owner for bulk statements, which have no timeout, and brings the schema up to date.
-    pub(crate) async fn connect_for_bulk(&self, connections: u32) -> anyhow::Result<PgPool> {
-        let pool = self.connect_as_owner(connections).await?;
-        migrate(&pool).await?;
-        Ok(pool)
-    }
-
-    /// Connects as the owner for bulk statements, to a schema that is up to date.
-    pub(crate) async fn connect_for_maintenance(&self) -> anyhow::Result<PgPool> {
-        let pool = self.connect_as_owner(1).await?;
-        check_migrated(&pool).await?;
-        Ok(pool)
-    }
-
-    async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
+    /// Connects as the owner for bulk statements, which have no timeout.
+    pub(crate) async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
         // Bulk statements are few and large: compiling them does not pay.
         let options = self.owner.clone().application_name("compliance").options([("timezone", "UTC"), ("jit", "off")]);
         let pool = PgPoolOptions::new().max_connections(connections).connect_with(options).await;
         pool.with_context(|| format!("cannot connect to {}", self.description))
     }
 
-    /// Closes the connections, and stops the server if this process started it.
     pub(crate) async fn close(self, pool: &PgPool) -> anyhow::Result<()> {
         runtime::close_pool(pool).await;
         self.stop().await

@@ -1,60 +1,89 @@
-//! Exports records to files through the service, like any client. Exported records can be imported into another company
-//! and read the same there.
+//! `compliance export`: exports records to files through the service, like any client.
 
-mod output;
 mod pages;
 
-pub(crate) use output::OutputFormat;
-
-use std::path::Path;
-
-use compliance_api::error::Error;
-use futures::StreamExt as _;
-use output::Output;
-
-use crate::{
-    blocking::{Writing, blocking},
-    progress::Progress,
-    record_kind::RecordKind,
-    service::{Refused, Retries, Service},
+use std::{
+    fs,
+    io::stdout,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
 };
 
-/// Exports records to a file, or to standard output, and returns their number.
-pub(crate) async fn export(
-    service: &Service,
-    kind: RecordKind,
-    format: OutputFormat,
-    path: Option<&Path>,
-) -> anyhow::Result<u64> {
-    let target = path.map(Path::to_owned);
-    let (mut output, unfinished) = blocking(move || Output::create(target.as_deref(), format)).await?;
-    let mut columns = Some(pages::columns(kind));
-    let mut writing = Writing::start(move |records: Option<Vec<_>>| {
-        columns.take().map_or(Ok(()), |names| output.columns(names))?;
-        match records {
-            Some(records) => records.iter().try_for_each(|record| output.write(record)),
-            None => output.flush(),
-        }
-    });
+use anyhow::{Context as _, bail};
+use clap::Args;
+use compliance_api::{MAX_ID, error::Error};
+use futures::StreamExt as _;
+use nix::unistd::geteuid;
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+
+use crate::{
+    output::{Output, OutputFormat, create, is_device},
+    progress::Progress,
+    service::{RecordKind, Retries, Service, ServiceArgs, refused},
+};
+
+/// Export a company's records to a file or to standard output, by ascending ID. NDJSON, and affiliates also as CSV, can be
+/// imported into another company, where the records read the same.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance export affiliates --company 7 --output affiliates.csv
+  compliance export urls --company 7 | gzip > urls.ndjson.gz")]
+pub(crate) struct ExportArgs {
+    /// Kind of records.
+    what: RecordKind,
+    /// Company whose records are exported.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    company: i64,
+    /// Format of the records [default: by the name of the file, else ndjson].
+    // The log has a format, too, and IDs are unique.
+    #[arg(id = "record_format", long = "format", value_enum)]
+    format: Option<OutputFormat>,
+    /// File to write [default: standard output]. It appears under its name when it is complete.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Service")]
+    service: ServiceArgs,
+}
+
+pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
+    runtime::block_on(Box::pin(async {
+        let mut signals = runtime::Signals::listen()?;
+        let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
+        let exported = signals.or(Box::pin(export(&service, args))).await.context("the export is not complete");
+        // A signal ends this, too; the database is asked to stop then.
+        let closed = signals.or(Box::pin(service.close())).await;
+        tracing::info!(records = exported?, "exported");
+        closed?;
+        Ok(ExitCode::SUCCESS)
+    }))
+}
+
+/// Exports the records and returns their number.
+async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
+    let (kind, path) = (args.what, args.output.clone());
+    let named = || path.as_deref().map_or(OutputFormat::Ndjson, OutputFormat::of);
+    let format = args.format.unwrap_or_else(named);
+    let mut output = spawn_blocking(move || open(path.as_deref(), format, pages::columns(kind))).await??;
+    // The names of the columns, even if there are no records.
+    output.write(Vec::new()).await?;
     let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
     loop {
-        let mut pages = pages::after(service, kind, format, last).await?;
-        let status = loop {
+        let mut pages = pages::after(service, kind, last).await?;
+        let error = loop {
             match pages.next().await {
-                Some(Ok(page)) => {
-                    let records = page.records.len() as u64;
-                    writing.write(page.records).await?;
-                    count += records;
-                    progress.add(records);
-                    (last, retries) = (page.last, Retries::default());
+                Some(Ok((records, last_of_page))) => {
+                    let number = records.len() as u64;
+                    output.write(records).await?;
+                    count += number;
+                    progress.add(number);
+                    (last, retries) = (last_of_page, Retries::default());
                 }
-                Some(Err(status)) => break status,
+                Some(Err(status)) => break Error::from(&status),
                 None => {
-                    writing.finish().await?;
-                    if let Some((unfinished, path)) = unfinished {
-                        unfinished.complete(&path)?;
-                    }
+                    output.finish().await?;
                     progress.end();
                     return Ok(count);
                 }
@@ -62,8 +91,32 @@ pub(crate) async fn export(
         };
         if kind == RecordKind::Affiliates {
             // Their list can only be read as a whole.
-            return Err(Refused::from(status).into());
+            return Err(refused(&error));
         }
-        retries.wait(Error::from(&status)).await?;
+        retries.wait(error).await?;
+    }
+}
+
+/// Opens the output, which may block.
+fn open(path: Option<&Path>, format: OutputFormat, columns: Vec<&'static str>) -> anyhow::Result<Output<Value>> {
+    let failure = "the records cannot be written".to_owned();
+    let Some(path) = path else { return Ok(Output::start(stdout(), None, format, columns, failure)) };
+    let is_device = is_device(path);
+    let path = if is_device { path.to_owned() } else { behind_own_link(path)? };
+    if path.is_dir() {
+        bail!("cannot write {}: it is a folder", path.display());
+    }
+    let (file, unfinished) = create(path, is_device)?;
+    Ok(Output::start(file, unfinished, format, columns, failure))
+}
+
+/// The path behind a link of this user or of root, so that the file is replaced rather than the link. Another user's link
+/// may lead anywhere.
+fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
+    match fs::symlink_metadata(path) {
+        Ok(link) if link.is_symlink() && ![geteuid().as_raw(), 0].contains(&link.uid()) => {
+            bail!("cannot write {}: it is a link of another user", path.display())
+        }
+        _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
     }
 }

@@ -1,9 +1,8 @@
-//! Imports records from files through the service, like any client. Invalid rows are reported and do not stop the rest.
+//! `compliance import`: imports records from files through the service, like any client.
 
 mod affiliate;
 mod affiliates;
 mod batches;
-mod lines;
 mod mapping;
 mod recorder;
 mod records;
@@ -14,49 +13,61 @@ mod table;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::Args;
-use compliance_api::v1::{OpenCaseRequest, UrlObservation};
-
-use affiliates::OnDuplicate;
-use batches::Batches;
-use lines::Lines;
-use mapping::{Mapping, pair};
-use recorder::Recorder;
-use report::Report;
-pub(crate) use source::Source;
-use source::{Encoding, InputFormat};
-use table::Table;
-
+use clap::{Args, Subcommand};
+use compliance_api::{
+    MAX_ID,
+    v1::{OpenCaseRequest, UrlObservation},
+};
 use runtime::Signals;
+use tokio::task::spawn_blocking;
 
-use crate::{blocking::blocking, record_kind::RecordKind, service::Service};
+use self::{
+    affiliate::Affiliate,
+    affiliates::OnDuplicate,
+    batches::Batches,
+    mapping::{Mapping, pair},
+    recorder::Recorder,
+    report::Report,
+    source::{Encoding, InputFormat, Source},
+};
+use crate::service::{RecordKind, Service, ServiceArgs};
 
 /// Affiliates that are sent together.
 const BATCH: usize = 1000;
 
-/// The file of an import, and how its result is reported.
+/// Import records from a file. Invalid rows are listed in a report and do not stop the rest. An import is idempotent. Exit
+/// status: 0 if all rows are valid, 2 if some are invalid, 1 if the import could not run.
 #[derive(Args, Debug)]
-pub(crate) struct FileArgs {
-    /// File to import.
-    file: PathBuf,
-    /// Check the rows without writing them. Only the report of invalid rows is written.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Encoding of the file [default: UTF-8; a file of another encoding is refused].
-    #[arg(long, value_enum)]
-    encoding: Option<Encoding>,
-    /// File for the list of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It replaces only an
-    /// earlier report. Without invalid rows it is not written.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// Print the result as one line of JSON on standard output.
-    #[arg(long)]
-    json: bool,
+#[command(after_help = "Examples:
+  compliance import affiliates partners.csv --company 7 --dry-run
+  compliance import affiliates partners.csv --company 7 --map \"Partner No=client_affiliate_id\"
+  compliance import urls urls.ndjson --company 7")]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Affiliates from CSV or from JSON objects, one per line. Columns have the names of the interface's fields, in any
+    /// order.
+    Affiliates {
+        #[command(flatten)]
+        affiliates: AffiliateArgs,
+        #[command(flatten)]
+        common: Box<CommonArgs>,
+    },
+    /// URLs with their infractions: one JSON object per line, as `export urls` writes them. A URL that the company has
+    /// already takes the values of the line.
+    Urls(Box<CommonArgs>),
+    /// Cases with their incidents: one JSON object per line, as `export cases` writes them. A case whose `request_id` the
+    /// company has already is skipped.
+    Cases(Box<CommonArgs>),
 }
 
 /// How affiliates are read, and what is done with those that exist.
 #[derive(Args, Debug)]
-pub(crate) struct AffiliateArgs {
+struct AffiliateArgs {
     /// What to do with an affiliate whose name the company already has.
     #[arg(long, value_enum, default_value_t = OnDuplicate::Skip)]
     on_duplicate: OnDuplicate,
@@ -69,88 +80,100 @@ pub(crate) struct AffiliateArgs {
     format: Option<InputFormat>,
 }
 
-impl FileArgs {
-    /// Opens the file and checks its encoding, which takes a while for a large file, and checks the name of the report.
-    pub(crate) async fn open(&self) -> anyhow::Result<Source> {
-        let (file, encoding, report) = (self.file.clone(), self.encoding, self.report.clone());
-        blocking(move || {
-            let source = Source::open(&file, encoding)?;
-            Report::check(report.as_deref(), &file)?;
-            Ok(source)
-        })
-        .await
-    }
+/// Arguments that all imports share.
+#[derive(Args, Debug)]
+struct CommonArgs {
+    /// File to import.
+    file: PathBuf,
+    /// Check the rows without writing them. Only the report of invalid rows is written.
+    #[arg(long)]
+    dry_run: bool,
+    /// Encoding of the file [default: UTF-8; a file of another encoding is refused].
+    #[arg(long, value_enum)]
+    encoding: Option<Encoding>,
+    /// File for the list of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It replaces only an
+    /// earlier report. Without invalid rows it is not written.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Print the result as one line of JSON on standard output.
+    #[arg(long)]
+    json: bool,
+    /// Company that the records are imported for.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    company: i64,
+    #[command(flatten, next_help_heading = "Service")]
+    service: ServiceArgs,
+}
 
-    /// Imports affiliates. Without a service, they are only checked.
-    pub(crate) async fn affiliates(
-        &self,
-        args: &AffiliateArgs,
-        source: Source,
-        service: Option<&Service>,
-        signals: &mut Signals,
-    ) -> anyhow::Result<ExitCode> {
-        let mapping = Mapping::new(&args.map)?;
-        let batches = match args.format.map_or_else(|| source.format(&self.file), Ok)? {
-            InputFormat::Csv => {
-                let mut table = Table::of(&source, &mapping)?;
-                Batches::read(BATCH, move || table.next())
-            }
-            InputFormat::Ndjson => {
-                let mut lines = Lines::of(&source)?;
-                let parse = move |(position, line): (_, &[u8])| affiliate::parse(position, line, &mapping);
-                Batches::read(BATCH, move || Ok(lines.next()?.map(&parse)))
+enum Rows {
+    Affiliates(Batches<Affiliate>, OnDuplicate),
+    Urls(Batches<UrlObservation>),
+    Cases(Batches<OpenCaseRequest>),
+}
+
+pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    runtime::block_on(Box::pin(import(&args.what)))
+}
+
+async fn import(what: &What) -> anyhow::Result<ExitCode> {
+    let (kind, args) = match what {
+        What::Affiliates { common, .. } => (RecordKind::Affiliates, common),
+        What::Urls(common) => (RecordKind::Urls, common),
+        What::Cases(common) => (RecordKind::Cases, common),
+    };
+    let mut signals = Signals::listen()?;
+    // What is wrong with the files is reported before a database is started. A large file takes a while.
+    let (file, encoding, report) = (args.file.clone(), args.encoding, args.report.clone());
+    let opened = spawn_blocking(move || Ok((Source::open(&file, encoding)?, Report::check(report, &file)?)));
+    let (source, report) = signals.or(async { opened.await? }).await?;
+    let rows = match what {
+        What::Affiliates { affiliates, .. } => {
+            Rows::Affiliates(affiliates.read(&source, args)?, affiliates.on_duplicate)
+        }
+        What::Urls(_) => Rows::Urls(records::batches(&source)?),
+        What::Cases(_) => Rows::Cases(records::batches(&source)?),
+    };
+    let service = if args.dry_run {
+        None
+    } else {
+        Some(signals.or(Box::pin(Service::open(&args.service, args.company, kind.scope()))).await?)
+    };
+    // Sends rows until a signal, or checks them without a service, and reports the result.
+    let imported = Box::pin(async {
+        let path = report.path.clone();
+        let created = spawn_blocking(move || report.create());
+        let output = signals.or(async { created.await? }).await?;
+        let mut recorder = Recorder::new(kind, &source, output);
+        let sent = async {
+            match (rows, &service) {
+                (Rows::Affiliates(rows, on_duplicate), Some(service)) => {
+                    affiliates::send(rows, on_duplicate, service, &mut recorder).await
+                }
+                (Rows::Affiliates(rows, on_duplicate), None) => {
+                    affiliates::check_only(rows, on_duplicate, &mut recorder).await
+                }
+                (Rows::Urls(rows), Some(service)) => records::observe_urls(rows, service, &mut recorder).await,
+                (Rows::Urls(rows), None) => records::check_only(rows, &mut recorder).await,
+                (Rows::Cases(rows), Some(service)) => records::open_cases(rows, service, &mut recorder).await,
+                (Rows::Cases(rows), None) => records::check_only(rows, &mut recorder).await,
             }
         };
-        let mut recorder = self.recorder(RecordKind::Affiliates, &source, signals).await?;
-        let sent = signals.or(async {
-            match service {
-                Some(service) => affiliates::send(batches, args.on_duplicate, service, &mut recorder).await,
-                None => affiliates::check_only(batches, args.on_duplicate, &mut recorder).await,
-            }
-        });
-        let sent = sent.await;
-        recorder.conclude(self.dry_run, self.json, sent).await
-    }
+        let sent = signals.or(Box::pin(sent)).await;
+        recorder.conclude(args.dry_run, args.json, path, sent).await
+    });
+    let imported = imported.await;
+    let Some(service) = service else { return imported };
+    // A signal ends this, too; the database is asked to stop then.
+    let closed = signals.or(Box::pin(service.close())).await;
+    imported.and_then(|code| closed.map(|()| code))
+}
 
-    /// Imports URLs. Without a service, they are only checked.
-    pub(crate) async fn urls(
-        &self,
-        source: Source,
-        service: Option<&Service>,
-        signals: &mut Signals,
-    ) -> anyhow::Result<ExitCode> {
-        let mut recorder = self.recorder(RecordKind::Urls, &source, signals).await?;
-        let sent = signals.or(async {
-            match service {
-                Some(service) => records::observe_urls(&source, service, &mut recorder).await,
-                None => records::check_only::<UrlObservation>(&source, &mut recorder).await,
-            }
-        });
-        let sent = sent.await;
-        recorder.conclude(self.dry_run, self.json, sent).await
-    }
-
-    /// Imports cases. Without a service, they are only checked.
-    pub(crate) async fn cases(
-        &self,
-        source: Source,
-        service: Option<&Service>,
-        signals: &mut Signals,
-    ) -> anyhow::Result<ExitCode> {
-        let mut recorder = self.recorder(RecordKind::Cases, &source, signals).await?;
-        let sent = signals.or(async {
-            match service {
-                Some(service) => records::open_cases(&source, service, &mut recorder).await,
-                None => records::check_only::<OpenCaseRequest>(&source, &mut recorder).await,
-            }
-        });
-        let sent = sent.await;
-        recorder.conclude(self.dry_run, self.json, sent).await
-    }
-
-    async fn recorder(&self, kind: RecordKind, source: &Source, signals: &mut Signals) -> anyhow::Result<Recorder> {
-        let (given, file) = (self.report.clone(), self.file.clone());
-        let report = signals.or(blocking(move || Report::create(given.as_deref(), &file))).await?;
-        Ok(Recorder::new(kind, source, report))
+impl AffiliateArgs {
+    fn read(&self, source: &Source, args: &CommonArgs) -> anyhow::Result<Batches<Affiliate>> {
+        let mapping = Mapping::new(&self.map)?;
+        match self.format.map_or_else(|| source.format(&args.file), Ok)? {
+            InputFormat::Csv => Ok(Batches::read(BATCH, table::rows(source, &mapping)?)),
+            InputFormat::Ndjson => Batches::of_lines(BATCH, source, move |line| affiliate::parse(line, &mapping)),
+        }
     }
 }

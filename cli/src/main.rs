@@ -1,15 +1,13 @@
 //! The `compliance` command: the service as one process or as two tiers, and the tools around it.
 
-mod blocking;
 mod commands;
 mod csv_cell;
 mod data_dir;
 mod database;
 mod export;
 mod import;
-mod new_file;
+mod output;
 mod progress;
-mod record_kind;
 mod secret;
 mod service;
 

@@ -1,7 +1,7 @@
 //! Progress of a long command on standard error: a bar on a terminal, otherwise a line from time to time.
 
 use std::{
-    io::{IsTerminal as _, Write as _, stderr},
+    io::{Write as _, stderr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -17,10 +17,9 @@ pub(crate) struct Progress(Arc<Mutex<Option<Phase>>>);
 
 #[derive(Debug)]
 struct Phase {
+    /// Hidden without a terminal.
     bar: ProgressBar,
-    name: &'static str,
     records: u64,
-    started: Instant,
     printed: Instant,
 }
 
@@ -38,19 +37,15 @@ impl Progress {
 
     fn begin(&self, name: &'static str, total: u64, template: &str) {
         self.end();
-        let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
-        bar.set_length(total);
+        let bar = ProgressBar::new(total).with_message(name);
         // The templates are constants.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_message(name);
         bar.enable_steady_tick(Duration::from_millis(200));
-        let now = Instant::now();
-        *self.phase() = Some(Phase { bar, name, records: 0, started: now, printed: now });
+        *self.phase() = Some(Phase { bar, records: 0, printed: Instant::now() });
     }
 
-    /// Adds processed records.
     pub(crate) fn add(&self, records: u64) {
         self.update(|phase| {
             phase.bar.inc(records);
@@ -77,7 +72,6 @@ impl Progress {
         }
     }
 
-    /// Ends the last phase.
     pub(crate) fn end(&self) {
         if let Some(phase) = self.phase().take() {
             phase.bar.finish();
@@ -85,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// Locks the phase. A panic elsewhere does not matter, since the phase is only displayed.
+    /// A panic elsewhere does not matter, since the phase is only displayed.
     fn phase(&self) -> MutexGuard<'_, Option<Phase>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,15 +96,14 @@ impl fixtures::Progress for Progress {
 }
 
 impl Phase {
-    /// Prints a line unless there is a bar.
     fn print(&self) {
-        if stderr().is_terminal() {
+        if !self.bar.is_hidden() {
             return;
         }
         let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
         let share = (done * 100).checked_div(total).map(|share| format!(" ({share} %)")).unwrap_or_default();
-        let seconds = self.started.elapsed().as_secs_f64();
+        let (name, seconds) = (self.bar.message(), self.bar.elapsed().as_secs_f64());
         // Standard error may be closed.
-        let _ = writeln!(stderr(), "{}: {}{share} after {seconds:.1} s", self.name, self.records);
+        let _ = writeln!(stderr(), "{name}: {}{share} after {seconds:.1} s", self.records);
     }
 }

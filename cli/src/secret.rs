@@ -29,7 +29,7 @@ pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) ->
     if init {
         return load_or_create(&folder);
     }
-    read(&folder.join(FILE))?.with_context(|| {
+    stored(&folder)?.with_context(|| {
         format!(
             "there is no secret to sign tokens with in the data folder {}: name another folder with --data-dir, give the \
              secret with COMPLIANCE_JWT_SECRET, or start `compliance serve` first; --init creates one",
@@ -40,27 +40,25 @@ pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) ->
 
 /// The secret of the data folder, which is created if it is missing.
 pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Secret> {
-    let path = data_dir.join(FILE);
-    if let Some(secret) = read(&path)? {
+    if let Some(secret) = stored(data_dir)? {
         return Ok(secret);
     }
+    let path = data_dir.join(FILE);
     create(data_dir, &path).with_context(|| format!("cannot create the secret {}", path.display()))?;
     // Another process may have created it first, so it is read back.
-    read(&path)?.with_context(|| format!("the secret {} was removed while it was created", path.display()))
+    stored(data_dir)?.with_context(|| format!("the secret {} was removed while it was created", path.display()))
 }
 
 /// The secret of the data folder, if there is one.
 pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
-    read(&data_dir.join(FILE))
-}
-
-fn read(path: &Path) -> anyhow::Result<Option<Secret>> {
+    let path = data_dir.join(FILE);
     let shown = path.display();
-    let file = match File::open(path) {
+    let unreadable = || format!("cannot read the secret {shown}");
+    let file = match File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.with_context(|| format!("cannot read the secret {shown}"))?,
+        other => other.with_context(unreadable)?,
     };
-    let meta = file.metadata().with_context(|| format!("cannot read the secret {shown}"))?;
+    let meta = file.metadata().with_context(unreadable)?;
     if !meta.is_file() {
         bail!("{shown} is not a file, but the secret that signs tokens must be stored there");
     }
@@ -72,34 +70,29 @@ fn read(path: &Path) -> anyhow::Result<Option<Secret>> {
         );
     }
     let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).with_context(|| format!("cannot read the secret {shown}"))?;
+    file.take(MAX_BYTES).read_to_string(&mut text).with_context(unreadable)?;
     Secret::new(text.trim()).map(Some).with_context(|| format!("the secret {shown} cannot be used"))
 }
 
 /// Creates the file with its whole content, unless it exists.
 fn create(data_dir: &Path, path: &Path) -> io::Result<()> {
     create_folder(data_dir)?;
-    let mut bytes = [0; 32];
-    SysRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    let text: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
+    let digits = (0..4).map(|_| Ok(format!("{:016x}", SysRng.try_next_u64().map_err(io::Error::other)?)));
+    let text = digits.collect::<io::Result<String>>()?;
     let new = data_dir.join(format!("{FILE}.new-{:016x}", rand::random::<u64>()));
     // Unlike a rename, a link does not replace the file of another process.
     let linked = write_new(&new, &text).and_then(|()| fs::hard_link(&new, path));
     let _ = fs::remove_file(&new);
-    match linked {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => {
-            // The name is flushed to disk like the content.
-            let _ = File::open(data_dir).and_then(|dir| dir.sync_all());
-            tracing::info!(
-                file = %path.display(),
-                "there was no secret to sign tokens with, so one was created: only services with this secret accept its tokens"
-            );
-            Ok(())
-        }
+    if let Err(error) = linked {
+        return if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) };
     }
+    // The name is flushed to disk like the content.
+    let _ = File::open(data_dir).and_then(|dir| dir.sync_all());
+    tracing::info!(
+        file = %path.display(),
+        "there was no secret to sign tokens with, so one was created: only services with this secret accept its tokens"
+    );
+    Ok(())
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {

@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::Context as _;
-use clap::Args;
+use anyhow::{Context as _, anyhow};
+use clap::{Args, ValueEnum};
 use compliance_api::{
     PrivateUrl,
     error::{Error, Reason},
-    token::{Claims, KeySource, Secret, Verifier, issue},
+    token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
     v1::{affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient},
 };
 use core_server::{Core, CoreSettings, access::RateLimit};
@@ -27,6 +27,32 @@ const CONNECTIONS: u32 = 4;
 const ATTEMPTS: u32 = 8;
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordKind {
+    /// Affiliates, with the names of the fields as they are written.
+    Affiliates,
+    /// URLs with their infractions.
+    Urls,
+    /// Cases with their incidents.
+    Cases,
+}
+
+impl RecordKind {
+    /// The name in progress messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Affiliates => "affiliates",
+            Self::Urls => "URLs",
+            Self::Cases => "cases",
+        }
+    }
+
+    /// The scope that a token needs for these records.
+    pub(crate) fn scope(self) -> Option<&'static str> {
+        (self != Self::Affiliates).then_some(SCOPE_MONITOR)
+    }
+}
 
 /// How the service is reached.
 #[derive(Args, Debug)]
@@ -51,7 +77,6 @@ pub(crate) struct ServiceArgs {
     init: bool,
 }
 
-/// The service, with a token for it.
 pub(crate) struct Service {
     channel: Channel,
     /// What runs in this process.
@@ -66,15 +91,19 @@ impl Service {
     /// Connects to the service or starts it, with a token for a company and, if one is needed, a scope.
     pub(crate) async fn open(args: &ServiceArgs, company: i64, scope: Option<&str>) -> anyhow::Result<Self> {
         let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
-        match args.core_url.as_ref().map(PrivateUrl::reveal).filter(|url| !url.is_empty()) {
-            Some(url) => {
-                let settings =
-                    rest_gateway::Settings { core_tls: args.core_tls.load()?, ..rest_gateway::Settings::default() };
-                let channel = rest_gateway::connect(url, &settings)?;
-                Ok(Self { channel: with_token(channel, &args.token_for(claims)?)?, own: None })
-            }
-            None => Self::start(args, &claims).await,
-        }
+        let Some(url) = args.core_url.as_ref().map(PrivateUrl::reveal).filter(|url| !url.is_empty()) else {
+            return Self::start(args, &claims).await;
+        };
+        let settings = rest_gateway::Settings { core_tls: args.core_tls.load()?, ..rest_gateway::Settings::default() };
+        let channel = rest_gateway::connect(url, &settings)?;
+        let token = if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
+            token.to_owned()
+        } else {
+            let secret = secret::find(&args.signing, &args.data_dir, args.init)?;
+            let claims = Claims { iss: args.signing.issuer(), ..claims };
+            issue(&secret, &claims).context("the token cannot be signed")?
+        };
+        Ok(Self { channel: with_token(channel, &token)?, own: None })
     }
 
     /// Starts the core in this process. Who can use the database can use all of it, so the token proves nothing: it is
@@ -86,7 +115,14 @@ impl Service {
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let server = DatabaseServer::find(&args.database, &args.data_dir, args.init).await?;
         let pool = server.connect(CONNECTIONS).await?;
-        match Core::new(&pool, verifier, &core_settings()).await {
+        // Only the database limits the command.
+        let settings = CoreSettings {
+            rate_limit: RateLimit::Off,
+            call_timeout: Duration::from_hours(1),
+            list_timeout: Duration::from_hours(24),
+            ..CoreSettings::default()
+        };
+        match Core::new(&pool, verifier, &settings).await {
             Ok(core) => Ok(Self { channel: with_token(core.service(), &token)?, own: Some((core, pool, server)) }),
             Err(error) => {
                 server.close(&pool).await?;
@@ -103,7 +139,6 @@ impl Service {
         MonitoringServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 
-    /// Stops what runs in this process.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         let Some((core, pool, server)) = self.own else { return Ok(()) };
         drop((self.channel, core));
@@ -127,33 +162,13 @@ where
     Ok(BoxCloneSyncService::new(service))
 }
 
-impl ServiceArgs {
-    fn token_for(&self, claims: Claims) -> anyhow::Result<String> {
-        if let Some(token) = self.token.as_ref().and_then(Hidden::filled) {
-            return Ok(token.to_owned());
-        }
-        let secret = secret::find(&self.signing, &self.data_dir, self.init)?;
-        issue(&secret, &Claims { iss: self.signing.issuer(), ..claims }).context("the token cannot be signed")
-    }
-}
-
-/// The settings of a core for one command: only the database limits it.
-fn core_settings() -> CoreSettings {
-    CoreSettings {
-        rate_limit: RateLimit::Off,
-        call_timeout: Duration::from_hours(1),
-        list_timeout: Duration::from_hours(24),
-        ..CoreSettings::default()
-    }
-}
-
 /// The failed attempts of a call, or of a stream without progress.
 #[derive(Default)]
 pub(crate) struct Retries(u32);
 
 impl Retries {
     /// Waits before the next attempt. Fails if a retry cannot help, or after the last attempt.
-    pub(crate) async fn wait(&mut self, error: Error) -> Result<(), Refused> {
+    pub(crate) async fn wait(&mut self, error: Error) -> anyhow::Result<()> {
         let temporary = matches!(
             error.reason,
             Reason::RateLimited | Reason::DatabaseUnavailable | Reason::Overloaded | Reason::CoreUnavailable
@@ -161,7 +176,7 @@ impl Retries {
         let wait = error.retry_after.unwrap_or(SHORTEST_WAIT * 2_u32.pow(self.0)).min(LONGEST_WAIT);
         self.0 += 1;
         if self.0 >= ATTEMPTS || !temporary {
-            return Err(Refused(error));
+            return Err(refused(&error));
         }
         tracing::debug!(error = error.message, "the call is retried");
         tokio::time::sleep(wait).await;
@@ -170,7 +185,7 @@ impl Retries {
 }
 
 /// Makes an idempotent call, and retries it while the service is temporarily unavailable or asks to wait.
-pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Status>) -> Result<T, Refused> {
+pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Status>) -> anyhow::Result<T> {
     let mut retries = Retries::default();
     loop {
         match call().await {
@@ -180,28 +195,13 @@ pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Sta
     }
 }
 
-/// The service's error for a call.
-#[derive(Debug)]
-pub(crate) struct Refused(pub(crate) Error);
-
-impl From<Status> for Refused {
-    fn from(status: Status) -> Self {
-        Self(Error::from(&status))
+/// What an error of the service means to the user of a command.
+pub(crate) fn refused(error: &Error) -> anyhow::Error {
+    let message = &error.message;
+    match error.reason {
+        Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => anyhow!(
+            "the service does not accept the token ({message}): set its secret with --jwt-secret, or a token with --token"
+        ),
+        _ => anyhow!("the service reports an error: {message}"),
     }
 }
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let message = &self.0.message;
-        match self.0.reason {
-            Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => write!(
-                f,
-                "the service does not accept the token ({message}): set its secret with --jwt-secret, or a token with \
-                 --token"
-            ),
-            _ => write!(f, "the service reports an error: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for Refused {}

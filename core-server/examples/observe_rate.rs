@@ -17,7 +17,7 @@ use compliance_api::{
     },
 };
 use core_server::{Core, CoreSettings, database};
-use embedded_postgres::{Cluster, ClusterOptions, ServerSettings};
+use embedded_postgres::{Cluster, ClusterOptions, OWNER_ROLE};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -41,10 +41,12 @@ struct Args {
 #[tokio::main]
 async fn main() {
     let args = Args::parse();
-    let cluster = Cluster::start(ClusterOptions { settings: ServerSettings::default(), ..ClusterOptions::temporary() });
+    let cluster =
+        Cluster::start(ClusterOptions { shared_buffers_mib: 256, durable: true, ..ClusterOptions::temporary() });
     let cluster = cluster.await.unwrap();
-    cluster.create_database("rate").await.unwrap();
-    let pool = database::connect(cluster.endpoint().connect_options("rate"), args.database_connections).await.unwrap();
+    cluster.endpoint().create_database("rate").await.unwrap();
+    let pool =
+        database::connect(cluster.endpoint().options(OWNER_ROLE, "rate"), args.database_connections).await.unwrap();
     database::migrate(&pool).await.unwrap();
     let secret = Secret::new(vec![7; 32]).unwrap();
     let source = KeySource { secret: Some(secret.clone()), ..KeySource::default() };

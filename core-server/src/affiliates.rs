@@ -1,8 +1,6 @@
 //! Affiliates: the company's own records of its affiliates.
 
 mod create;
-mod create_many;
-mod create_one;
 mod in_order;
 mod input;
 mod read;
@@ -16,8 +14,7 @@ pub(crate) use service::Affiliates;
 
 /// The statements that write affiliates, with the types of their parameters.
 pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let creates = [create::statement(), create_many::statement(), create_one::statement()];
-    creates.into_iter().chain([update_one::statement()]).chain(update::statements())
+    create::statements().into_iter().chain([update_one::statement()]).chain(update::statements())
 }
 
 /// The statements that read affiliates, with the types of their parameters.

@@ -4,5 +4,5 @@ mod list;
 pub(crate) mod record;
 mod service;
 
-pub(crate) use list::{counted, read_statements, single, statements};
+pub(crate) use list::{LIST, STATEMENTS, single};
 pub(crate) use service::ComplianceCases;

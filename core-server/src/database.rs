@@ -1,28 +1,20 @@
 //! Connections to PostgreSQL, and the schema.
 
-mod availability;
 mod connection;
 mod connections;
-mod copy;
 mod lease;
 mod probe;
 mod reserve;
 mod roles;
 mod url;
 
-pub(crate) use availability::Unavailable;
-use connections::ACQUIRE_TIMEOUT;
-pub(crate) use connections::{
-    COPIES, Connections, End, FIRST_LOCK_TIMEOUT, Fetched, MAX_TRIES, SHARED_LOCK_TIMEOUT, SMALL, size,
-};
+pub(crate) use connection::Unavailable;
+pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
 pub(crate) use probe::probe;
 pub use roles::{grant, warn_if_owner};
 pub use url::options;
 
-use std::{
-    collections::HashSet,
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use sqlx::{
     Connection as _, PgConnection, PgPool,
@@ -30,20 +22,12 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::error::{is_disconnected, is_lock_timeout};
+use crate::{
+    error::{is_disconnected, is_lock_timeout},
+    limits::{ACQUIRE_TIMEOUT, LOCK_WAIT, SHORT_READ_TIMEOUT, START_TIMEOUT, STATEMENT_CACHE},
+};
 
-/// The schema's history.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
-
-/// How long the first connection may take at start.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a read is run again while it finds a lock in its way.
-const LOCK_WAIT: Duration = Duration::from_mins(1);
-/// How long the first attempt of a read by key may take.
-const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long connections of the pool are kept after the start.
-const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why the database cannot be used. The messages are for operators and hold no password.
 #[derive(Debug, thiserror::Error)]
@@ -67,34 +51,21 @@ pub enum DatabaseError {
     NotMigrated { missing: usize, total: usize },
 }
 
-/// Opens a pool of connections and makes sure that the database answers.
+/// Opens a pool of connections and makes sure that the database responds.
 pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPool, DatabaseError> {
-    let (host, database) = (options.get_host().to_owned(), options.get_database().unwrap_or("").to_owned());
-    let pool = PgPoolOptions::new()
-        .max_connections(connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .test_before_acquire(true)
-        // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
-        .idle_timeout(POOL_IDLE_TIMEOUT)
-        .max_lifetime(Duration::from_hours(1))
-        .connect_lazy_with(session(options));
-    // Not through the pool: that tries until its time is up, and then knows no more than that.
-    let options = pool.connect_options();
-    let first = tokio::time::timeout(START_TIMEOUT, PgConnection::connect_with(&options));
-    match first.await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
-        Ok(connection) => {
-            // It has done what it was for; how it ends does not matter.
-            let _ = connection.close().await;
-            Ok(pool)
-        }
-        Err(source) => Err(DatabaseError::Connect { host, database, source }),
-    }
+    let options = session(options);
+    // Not through the pool, which tries until its time is up and then knows no more than that.
+    let first = tokio::time::timeout(START_TIMEOUT, PgConnection::connect_with(&options)).await;
+    let first = first.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(|source| {
+        let (host, database) = (options.get_host().to_owned(), options.get_database().unwrap_or("").to_owned());
+        DatabaseError::Connect { host, database, source }
+    })?;
+    let _ = first.close().await;
+    // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
+    let pool = PgPoolOptions::new().max_connections(connections);
+    Ok(pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT).connect_lazy_with(options))
 }
 
-/// Statements that a connection keeps prepared: more than the service has, so that it prepares each once.
-pub(crate) const STATEMENT_CACHE: usize = 256;
-
-/// The session parameters of every connection.
 fn session(options: PgConnectOptions) -> PgConnectOptions {
     options.application_name("affiliate-compliance").statement_cache_capacity(STATEMENT_CACHE).options([
         ("timezone", "UTC"),
@@ -113,9 +84,8 @@ fn session(options: PgConnectOptions) -> PgConnectOptions {
     ])
 }
 
-/// Brings the schema up to date. A step, and the wait for another service that is at it, may take as long as it takes.
-///
-/// A role that does not own the schema can do this only if there is nothing to do.
+/// Brings the schema up to date, without a time limit. A role that does not own the schema can do this only if there is nothing
+/// to do.
 pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
     match check_migrated(pool).await {
         Err(DatabaseError::NotMigrated { .. }) => {}
@@ -137,22 +107,21 @@ pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
         .fetch_one(pool)
         .await
         .map_err(DatabaseError::History)?;
-    let done: HashSet<i64> = match table {
-        Some(_) => sqlx::query_scalar("select version from _sqlx_migrations where success")
-            .fetch_all(pool)
+    let versions: Vec<i64> = MIGRATIONS.iter().map(|step| step.version).collect();
+    let done: i64 = match table {
+        Some(_) => sqlx::query_scalar("select count(*) from _sqlx_migrations where success and version = any($1)")
+            .bind(&versions)
+            .fetch_one(pool)
             .await
-            .map_err(DatabaseError::History)?
-            .into_iter()
-            .collect(),
-        None => HashSet::new(),
+            .map_err(DatabaseError::History)?,
+        None => 0,
     };
-    let (total, missing) =
-        (MIGRATIONS.iter().count(), MIGRATIONS.iter().filter(|step| !done.contains(&step.version)).count());
+    let (total, missing) = (versions.len(), versions.len() - done as usize);
     if missing > 0 { Err(DatabaseError::NotMigrated { missing, total }) } else { Ok(()) }
 }
 
-/// Runs a read, and once more when its connection turns out to be dead. A read has no effect that could happen twice. One
-/// that waited too long for a lock, as for a change of the schema, gives up its connection and runs again.
+/// Runs a read, and once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of
+/// the schema, returns its connection and runs again.
 pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
     let (mut disconnected, start) = (false, Instant::now());
     loop {

@@ -1,5 +1,9 @@
 //! The deadline of a call, known to what the call runs.
 
+use std::time::Duration;
+
+use compliance_api::deadline::grpc_timeout;
+use http::HeaderMap;
 use tokio::{
     task::yield_now,
     time::{Instant, error::Elapsed, timeout_at},
@@ -9,9 +13,15 @@ tokio::task_local! {
     static DEADLINE: Instant;
 }
 
+/// How long a call with these headers may take: as long as its caller waits, and no longer than `longest`.
+pub(crate) fn timeout(headers: &HeaderMap, longest: Duration) -> Duration {
+    grpc_timeout(headers).map_or(longest, |wanted| wanted.min(longest))
+}
+
 /// Runs a call until its deadline.
-pub(crate) async fn until<F: Future>(deadline: Instant, call: F) -> Result<F::Output, Elapsed> {
-    timeout_at(deadline, DEADLINE.scope(deadline, call)).await
+pub(crate) fn until<F: Future>(deadline: Instant, call: F) -> impl Future<Output = Result<F::Output, Elapsed>> {
+    // No `async fn`, which would have the call twice in its future.
+    timeout_at(deadline, DEADLINE.scope(deadline, call))
 }
 
 /// The deadline of the call that runs here, if one does.

@@ -2,10 +2,12 @@
 
 use sqlx::{Acquire as _, AssertSqlSafe, PgConnection};
 
-use crate::{cases, lists::Counted, urls};
-
-/// Counts that are repaired in one transaction. Writers of the company wait for it.
-const CHUNK: i64 = 5000;
+use crate::{
+    cases,
+    limits::REPAIRED_COUNTS,
+    lists::{Filter, List, Part},
+    urls,
+};
 
 /// Why the counts cannot be checked or repaired.
 #[derive(Debug, thiserror::Error)]
@@ -32,8 +34,7 @@ pub struct Difference {
 /// Compares the counts of every list and company with the records, and repairs them if `repair`. Calls `report` for each list
 /// of a company whose counts differ; returns how many counts differed.
 ///
-/// Writers may go on. They change records and counts together, so what is missing from a count stays the same while they do,
-/// and is added to whatever the count is by then. The differences are kept in a temporary table, not in memory.
+/// Writers may go on: they change records and counts together, so what is missing from a count stays the same meanwhile.
 pub async fn check_counts(
     connection: &mut PgConnection,
     repair: bool,
@@ -45,23 +46,32 @@ pub async fn check_counts(
     if !free {
         return Err(DoctorError::Busy);
     }
-    let mut total = 0;
-    for list in &[urls::counted(), cases::counted()] {
-        run(connection, &list.create()).await?;
-        let mut company_id = i64::MIN;
-        while let Some(next) = list.company_after(connection, company_id).await? {
-            company_id = next;
-            let counts = list.find(connection, company_id).await?;
-            if counts > 0 {
-                report(Difference { company_id, list: list.table, counts });
-                total += counts;
-            }
-            while repair && list.repair_some(connection, company_id).await? {}
-            run(connection, "truncate differences").await?;
-        }
-        run(connection, "drop table differences").await?;
-    }
+    let total = check_list(connection, &urls::LIST, repair, &mut report).await?
+        + check_list(connection, &cases::LIST, repair, &mut report).await?;
     sqlx::query("select pg_advisory_unlock(hashtext('compliance doctor'), 1)").execute(&mut *connection).await?;
+    Ok(total)
+}
+
+async fn check_list<Q>(
+    connection: &mut PgConnection,
+    list: &List<Q>,
+    repair: bool,
+    report: &mut impl FnMut(Difference),
+) -> Result<i64, sqlx::Error> {
+    let mut total = 0;
+    run(connection, &list.create()).await?;
+    let mut company_id = i64::MIN;
+    while let Some(next) = list.company_after(connection, company_id).await? {
+        company_id = next;
+        let counts = list.find(connection, company_id).await?;
+        if counts > 0 {
+            report(Difference { company_id, list: list.table, counts });
+            total += counts;
+        }
+        while repair && list.repair_some(connection, company_id).await? {}
+        run(connection, "truncate differences").await?;
+    }
+    run(connection, "drop table differences").await?;
     Ok(total)
 }
 
@@ -69,14 +79,26 @@ async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx:
     sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(connection).await.map(drop)
 }
 
-impl Counted {
-    /// Something for each of the numbers, as a list.
+impl<Q> List<Q> {
+    /// Something for each number of a bucket, as a list: for its name, and for what it is of the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
-        self.numbers.iter().map(|(name, expression)| make(name, expression)).collect::<Vec<_>>().join(", ")
+        let mut numbers = vec![make("n", "count(*)")];
+        for part in self.sorts.iter().flat_map(|sort| sort.parts) {
+            if let Part::Nulls(column) = part {
+                let nulls = format!("count(*) filter (where p.by_id and r.{column} is null)");
+                numbers.push(make(&part.number(), &nulls));
+            }
+        }
+        numbers.join(", ")
+    }
+
+    /// The columns that records and counts have in common.
+    fn split_by(&self, make: fn(&Filter<Q>) -> String) -> String {
+        self.filters.iter().map(make).collect::<Vec<_>>().join(", ")
     }
 
     fn create(&self) -> String {
-        let types = &self.types;
+        let types = self.split_by(|filter| format!("{} {}", filter.column, filter.value.sql_type().0));
         let missing = self.each(|name, _| format!("{name} bigint"));
         format!(
             "drop table if exists pg_temp.differences;
@@ -85,7 +107,6 @@ impl Counted {
         )
     }
 
-    /// The next company that has records or counts.
     async fn company_after(&self, connection: &mut PgConnection, company_id: i64) -> Result<Option<i64>, sqlx::Error> {
         let Self { table, counts, .. } = self;
         let statement = format!(
@@ -98,25 +119,29 @@ impl Counted {
 
     /// Stores the differences of a company; returns their number. Days may be too wide, never too narrow.
     async fn find(&self, connection: &mut PgConnection, company_id: i64) -> Result<i64, sqlx::Error> {
-        let Self { table, counts, split_by, buckets, day, .. } = self;
+        let Self { table, counts, buckets, date, .. } = self;
+        let split_by = self.split_by(|filter| filter.column.to_owned());
         let expected = self.each(|name, expression| format!("{expression} as {name}"));
-        let stored = self.each(|name, _| name.to_owned());
-        let missing = self.each(|name, _| format!("coalesce(e.{name}, 0) - coalesce(s.{name}, 0)"));
+        let stored = self.each(|name, _| format!("-{name}"));
+        let missing = self.each(|name, _| format!("sum({name})"));
         let none = self.each(|_, _| "0".to_owned());
+        // Grouped instead of joined: a column of a filter may be null, which equals nothing.
         let statement = format!(
-            "with expected as (
+            "insert into differences
+            select dimension, bucket, {split_by}, {missing}, min(first_day), max(last_day)
+            from (
                 select p.dimension, p.bucket, {split_by}, {expected},
-                    min(utc_day({day})) as first_day, max(utc_day({day})) as last_day
+                    min(utc_day(r.{date})) as first_day, max(utc_day(r.{date})) as last_day,
+                    null::integer as first_stored, null::integer as last_stored
                 from {table} r cross join lateral {buckets} p
                 where r.company_id = $1
                 group by p.dimension, p.bucket, {split_by}
-            ), stored as (
-                select dimension, bucket, {split_by}, {stored}, first_day, last_day from {counts} where company_id = $1
-            )
-            insert into differences
-            select dimension, bucket, {split_by}, {missing}, e.first_day, e.last_day
-            from expected e full join stored s using (dimension, bucket, {split_by})
-            where ({missing}) <> ({none}) or e.first_day < s.first_day or e.last_day > s.last_day"
+                union all
+                select dimension, bucket, {split_by}, {stored}, null, null, first_day, last_day
+                from {counts} where company_id = $1
+            ) c
+            group by dimension, bucket, {split_by}
+            having ({missing}) <> ({none}) or min(first_day) < min(first_stored) or max(last_day) > max(last_stored)"
         );
         let found = sqlx::query(AssertSqlSafe(statement)).bind(company_id).execute(connection).await?;
         Ok(found.rows_affected().cast_signed())
@@ -124,7 +149,8 @@ impl Counted {
 
     /// Repairs some of the differences. Returns whether there were any.
     async fn repair_some(&self, connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
-        let Self { counts, split_by, lock, .. } = self;
+        let Self { counts, lock, .. } = self;
+        let split_by = self.split_by(|filter| filter.column.to_owned());
         let numbers = self.each(|name, _| name.to_owned());
         let add = self.each(|name, _| format!("{name} = c.{name} + excluded.{name}"));
         let mut transaction = connection.begin().await?;
@@ -148,9 +174,43 @@ impl Counted {
                 first_day = least(c.first_day, excluded.first_day),
                 last_day = greatest(c.last_day, excluded.last_day)"
         );
-        let repaired =
-            sqlx::query(AssertSqlSafe(statement)).bind(company_id).bind(CHUNK).execute(&mut *transaction).await?;
+        let repaired = sqlx::query(AssertSqlSafe(statement))
+            .bind(company_id)
+            .bind(REPAIRED_COUNTS)
+            .execute(&mut *transaction)
+            .await?;
         transaction.commit().await?;
         Ok(repaired.rows_affected() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_list;
+    use crate::lists::nullable;
+
+    /// After each damage as many counts differ, until they are repaired.
+    #[tokio::test]
+    async fn counts_of_records_with_null_are_compared_and_repaired() {
+        let (server, pool) = nullable::filled().await;
+        let mut connection = pool.acquire().await.unwrap();
+        for (damage, wrong) in [
+            ("", 0),
+            ("update counts_of_nulls set n = n + 1 where dimension = 'all'", 2 * 3),
+            (
+                "update counts_of_nulls set first_day = first_day + 1 where dimension = 'all' and false_positive is null",
+                2,
+            ),
+            ("delete from counts_of_nulls where dimension = 'all' and false_positive is null", 2),
+        ] {
+            sqlx::raw_sql(damage).execute(&mut *connection).await.unwrap();
+            for (repair, expected) in [(true, wrong), (false, 0)] {
+                let found = check_list(&mut connection, &nullable::LIST, repair, &mut |_| ()).await.unwrap();
+                assert_eq!(found, expected, "after {damage:?}, repair {repair}");
+            }
+        }
+        drop(connection);
+        pool.close().await;
+        server.stop().await;
     }
 }

@@ -1,12 +1,13 @@
 //! Errors of the database: the text goes to the log, the meaning to the caller.
 
+use batcher::BatchError;
 use compliance_api::error::Error;
 
 use crate::database::Unavailable;
 
 /// The error that a caller sees for an error of the database.
-pub(crate) fn from_database(error: &sqlx::Error) -> Error {
-    match error {
+pub(crate) fn from_database(error: sqlx::Error) -> Error {
+    match &error {
         // The probe has logged it once.
         error if Unavailable::of(error) == Some(Unavailable::Down) => Error::database_unavailable(),
         sqlx::Error::PoolTimedOut => {
@@ -36,6 +37,14 @@ pub(crate) fn from_database(error: &sqlx::Error) -> Error {
     }
 }
 
+/// The error that a caller sees whose request was not part of a batch.
+pub(crate) fn from_batcher(error: BatchError) -> Error {
+    match error {
+        BatchError::QueueFull => Error::overloaded(),
+        BatchError::Closed => Error::internal(),
+    }
+}
+
 /// Whether the connection was lost before or while the statement ran. A read may then be retried.
 pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
     match error {
@@ -49,27 +58,27 @@ pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether the statement lost against a concurrent one, so that it may be retried: `deadlock_detected`,
-/// `serialization_failure`, or a unique key that another writer took in the meantime.
+/// Whether the statement lost against a concurrent one: a deadlock, a serialization failure, or a unique key that was taken.
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
-    let sqlx::Error::Database(database) = error else { return false };
-    matches!(database.code().as_deref(), Some("40P01" | "40001" | "23505"))
+    has_code(error, &["40P01", "40001", "23505"])
 }
 
 /// Whether the statement would have written a unique key a second time, `unique_violation`. It changed nothing.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
-    let sqlx::Error::Database(database) = error else { return false };
-    database.is_unique_violation()
+    has_code(error, &["23505"])
 }
 
 /// Whether the statement waited for a lock longer than it may, `lock_not_available`. It changed nothing.
 pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
-    let sqlx::Error::Database(database) = error else { return false };
-    database.code().as_deref() == Some("55P03")
+    has_code(error, &["55P03"])
 }
 
-/// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes: class 08,
-/// 57P0x, 53300 and 25006.
+fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
+    let sqlx::Error::Database(database) = error else { return false };
+    database.code().is_some_and(|code| codes.contains(&&*code))
+}
+
+/// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes.
 fn is_unavailable(code: &str) -> bool {
     code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | "25006")
 }

@@ -1,9 +1,12 @@
 //! The state of the core, measured whenever metrics are asked for.
 
 use metrics::{describe_gauge, gauge};
-use telemetry::metrics::{is_installed, on_render};
+use telemetry::metrics::on_render;
 
-use crate::{database::Connections, shares::Shares};
+use crate::{
+    database::{Connections, SharedConnections},
+    shares::Shares,
+};
 
 /// Measures how much waits in a queue, until `length` returns `None`.
 pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Send + 'static) {
@@ -12,36 +15,34 @@ pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize
 
 /// Measures the state of a core until it is dropped.
 pub(crate) fn report(connections: &Connections, shares: &Shares) {
-    if !is_installed() {
-        return;
-    }
-    describe_gauge!("compliance_database_up", "Whether the database responds.");
     describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
-    describe_gauge!("compliance_database_connections_max", "Maximum number of connections to the database.");
     describe_gauge!("compliance_core_queue_length", "Reads, writes or batches that wait for a statement.");
     describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");
-    describe_gauge!("compliance_core_calls_in_flight", "Calls of the core in flight.");
-    describe_gauge!("compliance_core_streams_open", "Lists, exports and streams of observations that are open.");
-    describe_gauge!("compliance_core_memory_held_bytes", "Memory that requests and their responses hold.");
 
-    gauge!("compliance_database_connections_max").set(f64::from(connections.most()));
-    let state = connections.state();
-    on_render(gauge!("compliance_database_up"), move || Some(f64::from(u8::from(state()?.answers))));
-    let state = connections.state();
-    on_render(gauge!("compliance_database_connections", "state" => "in_use"), move || Some(state()?.in_use as f64));
-    let state = connections.state();
-    on_render(gauge!("compliance_database_connections", "state" => "idle"), move || Some(state()?.idle as f64));
+    let name = "compliance_database_connections_max";
+    describe_gauge!(name, "Maximum number of connections to the database.");
+    gauge!(name).set(f64::from(connections.most()));
+    let name = "compliance_database_up";
+    describe_gauge!(name, "Whether the database responds.");
+    on_render(gauge!(name), connections.measure(|connections| usize::from(connections.responds())));
+    let name = "compliance_database_connections";
+    on_render(gauge!(name, "state" => "in_use"), connections.measure(SharedConnections::in_use));
+    on_render(gauge!(name, "state" => "idle"), connections.measure(SharedConnections::idle_count));
 
-    for (name, work) in shares.queues() {
-        let running = work.clone();
-        report_queue(name, move || Some(work.waiting()));
+    let Shares { statements, heavy, large_pages, .. } = shares;
+    for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {
+        let (waiting, running) = (queue.clone(), queue.clone());
+        report_queue(name, move || Some(waiting.waiting()));
         on_render(gauge!("compliance_core_running", "queue" => name), move || Some(running.running() as f64));
     }
-    let shares_of = |read: fn(&Shares) -> usize| {
+    let measure = |name, description, read: fn(&Shares) -> usize| {
         let shares = shares.clone();
-        move || Some(read(&shares) as f64)
+        describe_gauge!(name, description);
+        on_render(gauge!(name), move || Some(read(&shares) as f64));
     };
-    on_render(gauge!("compliance_core_calls_in_flight"), shares_of(Shares::calls_in_flight));
-    on_render(gauge!("compliance_core_streams_open"), shares_of(Shares::streams_open));
-    on_render(gauge!("compliance_core_memory_held_bytes"), shares_of(|shares| shares.memory.held()));
+    let description = "Lists, exports and streams of observations that are open.";
+    measure("compliance_core_calls_in_flight", "Calls of the core in flight.", |shares| shares.calls.open());
+    measure("compliance_core_streams_open", description, |shares| shares.streams.open());
+    let description = "Memory that requests and their responses hold.";
+    measure("compliance_core_memory_held_bytes", description, |shares| shares.memory.held());
 }

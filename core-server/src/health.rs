@@ -1,4 +1,4 @@
-//! `grpc.health.v1`: serving means that the database answers.
+//! `grpc.health.v1`: serving means that the database responds.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,24 @@ use tonic_health::{ServingStatus, server::HealthReporter};
 
 /// Keeps the health of every service, and of all as a whole (the empty name), up to date until the task is dropped.
 pub(crate) async fn watch(connections: Connections, reporter: HealthReporter) {
-    tokio::join!(database::probe(connections.clone()), report(connections, reporter));
+    let mut database = connections.responds();
+    let report = async {
+        loop {
+            let responds = *database.borrow_and_update();
+            let status = if responds { ServingStatus::Serving } else { ServingStatus::NotServing };
+            for service in services() {
+                reporter.set_service_status(service, status).await;
+            }
+            if database.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::join!(database::probe(connections), report);
 }
 
 /// The names under which health is reported: all services depend on the same database.
 pub(crate) fn services() -> BTreeSet<&'static str> {
     let name = |operation: &'static Operation| operation.path.trim_start_matches('/').split('/').next();
-    Operation::all().iter().filter_map(name).chain([""]).collect()
-}
-
-async fn report(connections: Connections, reporter: HealthReporter) {
-    let mut availability = connections.availability().subscribe();
-    loop {
-        let answers = *availability.borrow_and_update();
-        let status = if answers { ServingStatus::Serving } else { ServingStatus::NotServing };
-        for service in services() {
-            reporter.set_service_status(service, status).await;
-        }
-        if availability.changed().await.is_err() {
-            return;
-        }
-    }
+    Operation::ALL.iter().filter_map(name).chain([""]).collect()
 }

@@ -1,10 +1,11 @@
 //! The core of the Affiliate Compliance Service: a tonic service that implements every operation over PostgreSQL.
 //!
-//! A request passes the guard (overload, [`access`], deadline, panics), the service of its resource (rules) and one SQL
+//! A request passes the pipeline (overload, [`access`], deadline, panics), the service of its resource (rules) and one SQL
 //! statement. [`Core::serve`] serves the network, [`Core::clients`] are clients in the same process.
 
 pub mod access;
 mod affiliates;
+mod backend;
 mod cases;
 pub mod database;
 mod deadline;
@@ -13,6 +14,7 @@ mod error;
 mod gauges;
 mod health;
 mod infraction_lists;
+mod limits;
 mod lists;
 mod monitoring;
 mod reads;
@@ -33,13 +35,13 @@ pub use table::SchemaError;
 
 /// Every statement that reads a page of a list, with its name and the types of its parameters. For tools that look at plans.
 pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)> {
-    urls::statements().chain(cases::statements())
+    urls::STATEMENTS.pages().chain(cases::STATEMENTS.pages())
 }
 
 /// Every statement that reads records by ID, or all of them, with the types of its parameters. For tools that look at plans.
 pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let exports = monitoring::export_statements();
-    affiliates::read_statements().chain(urls::read_statements()).chain(cases::read_statements()).chain(exports)
+    affiliates::read_statements().chain(urls::STATEMENTS.reads()).chain(cases::STATEMENTS.reads()).chain(exports)
 }
 
 /// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.

@@ -13,7 +13,6 @@ mod items;
 mod names;
 mod observations;
 mod service;
-mod url_ref;
 mod vocabularies;
 
 pub(crate) use service::Monitoring;

@@ -1,24 +1,27 @@
 //! All records of a company, in pages that are read by key: lists without page numbers, and exports.
 
-mod produce;
+use std::{sync::Arc, time::Duration};
 
-use std::{
-    pin::Pin,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
-
+use admission::{Count, MEMORY_WAIT, Reservation, Slot};
 use compliance_api::error::Error;
-use futures::{Stream, StreamExt as _};
-use http_server::FinishBy;
+use futures::{StreamExt as _, stream};
 use prost::Message;
-use sqlx::postgres::PgRow;
+use sqlx::{Row as _, postgres::PgRow};
 use telemetry::trace;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout, timeout_at},
+};
 use tonic::{Response, Status, codegen::BoxStream};
 
-use crate::{database::Connections, shares::Shares};
-use produce::Producer;
+use crate::{
+    backend::Backend,
+    database::{self, End, Fetched},
+    error::from_database,
+    limits::{MESSAGE_BYTES, MESSAGE_RECORDS, MESSAGE_STALLED, PAGE_RECORDS, PART, SLOT_KEPT},
+    requests::streamed,
+    shares::Work,
+};
 
 /// A message of the stream: a page of records, or a part of one.
 pub(crate) trait RecordPage: Message + Sized + Send + 'static {
@@ -33,66 +36,167 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
     fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
 }
 
-/// The messages of the stream.
 pub(crate) type RecordPages<T> = BoxStream<T>;
 
-/// Reads every record of the company with a higher ID than `after`, until the timeout. A page is read while the one
-/// before is sent. A reader that stops to read holds no connection, no snapshot and, after a short while, no page.
-///
-/// Refuses a company that has too many streams open.
+/// Reads every record of the company with a higher ID than `after`, until the timeout. A page is read while the one before is
+/// sent. A reader that stops to read holds no connection and, after a short while, no page.
 pub(crate) fn all<T: RecordPage>(
-    pool: &Connections,
-    shares: &Shares,
+    backend: &Arc<Backend>,
     company_id: i64,
     after: i64,
     timeout: Duration,
 ) -> Result<Response<RecordPages<T>>, Error> {
     let deadline = Instant::now() + timeout;
-    let open = shares.open_stream(company_id)?;
+    let open = backend.shares.open_stream(company_id)?;
     let (want, wanted) = mpsc::channel(1);
     let (messages, received) = mpsc::channel(1);
-    let producer = Producer {
-        pool: pool.clone(),
-        shares: shares.clone(),
-        company_id,
-        after,
-        deadline,
-        wanted,
-        is_wanted: false,
-        messages,
-    };
+    let producer =
+        Producer { backend: Arc::clone(backend), company_id, after, deadline, wanted, is_wanted: false, messages };
     tokio::spawn(trace::inherit(producer.run(open)));
-    let messages: RecordPages<T> = Box::pin(Messages { want, is_asked: false, received }.fuse());
-    let mut response = Response::new(messages);
-    // A client that does not read never polls the stream, so its deadline must be kept without a poll.
-    response.extensions_mut().insert(FinishBy(deadline + SLACK));
-    Ok(response)
+    Ok(streamed(self::messages(want, received), deadline))
 }
 
-/// How long a client has to read that its time is up.
-const SLACK: Duration = Duration::from_secs(2);
-
-/// The messages, each made when it is asked for.
-struct Messages<T> {
+/// The messages, each made when it is asked for. `None` is the end of the list.
+fn messages<T: Send + 'static>(
     want: mpsc::Sender<()>,
-    is_asked: bool,
-    /// `None` is the end of the list.
     received: mpsc::Receiver<Option<Result<T, Status>>>,
+) -> BoxStream<T> {
+    let messages = stream::unfold((want, received), |(want, mut received)| async {
+        // A producer that has ended has left what is to be received.
+        let _ = want.try_send(());
+        // One that has ended without saying so has panicked: the list is not complete.
+        let message = received.recv().await.unwrap_or_else(|| Some(Err(Error::internal().into())));
+        message.map(|message| (message, (want, received)))
+    });
+    Box::pin(messages.fuse())
 }
 
-impl<T> Stream for Messages<T> {
-    type Item = Result<T, Status>;
+struct Producer<T> {
+    backend: Arc<Backend>,
+    company_id: i64,
+    after: i64,
+    deadline: Instant,
+    /// Receives once for each message that is asked for. Closed when the reader has left.
+    wanted: mpsc::Receiver<()>,
+    is_wanted: bool,
+    /// Has room for what is asked for, and for the end, which is `None` or an error.
+    messages: mpsc::Sender<Option<Result<T, Status>>>,
+}
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if !self.is_asked {
-            // A producer that has ended has left what is to be received.
-            let _ = self.want.try_send(());
-            self.is_asked = true;
+/// How many messages of a page were sent.
+enum Progress {
+    All,
+    /// The reader has not asked for the rest.
+    Some,
+    /// The reader has left.
+    Left,
+}
+
+impl<T: RecordPage> Producer<T> {
+    /// Makes messages until there are no more records, the reader leaves, or the deadline. `open` counts the stream.
+    async fn run(mut self, open: Count) {
+        let ended = self.send_all().await;
+        // A reader that does not take the end, either, keeps its company from other streams no longer.
+        drop(open);
+        // A list that is cut short must not look complete.
+        let _ = self.messages.send(ended.err().map(|error| Err(error.into()))).await;
+    }
+
+    async fn send_all(&mut self) -> Result<(), Error> {
+        loop {
+            let (page, slot) = tokio::select! {
+                () = self.messages.closed() => return Ok(()),
+                page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
+            };
+            let read = page.rows.len();
+            let is_last = page.end == End::Complete && read < PAGE_RECORDS as usize && (read == 0 || !T::MAY_BE_SHORT);
+            match self.send(&page.rows, slot).await? {
+                Progress::All if !is_last => {}
+                Progress::Some => {
+                    drop(page);
+                    let asked = timeout_at(self.deadline, self.wanted.recv()).await;
+                    let Some(()) = asked.map_err(|_| Error::deadline_exceeded())? else { return Ok(()) };
+                    self.is_wanted = true;
+                }
+                Progress::All | Progress::Left => return Ok(()),
+            }
         }
-        let message = ready!(self.received.poll_recv(context));
-        self.is_asked = false;
-        // A producer that has ended without saying so has panicked: the list is not complete.
-        Poll::Ready(message.unwrap_or_else(|| Some(Err(Error::internal().into()))))
+    }
+
+    /// The records that follow the last one. If there is no memory for the first of them, waits for it once.
+    async fn page(&self) -> Result<(Fetched, Option<Slot>), Error> {
+        let mut memory = self.backend.shares.memory.reservation(Some(self.company_id));
+        let (rows, slot) = self.read(&memory).await?;
+        if !is_full(&rows) {
+            return Ok((rows, slot));
+        }
+        drop(slot);
+        memory.wait_to_grow(PART, MEMORY_WAIT).await?;
+        memory.shrink_to(0);
+        let (rows, slot) = self.read(&memory).await?;
+        match rows.end {
+            End::Full(full) if is_full(&rows) => Err(full.into()),
+            _ => Ok((rows, slot)),
+        }
+    }
+
+    async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<Slot>), Error> {
+        let slot = self.backend.shares.enter(self.company_id, Work::Statement(1)).await?;
+        let query = || sqlx::query(T::statement()).bind(self.company_id).bind(self.after).bind(PAGE_RECORDS);
+        let rows = database::read(|| self.backend.pool.fetch_at_most(query(), PART, memory)).await;
+        Ok((rows.map_err(from_database)?, slot))
+    }
+
+    async fn send(&mut self, mut rows: &[PgRow], mut slot: Option<Slot>) -> Result<Progress, Error> {
+        while !rows.is_empty() {
+            if !self.is_wanted {
+                let mut asked = timeout(SLOT_KEPT, self.wanted.recv()).await;
+                if asked.is_err() {
+                    slot = None;
+                    asked = timeout(MESSAGE_STALLED, self.wanted.recv()).await;
+                }
+                match asked {
+                    Ok(Some(())) => {}
+                    Ok(None) => return Ok(Progress::Left),
+                    Err(_) => return Ok(Progress::Some),
+                }
+            }
+            let (message, last_id, taken) = message(rows).map_err(from_database)?;
+            rows = &rows[taken..];
+            self.after = last_id;
+            self.is_wanted = false;
+            if self.messages.send(Some(Ok(message))).await.is_err() {
+                return Ok(Progress::Left);
+            }
+        }
+        // While other companies call, the next page of this one is not read while this page is still encoded.
+        if slot.is_some() && self.backend.shares.are_several_calling() {
+            match timeout(SLOT_KEPT, self.wanted.recv()).await {
+                Ok(Some(())) => self.is_wanted = true,
+                Ok(None) => return Ok(Progress::Left),
+                Err(_) => {}
+            }
+        }
+        Ok(Progress::All)
+    }
+}
+
+/// Whether there was no memory for the first record.
+fn is_full(page: &Fetched) -> bool {
+    page.rows.is_empty() && page.end != End::Complete
+}
+
+/// A message of the first records, the ID of its last one, and their number.
+fn message<T: RecordPage>(rows: &[PgRow]) -> Result<(T, i64, usize), sqlx::Error> {
+    let mut taken = rows.len().min(MESSAGE_RECORDS);
+    loop {
+        let last_id = rows[taken - 1].try_get("last_id")?;
+        let message = T::read(&rows[..taken], last_id)?;
+        let bytes = message.encoded_len();
+        if taken == 1 || bytes <= MESSAGE_BYTES {
+            return Ok((message, last_id, taken));
+        }
+        taken = (taken * MESSAGE_BYTES / bytes).clamp(1, taken - 1);
     }
 }
 
@@ -101,8 +205,6 @@ mod tests {
     use futures::StreamExt as _;
     use tokio::sync::mpsc;
     use tonic::Code;
-
-    use super::Messages;
 
     #[tokio::test]
     async fn a_list_whose_producer_panics_is_not_complete() {
@@ -115,7 +217,7 @@ mod tests {
                 assert!(!panics, "the producer panics");
                 messages.send(None).await.unwrap();
             });
-            let list: Vec<_> = Messages { want, is_asked: false, received }.take(2).collect().await;
+            let list: Vec<_> = super::messages(want, received).take(2).collect().await;
             assert_eq!(*list[0].as_ref().unwrap(), 1);
             assert_eq!(list.get(1).map(|end| end.as_ref().unwrap_err().code()), panics.then_some(Code::Internal));
             assert_eq!(producer.await.is_err(), panics);

@@ -4,17 +4,21 @@ use std::time::Duration;
 
 use admission::{Reservation, ResponseMemory};
 use compliance_api::{
-    deadline::grpc_timeout,
     error::Error,
     rules::{Check, check},
 };
+use http_server::FinishBy;
+use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
-use crate::access::Caller;
+use crate::{access::Identity, deadline, limits::DEADLINE_SLACK};
+
+/// What a call of an operation returns.
+pub(crate) type Served<T> = Result<Response<T>, Status>;
 
 /// The caller's company and the message of a request. Refuses a message that breaks a rule.
 pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> {
-    let company_id = Caller::of(&request)?.company_id;
+    let company_id = Identity::of(&request)?.company_id;
     let message = request.into_inner();
     valid(&message)?;
     Ok((company_id, message))
@@ -29,13 +33,21 @@ pub(crate) fn holding<T>(message: T, memory: Reservation) -> Response<T> {
     response
 }
 
+/// A stream that its client must have read by its deadline. One that does not read never polls it, so the server that sends
+/// it keeps the time. Until then, the response holds what came with its request.
+pub(crate) fn streamed<S>(messages: S, deadline: Instant) -> Response<S> {
+    let mut response = Response::new(messages);
+    response.extensions_mut().insert(FinishBy(deadline + DEADLINE_SLACK));
+    response
+}
+
 /// Refuses a request that does not hold what it must.
 pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
     let violations = check(request);
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
-/// How long the caller waits for the whole response, if the request says so.
-pub(crate) fn timeout_of<T>(request: &Request<T>) -> Option<Duration> {
-    grpc_timeout(request.metadata().as_ref())
+/// How long the whole response to a request may take, and no longer than `longest`.
+pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration {
+    deadline::timeout(request.metadata().as_ref(), longest)
 }

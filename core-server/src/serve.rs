@@ -2,15 +2,17 @@
 
 mod batch_read;
 mod call_record;
-mod guard;
+mod network;
 mod operations;
+mod pipeline;
 mod protocol;
 mod receive;
 mod services;
 mod tokens;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, sync::Arc};
 
+use admission::Memory;
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
     client::{Clients, WithMiddleware},
@@ -23,9 +25,9 @@ use compliance_api::{
         read_service_server::ReadServiceServer,
     },
 };
-use http_server::{App, Limits, Listener, Protocols};
+use http_server::{App, ConnectionLimits, Listener};
 use sqlx::PgPool;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, service::Routes};
 use tonic_health::{
@@ -37,30 +39,26 @@ use tonic_health::{
 use crate::{
     CoreSettings,
     access::{Access, AccessPolicy, Limiter},
-    affiliates::{self, Affiliates},
-    cases::{self, ComplianceCases},
+    affiliates::Affiliates,
+    backend::Backend,
+    cases::ComplianceCases,
     database::Connections,
     gauges, health,
+    limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
     schema,
-    shares::Shares,
     table::SchemaError,
-    urls::{self, ComplianceUrls},
-    writes::Queues,
+    urls::ComplianceUrls,
 };
 
 use batch_read::BatchReads;
-use guard::{Guard, Guarded};
+use network::NetworkService;
 use operations::HEALTH_CHECK;
-use services::Services;
+use pipeline::Pipeline;
+use services::{Services, SharedServices};
 
 /// Every service as one tower service: what the network serves.
-pub type CoreService = Guarded<Services>;
-
-/// How long after a shutdown has begun clients may still read that the service does not serve.
-const WATCHERS_TIME: Duration = Duration::from_millis(250);
-/// How often the rate limit drops the state of companies that no longer call.
-const SWEEP: Duration = Duration::from_mins(1);
+pub type CoreService = NetworkService<Services>;
 
 /// Why the service cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -78,52 +76,41 @@ pub enum StartError {
 pub struct Core {
     service: CoreService,
     clients: Clients,
+    memory: Memory,
     reporter: HealthReporter,
-    connections: Limits,
+    connections: ConnectionLimits,
     /// Background tasks, which end with the core.
-    tasks: Vec<AbortHandle>,
+    _tasks: JoinSet<()>,
 }
 
 impl Core {
     /// Puts the service together. The database must be migrated: its tables and input types are checked first.
     pub async fn new(pool: &PgPool, verifier: Arc<Verifier>, settings: &CoreSettings) -> Result<Self, StartError> {
-        let connections = &Connections::open(pool, schema::expected()).await?;
+        let connections = Connections::open(pool, schema::expected()).await?;
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
-        let mut tasks = vec![tokio::spawn(health::watch(connections.clone(), reporter.clone())).abort_handle()];
+        let mut tasks = JoinSet::new();
+        tasks.spawn(health::watch(connections.clone(), reporter.clone()));
         if let Some(limiter) = limiter.clone() {
-            tasks.push(tokio::spawn(sweep(limiter)).abort_handle());
+            tasks.spawn(sweep(limiter));
         }
         let access = AccessPolicy::new(verifier, limiter);
-        let shares = Shares::new(settings, connections.most());
-        gauges::report(connections, &shares);
-        let guard = Guard::new(access, shares.clone(), settings);
-        let reads = BatchReads {
-            guard: guard.clone(),
-            call_timeout: settings.call_timeout,
-            turns: Arc::new(tokens::Turns::new()),
-            affiliates: affiliates::single(connections, &shares.memory),
-            urls: urls::single(connections, &shares.memory),
-            cases: cases::single(connections, &shares.memory),
-        };
-        gauges::report_queue("reads of affiliates", reads.affiliates.queue_length());
-        gauges::report_queue("reads of URLs", reads.urls.queue_length());
-        gauges::report_queue("reads of cases", reads.cases.queue_length());
-        let queues = Queues::new(connections.most());
-        let affiliates = Affiliates::new(connections, reads.affiliates.clone(), &shares, &queues, settings);
-        let affiliates = Arc::new(affiliates);
-        let urls = Arc::new(ComplianceUrls::new(connections, reads.urls.clone(), &shares, &queues, settings));
-        let (memory, limit) = (&shares.memory, settings.message_limit);
-        let cases = Arc::new(ComplianceCases::new(connections, reads.cases.clone(), memory, limit));
-        let monitoring = Arc::new(Monitoring::new(connections, &shares, &queues, settings));
+        let backend = Backend::new(connections, settings);
+        gauges::report(&backend.pool, &backend.shares);
+        let pipeline = Pipeline::new(access, backend.shares.clone(), settings);
+        let turns = Arc::new(tokens::Turns::new());
+        let reads = BatchReads { pipeline: pipeline.clone(), backend: Arc::clone(&backend), turns };
+        let affiliates = Arc::new(Affiliates::new(&backend));
+        let urls = Arc::new(ComplianceUrls::new(&backend));
+        let cases = Arc::new(ComplianceCases(Arc::clone(&backend)));
+        let monitoring = Arc::new(Monitoring::new(&backend));
         let clients = Clients {
-            access: guarded(&guard, Arc::new(Access)),
-            affiliates: guarded(&guard, Arc::clone(&affiliates)),
-            urls: guarded(&guard, Arc::clone(&urls)),
-            cases: guarded(&guard, Arc::clone(&cases)),
-            health: guarded(&guard, Arc::new(health())),
-            memory: Some(shares.memory.clone()),
+            access: behind(&pipeline, Arc::new(Access)),
+            affiliates: behind(&pipeline, Arc::clone(&affiliates)),
+            urls: behind(&pipeline, Arc::clone(&urls)),
+            cases: behind(&pipeline, Arc::clone(&cases)),
+            health: behind(&pipeline, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
             .add_service(sized!(settings, ComplianceUrlServiceServer, urls))
@@ -136,14 +123,21 @@ impl Core {
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)
             .prepare();
-        let services = Services::new(affiliates, urls, cases, routes, settings.message_limit);
+        let message_limit = settings.message_limit;
+        let services = Services(Arc::new(SharedServices { affiliates, urls, cases, routes, message_limit }));
         let connections = settings.connections.clone();
-        Ok(Self { service: Guarded::new(guard, services), clients, reporter, connections, tasks })
+        let (service, memory) = (NetworkService::new(pipeline, services), backend.shares.memory.clone());
+        Ok(Self { service, clients, memory, reporter, connections, _tasks: tasks })
     }
 
     /// Clients in this process. A call passes the same checks as one from the network.
     pub fn clients(&self) -> Clients {
         self.clients.clone()
+    }
+
+    /// What requests may take in memory, for a gateway in this process.
+    pub fn memory(&self) -> Memory {
+        self.memory.clone()
     }
 
     /// Every service, for clients in this process that need the operations of `MonitoringService`.
@@ -155,7 +149,7 @@ impl Core {
     pub async fn serve(&self, listener: impl Into<Listener>, shutdown: CancellationToken) -> io::Result<()> {
         let app = App {
             name: "gRPC",
-            protocols: Protocols::Http2,
+            http1: false,
             service: self.service.clone(),
             is_health_check: |path| path == HEALTH_CHECK,
             full: || Status::from(Error::overloaded()).into_http(),
@@ -179,15 +173,8 @@ impl Core {
     }
 }
 
-impl Drop for Core {
-    fn drop(&mut self) {
-        self.tasks.iter().for_each(AbortHandle::abort);
-    }
-}
-
-/// A service behind the guard, for a client in this process.
-fn guarded<S>(guard: &Guard, service: Arc<S>) -> Arc<WithMiddleware<S, Guard>> {
-    Arc::new(WithMiddleware::new(service, guard.clone()))
+fn behind<S>(pipeline: &Pipeline, service: Arc<S>) -> Arc<WithMiddleware<S, Pipeline>> {
+    Arc::new(WithMiddleware { service, middleware: pipeline.clone() })
 }
 
 /// A generated server with the limit on messages: a whole batch is one message.
@@ -208,7 +195,7 @@ fn reflection<'a>() -> tonic_reflection::server::Builder<'a> {
 
 async fn sweep(limiter: Arc<Limiter>) {
     loop {
-        tokio::time::sleep(SWEEP).await;
+        tokio::time::sleep(RATE_LIMIT_SWEEP).await;
         limiter.sweep();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http_server::Limits;
+use http_server::ConnectionLimits;
 
 use crate::access::RateLimit;
 
@@ -22,7 +22,7 @@ pub struct CoreSettings {
     /// Size of one message, at most, in bytes.
     pub message_limit: usize,
     /// Limits of clients' connections.
-    pub connections: Limits,
+    pub connections: ConnectionLimits,
     /// What one message may take in memory once it is decoded, in bytes.
     pub message_memory: usize,
     /// What requests may take in memory at the same time, in bytes: encoded and decoded, until their responses are sent.
@@ -40,8 +40,12 @@ impl Default for CoreSettings {
             list_timeout: Duration::from_mins(10),
             stream_timeout: Duration::from_hours(1),
             message_limit: 64 << 20,
-            // A client with several streams of observations makes other calls beside them on the same connection.
-            connections: Limits { max_streams: 1024, idle_timeout: Duration::from_mins(5), ..Limits::default() },
+            // A client with several streams of observations makes other calls on the same connection.
+            connections: ConnectionLimits {
+                max_streams: 1024,
+                idle_timeout: Duration::from_mins(5),
+                ..ConnectionLimits::default()
+            },
             message_memory: 128 << 20,
             request_memory: 384 << 20,
             max_streams: 64,

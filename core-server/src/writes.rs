@@ -1,47 +1,43 @@
 //! Writes of single records. Concurrent writes, of all companies together, become one statement and one commit.
 //!
 //! A company whose statement waits must not hold up others. So a shared statement waits for locks only briefly, and leaves out
-//! companies of which a batch is being written in this process, or that are known to wait for a lock. What it cannot write is
-//! written apart, company by company.
+//! companies that are known to wait. What it cannot write is written apart, company by company.
 
 mod apart;
-mod companies;
 mod lock_waits;
 mod queues;
 
-use std::{collections::HashSet, hash::Hash, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::Poll,
+};
 
-use batcher::{BatchError, Batcher, Limits, Pending, Reply, RunBatch};
+use batcher::{BatchLimits, Batcher, MAX_BATCH, Pending, Reply, RunBatch};
 use compliance_api::error::Error;
 use futures::{future::join_all, poll};
 use sqlx::PgConnection;
 use telemetry::trace::Span;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
 
-use self::apart::Apart;
 pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
-    database::{Connections, SHARED_LOCK_TIMEOUT, Unavailable},
+    database::Connections,
     deadline,
-    error::{from_database, is_contention, is_disconnected, is_lock_timeout},
+    error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout},
     gauges,
+    limits::{COALESCED_TIMEOUT, MAX_QUEUE, SHARED_LOCK_TIMEOUT, WRITES_APART, WRITES_WHEN_SLOW},
     table::Layouts,
 };
 
-/// Shared statements in flight when some of them are slow.
-const MAX_IN_FLIGHT_WHEN_SLOW: usize = 4;
-/// Writes that wait for a statement.
-const MAX_QUEUE: usize = 8192;
-/// Writes in one statement.
-const MAX_BATCH: usize = 256;
-/// How long a statement may take.
-const TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Writes records of one kind.
 pub(crate) trait Write: Send + Sync + 'static {
     /// What is written for one caller.
     type Item: Send + Sync + 'static;
-    /// What the caller receives.
     type Written: Send + 'static;
     /// What two items of one statement must not have in common.
     type Key: Eq + Hash + Send;
@@ -49,11 +45,12 @@ pub(crate) trait Write: Send + Sync + 'static {
     /// What is written, for metrics.
     const NAME: &'static str;
 
-    /// The company of an item.
     fn company(item: &Self::Item) -> i64;
 
-    /// The keys of an item.
-    fn keys(item: &Self::Item) -> Vec<Self::Key>;
+    /// The keys of an item. By default it has none.
+    fn keys(_: &Self::Item) -> Vec<Self::Key> {
+        Vec::new()
+    }
 
     /// Writes items by one statement, which is sent at once. Returns one result an item, in their order.
     fn write(
@@ -64,26 +61,18 @@ pub(crate) trait Write: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Self::Written>, sqlx::Error>> + Send;
 }
 
-/// Coalesces writes of one kind. Clones share the queue.
 pub(crate) struct Writes<W: Write>(Batcher<Writer<W>>);
 
-impl<W: Write> Clone for Writes<W> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
+struct Writer<W: Write>(Arc<SharedWrites<W>>);
 
-/// Runs the statements of [`Writes`].
-struct Writer<W: Write> {
-    inner: Arc<Inner<W>>,
-    apart: Arc<Apart<W>>,
-}
-
-struct Inner<W> {
+struct SharedWrites<W: Write> {
     write: W,
     pool: Connections,
     /// Batches of the same records, which a company's coalesced writes wait for.
     queue: CompanyQueue,
+    /// The companies that are written apart, with the writes that wait for the company's task.
+    apart: Mutex<HashMap<i64, Vec<Waiting<W>>>>,
+    apart_in_flight: Semaphore,
 }
 
 /// What is written for a caller that waits until its deadline.
@@ -92,7 +81,6 @@ struct Request<T> {
     deadline: Option<Instant>,
 }
 
-/// Writes with their callers.
 type Waiting<W> = Pending<Request<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
 
 /// Why a statement wrote nothing.
@@ -103,34 +91,28 @@ enum Failure {
     Unavailable(Error),
     /// The statement failed, perhaps by only one of its items.
     Refused(Error),
-    /// All callers have left.
     Abandoned,
 }
 
 impl<W: Write> Writes<W> {
     /// Writes by statements on `pool`. `queue` is that of batches which write the same records.
     pub(crate) fn new(write: W, pool: &Connections, queue: &CompanyQueue) -> Self {
-        let limits = Limits { max_batch: MAX_BATCH, ..Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
+        let limits = BatchLimits::for_this_machine(WRITES_WHEN_SLOW, MAX_QUEUE);
         let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
-        let inner = Arc::new(Inner { write, pool, queue: queue.clone() });
-        let apart = Arc::new(Apart::new(Arc::clone(&inner)));
-        let writes = Batcher::new(Writer { inner, apart }, limits);
+        let (apart, apart_in_flight) = (Mutex::default(), Semaphore::new(WRITES_APART));
+        let shared = SharedWrites { write, pool, queue: queue.clone(), apart, apart_in_flight };
+        let writes = Batcher::new(Writer(Arc::new(shared)), limits);
         gauges::report_queue(W::NAME, writes.queue_length());
         Self(writes)
     }
 
-    /// Writes an item. Concurrent writes become one statement. If the caller goes away before that begins, nothing is
-    /// written.
+    /// Writes an item. If the caller goes away before the statement begins, nothing is written.
     pub(crate) async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
         // The statement runs in a task of its own, for many callers.
         let _span = Span::of_statement("coalesced write");
         let request = Request { item, deadline: deadline::current() };
         // A call of a few items has a slot, which the statement does not need.
-        match admission::waiting(self.0.call(request)).await {
-            Ok(written) => written,
-            Err(BatchError::QueueFull) => Err(Error::overloaded()),
-            Err(BatchError::Closed) => Err(Error::internal()),
-        }
+        admission::waiting(self.0.call(request)).await.map_err(from_batcher)?
     }
 }
 
@@ -139,45 +121,30 @@ impl<W: Write> RunBatch for Writer<W> {
     type Response = Result<W::Written, Error>;
 
     async fn run(&self, batch: Vec<Waiting<W>>) {
-        // Until the statement has ended, the companies' batches wait.
-        let ((permits, shared), apart) = self.divide(batch);
-        self.apart.add(apart);
-        match self.inner.write(&self.inner.pool, shared).await {
+        let Self(shared) = self;
+        // Until the statement has ended, the companies' batches wait. A company that is busy has no permit.
+        let mut permits = HashMap::new();
+        for pending in &batch {
+            let company = company_of::<W>(pending);
+            let permit = || shared.queue.try_all(company).filter(|_| !shared.is_apart(company));
+            permits.entry(company).or_insert_with(permit);
+        }
+        let is_free = |pending: &Waiting<W>| permits.get(&company_of::<W>(pending)).is_some_and(Option::is_some);
+        let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_free);
+        let (now, later) = without_conflicts(free, MAX_BATCH, keys_of::<W>);
+        shared.add_apart(later.into_iter().chain(busy));
+        match shared.write(&shared.pool, now).await {
             Ok(()) => {}
             Err((items, Failure::Unavailable(error))) => respond_all(items, &error),
             Err((items, failure)) => {
+                let permits: Vec<WritePermit> = permits.into_values().flatten().collect();
                 if let (Failure::Locked, [only]) = (&failure, &permits[..]) {
                     only.lock_timed_out(false);
                 }
                 // Most of them have nothing to do with the failure.
-                self.apart.add(items);
+                shared.add_apart(items);
             }
         }
-    }
-}
-
-impl<W: Write> Writer<W> {
-    /// Divides a batch into what one statement can write now and the rest: a company that is busy, and items that have a
-    /// key in common with another one.
-    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
-    fn divide(&self, batch: Vec<Waiting<W>>) -> ((Vec<WritePermit>, Vec<Waiting<W>>), Vec<Waiting<W>>) {
-        let (mut free, mut busy) = (Vec::new(), HashSet::new());
-        let mut seen = HashSet::new();
-        for pending in &batch {
-            let company = company_of::<W>(pending);
-            if seen.insert(company) {
-                match self.inner.queue.try_all(company) {
-                    Some(permit) if !self.apart.has(company) => free.push(permit),
-                    _ => {
-                        busy.insert(company);
-                    }
-                }
-            }
-        }
-        let (others, now_free) = batch.into_iter().partition(|pending| busy.contains(&company_of::<W>(pending)));
-        let (now, mut later) = without_conflicts(now_free, MAX_BATCH, keys_of::<W>);
-        later.extend::<Vec<_>>(others);
-        ((free, now), later)
     }
 }
 
@@ -203,10 +170,10 @@ fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
     W::keys(&pending.request.item)
 }
 
-impl<W: Write> Inner<W> {
+impl<W: Write> SharedWrites<W> {
     /// Writes items, and responds to their callers. Returns them if nothing was written.
     async fn write(&self, pool: &Connections, mut batch: Vec<Waiting<W>>) -> Result<(), (Vec<Waiting<W>>, Failure)> {
-        let (deadline, mut tries) = (Instant::now() + TIMEOUT, 1);
+        let (deadline, mut tries) = (Instant::now() + COALESCED_TIMEOUT, 1);
         let failure = loop {
             if batch.is_empty() {
                 break Failure::Abandoned;
@@ -219,8 +186,11 @@ impl<W: Write> Inner<W> {
                 Ok(Ok(None)) => batch.clear(),
                 Ok(Err(error)) if pool.may_retry(&error, is_contention, &mut tries).await => {}
                 Ok(Err(error)) if is_lock_timeout(&error) => break Failure::Locked,
-                Ok(Err(error)) if is_unavailable(&error) => break Failure::Unavailable(from_database(&error)),
-                Ok(Err(error)) => break Failure::Refused(from_database(&error)),
+                // Every other statement would fail as well.
+                Ok(Err(error)) if is_disconnected(&error) || matches!(error, sqlx::Error::PoolTimedOut) => {
+                    break Failure::Unavailable(from_database(error));
+                }
+                Ok(Err(error)) => break Failure::Refused(from_database(error)),
                 Err(_) => break Failure::Unavailable(Error::deadline_exceeded()),
             }
         };
@@ -255,22 +225,14 @@ impl<W: Write> Inner<W> {
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
-        let given_up = lease.given_up();
-        let connection = lease.connection()?;
+        let (connection, generation) = lease.connection()?;
         let written = tokio::select! {
             biased;
-            written = self.write.write(connection, pool.layouts(), &items) => written,
-            () = given_up => return Err(Unavailable::Hung.into()),
-            _ = join_all(replies.into_iter().map(Reply::abandoned)) => return Ok(None),
+            written = generation.unless_hung(self.write.write(connection, pool.layouts(), &items)) => written?,
+            _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
         };
-        lease.done(&written);
-        written.map(Some)
+        lease.done(written).map(Some)
     }
-}
-
-/// Whether every other statement would fail as well.
-fn is_unavailable(error: &sqlx::Error) -> bool {
-    is_disconnected(error) || Unavailable::of(error).is_some() || matches!(error, sqlx::Error::PoolTimedOut)
 }
 
 fn respond_all<Q, R>(batch: impl IntoIterator<Item = Pending<Q, Result<R, Error>>>, error: &Error) {

@@ -1,4 +1,4 @@
-//! The counts of the lists are checked and repaired, beside writers.
+//! The counts of the lists are checked and repaired, while writers go on.
 
 use compliance_api::v1::{AddComplianceUrlsRequest, CaseInput, ListComplianceUrlsRequest, OpenCaseRequest, UrlInput};
 use core_server::doctor::{Difference, check_counts};

@@ -99,7 +99,7 @@ async fn both_paths_answer_alike() {
 async fn a_read_whose_connections_are_lost_before_its_statement() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
-    // Two are lent.
+    // Two are in use.
     let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;

@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use anyhow::{Context as _, bail, ensure};
-use prost_reflect::{
-    Cardinality, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage as _, Value,
-};
+use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 
-use super::options::{self, flag};
+use super::{
+    messages::{collect, static_name},
+    options::{self, flag},
+};
 
 /// Requests whose fields cannot have rules: the operations that this one names check what it holds.
 const UNCHECKED: &[&str] = &["BatchReadRequest"];
@@ -21,43 +22,35 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
                 let rules = options::of_field(pool, &field, "rules")?;
                 ensure!(rules.fields().next().is_none(), "{} has rules that are never checked", field.full_name());
             }
-        } else if message.package_name() == "compliance.v1" && message.name().ends_with("Request") {
+        } else if is_ours(&message) && message.name().ends_with("Request") {
             collect(&message, &mut within);
         }
     }
     let mut code = String::new();
-    for message in within.values() {
+    for message in within.values().filter(|message| is_ours(message)) {
         write_check(pool, message, &mut code).with_context(|| message.full_name().to_owned())?;
     }
     Ok(code)
 }
 
-fn collect(message: &MessageDescriptor, within: &mut BTreeMap<String, MessageDescriptor>) {
-    if message.package_name() != "compliance.v1" || within.insert(message.name().to_owned(), message.clone()).is_some()
-    {
-        return;
-    }
-    for field in message.fields() {
-        if let Kind::Message(inner) = field.kind() {
-            collect(&inner, within);
-        }
-    }
+fn is_ours(message: &MessageDescriptor) -> bool {
+    message.package_name() == "compliance.v1"
 }
 
 fn write_check(pool: &DescriptorPool, message: &MessageDescriptor, code: &mut String) -> anyhow::Result<()> {
     let mut statements = String::new();
     let has_mask = message.fields().any(|field| field.name() == "update_mask");
-    for field in message.fields() {
-        write_field(pool, &field, has_mask, &mut statements)?;
+    for (index, field) in message.fields().enumerate() {
+        write_field(pool, &field, index, has_mask, &mut statements)?;
     }
     let checker = if statements.is_empty() { "_" } else { "checker" };
     writeln!(
         code,
         "impl crate::rules::Check for {} {{\n\
-         const NAMES: &'static [&'static str] = &{:?};\n\
+         const MESSAGE: &'static crate::description::Message = &crate::description::{};\n\
          fn check(&self, {checker}: &mut crate::rules::Checker) {{\n{statements}}}\n}}",
         message.name(),
-        message.fields().map(|field| field.name().to_owned()).collect::<Vec<_>>(),
+        static_name(message),
     )?;
     Ok(())
 }
@@ -65,65 +58,44 @@ fn write_check(pool: &DescriptorPool, message: &MessageDescriptor, code: &mut St
 fn write_field(
     pool: &DescriptorPool,
     field: &FieldDescriptor,
+    index: usize,
     has_mask: bool,
     code: &mut String,
 ) -> anyhow::Result<()> {
     let rules = options::of_field(pool, field, "rules")?;
-    let (name, table) = (field.name(), table(field, &rules)?);
+    let (name, described) = (field.name(), format!("&Self::MESSAGE.fields[{index}]"));
     let value = if field.supports_presence() { format!("self.{name}") } else { format!("Some(self.{name})") };
     let list = field.cardinality() == Cardinality::Repeated;
     let check = match field.kind() {
-        Kind::String if list => format!("texts({table}, &self.{name})"),
-        Kind::String if field.supports_presence() => format!("text({table}, self.{name}.as_deref())"),
-        Kind::String => format!("text({table}, Some(self.{name}.as_str()))"),
-        Kind::Int64 if list => format!("items({table}, self.{name}.len())"),
-        Kind::Int64 => format!("number({table}, {value})"),
+        Kind::String if list => format!("texts({described}, &self.{name})"),
+        Kind::String if field.supports_presence() => format!("text({name:?}, {described}, self.{name}.as_deref())"),
+        Kind::String => format!("text({name:?}, {described}, Some(self.{name}.as_str()))"),
+        Kind::Int64 if list => format!("items({described}, self.{name}.len())"),
+        Kind::Int64 if !list => format!("number({described}, {value})"),
+        Kind::Int32 if !list => format!("number({described}, {value}.map(i64::from))"),
         Kind::Enum(kind) if !list => {
             let kind = kind.name();
-            format!("choice({table}, {value}.is_some_and(|it| it != 0), {value}.is_none_or({kind}::is_valid))")
+            format!("choice({described}, {value}.is_some_and(|it| it != 0), {value}.is_none_or({kind}::is_valid))")
         }
         Kind::Message(inner) if inner.full_name() == "google.protobuf.Timestamp" => {
-            format!("time({table}, self.{name}.as_ref())")
+            format!("time({described}, self.{name}.as_ref())")
         }
-        Kind::Message(inner) if inner.package_name() != "compliance.v1" => return Ok(()),
-        Kind::Message(_) if flag(&rules, "items_alone") => format!("items({table}, self.{name}.len())"),
-        Kind::Message(_) if list => format!("list({table}, &self.{name})"),
+        Kind::Message(inner) if !is_ours(&inner) => return Ok(()),
+        Kind::Message(_) if flag(&rules, "items_alone") => format!("items({described}, self.{name}.len())"),
+        Kind::Message(_) if list => format!("list({described}, &self.{name})"),
         Kind::Message(_) if has_mask => format!("masked(self.update_mask.as_ref(), self.{name}.as_ref())"),
         Kind::Message(_) if flag(&rules, "flatten") => {
             format!("flat({}, self.{name}.as_ref())", flag(&rules, "required"))
         }
-        Kind::Message(_) => format!("nested({table}, self.{name}.as_ref())"),
-        Kind::Bool if flag(&rules, "required") => format!("choice({table}, {value}.is_some(), true)"),
+        Kind::Message(_) => format!("nested({described}, self.{name}.as_ref())"),
+        Kind::Bool if flag(&rules, "required") => format!("choice({described}, {value}.is_some(), true)"),
         Kind::Bool => return Ok(()),
         other => bail!("no check is known for the kind {other:?} of the field {name}"),
     };
-    writeln!(code, "checker.{check};")?;
-    Ok(())
-}
-
-/// The rules of a field as a constant of the generated code.
-pub(crate) fn table(field: &FieldDescriptor, rules: &DynamicMessage) -> anyhow::Result<String> {
-    let mut table = format!("&crate::rules::FieldRules {{ name: {:?}, number: {}", field.name(), field.number());
-    for rule in rules.descriptor().fields() {
-        if ["flatten", "items_alone"].contains(&rule.name()) {
-            // They decide which check is generated.
-            continue;
-        }
-        let value = match rules.get_field(&rule).as_ref() {
-            Value::Bool(value) => value.to_string(),
-            Value::EnumNumber(_) => format!("Format::{}", options::variant(rules, rule.name())?),
-            Value::List(values) => format!("&{:?}", values.iter().filter_map(Value::as_str).collect::<Vec<_>>()),
-            _ if !rules.has_field(&rule) => "None".to_owned(),
-            Value::U32(value) => format!("Some({value})"),
-            Value::I64(value) => format!("Some({value})"),
-            Value::Message(codes) => {
-                let code = |name| codes.get_field_by_name(name).and_then(|value| value.as_enum_number());
-                let (create, update) = (code("on_create").unwrap_or_default(), code("on_update").unwrap_or_default());
-                format!("Some(ItemCodes {{ on_create: {create}, on_update: {update} }})")
-            }
-            value => bail!("no constant is known for {} = {value:?}", rule.name()),
-        };
-        write!(table, ", {}: {value}", rule.name())?;
+    match field.kind() {
+        // What is within a message has fields of its own.
+        Kind::Message(inner) if is_ours(&inner) => writeln!(code, "checker.{check};")?,
+        _ => writeln!(code, "if checker.checks({described}) {{ checker.{check}; }}")?,
     }
-    Ok(table + " }")
+    Ok(())
 }

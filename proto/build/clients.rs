@@ -1,18 +1,17 @@
-//! The services that a gateway calls: over a channel, and behind a middleware.
+//! The services that a gateway calls: over a channel, behind a middleware, and as stubs for fakes.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, ensure};
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
-use prost_reflect::{DescriptorPool, Kind, MessageDescriptor, MethodDescriptor, ServiceDescriptor};
+use prost_reflect::{DescriptorPool, Kind, MethodDescriptor, ServiceDescriptor};
 
 /// The services that have a client. `MonitoringService` takes streams, which exist on a network alone.
 const SERVICES: &[&str] = &["AccessService", "AffiliateService", "ComplianceUrlService", "ComplianceCaseService"];
 
-/// Writes, for every service with a client, the service over a channel and the service behind a middleware.
+/// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut code = String::new();
-    let reads = Reads::new(pool)?;
     for name in SERVICES {
         let service = pool.get_service_by_name(&format!("compliance.v1.{name}")).context("the service is declared")?;
         let module = name.to_snake_case();
@@ -23,7 +22,7 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
             &service,
             &format!("<C: Channel> {service_trait} for Remote<{client}<C>>"),
             |method| format!("BoxStream<crate::v1::{}>", method.output().name()),
-            |method| reads.call(method).unwrap_or_else(|| call_over_channel(method)),
+            |method| coalesced(pool, method).unwrap_or_else(|| call_over_channel(method)),
         )?;
         write_service(
             &mut code,
@@ -36,8 +35,34 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
                 format!("self.middleware.call({path:?}, request, |request| self.service.{name}(request)).await")
             },
         )?;
+        write_stubs(&mut code, &service, &service_trait)?;
     }
     Ok(code)
+}
+
+/// Writes a trait of which every operation returns UNIMPLEMENTED until it is overridden, and implements the service for it. The
+/// service's own trait has no defaults, so the compiler finds what a core forgets.
+fn write_stubs(code: &mut String, service: &ServiceDescriptor, service_trait: &str) -> anyhow::Result<()> {
+    let stream = |method: &MethodDescriptor| format!("BoxStream<crate::v1::{}>", method.output().name());
+    let stubs = format!("{}Stubs", service.name());
+    writeln!(code, "/// Stubs of `{}`, for fakes.", service.name())?;
+    writeln!(code, "#[tonic::async_trait]\npub trait {stubs}: Send + Sync + 'static {{")?;
+    for method in service.methods() {
+        let (path, mut response) = (method.full_name(), format!("crate::v1::{}", method.output().name()));
+        if method.is_server_streaming() {
+            response = stream(&method);
+        }
+        writeln!(
+            code,
+            "/// `{path}`\nasync fn {}(&self, _: Request<crate::v1::{}>) -> Result<Response<{response}>, Status> {{\n\
+             Err(Status::unimplemented({path:?}))\n}}",
+            method.name().to_snake_case(),
+            method.input().name(),
+        )?;
+    }
+    writeln!(code, "}}")?;
+    let call = |method: &MethodDescriptor| format!("{stubs}::{}(self, request).await", method.name().to_snake_case());
+    write_service(code, service, &format!("<T: {stubs}> {service_trait} for T"), stream, call)
 }
 
 /// Writes an implementation of a service's trait. `stream` is the type of an operation's stream, `body` makes the call.
@@ -74,35 +99,42 @@ fn call_over_channel(method: &MethodDescriptor) -> String {
     format!("self.client.clone().{}(request).await{boxed}", method.name().to_snake_case())
 }
 
-/// The operations that a remote client makes through `ReadService`.
-struct Reads {
-    request: MessageDescriptor,
-    response: MessageDescriptor,
+/// The call of an operation that is coalesced: one that `Read` holds, whose result has the same name.
+fn coalesced(pool: &DescriptorPool, method: &MethodDescriptor) -> Option<String> {
+    let read = pool.get_message_by_name("compliance.v1.Read")?;
+    let field = read.fields().find(|field| field.kind() == Kind::Message(method.input()))?;
+    let variant = field.name().to_upper_camel_case();
+    Some(format!(
+        "let (metadata, outcome, extensions) =\n\
+         self.reads.read(request.map(Operation::{variant})).await?.into_parts();\n\
+         match outcome {{\n\
+         Outcome::{variant}(record) => Ok(Response::from_parts(metadata, *record, extensions)),\n\
+         _ => Err(Error::internal().into()),\n}}"
+    ))
 }
 
-impl Reads {
-    fn new(pool: &DescriptorPool) -> anyhow::Result<Self> {
-        let message = |name: &str| pool.get_message_by_name(name).with_context(|| format!("{name} is declared"));
-        Ok(Self { request: message("compliance.v1.Read")?, response: message("compliance.v1.BatchReadResponse")? })
+/// Writes which operation each request is of: the compiler refuses one that two operations have. A gateway's own service has a token for each read; nobody else calls it.
+pub(crate) fn requests(pool: &DescriptorPool) -> anyhow::Result<String> {
+    let mut code = String::new();
+    let services = pool.services().filter(|service| service.name() != "ReadService");
+    for method in services.flat_map(|service| service.methods().collect::<Vec<_>>()) {
+        let (request, response) = (method.input(), method.output());
+        // Reads of one record share the record; what is named a response is that of its operation alone.
+        ensure!(
+            !response.name().ends_with("Response") || response.name() == format!("{}Response", method.name()),
+            "{} returns {}",
+            method.full_name(),
+            response.name()
+        );
+        let (request, response, service) = (request.name(), response.name(), method.parent_service().full_name());
+        if !method.is_client_streaming() {
+            let path = format!("/{service}/{}", method.name());
+            writeln!(code, "impl crate::Request for {request} {{")?;
+            writeln!(code, "type Response = {response};\nconst PATH: &'static str = {path:?};\n}}")?;
+            if !method.is_server_streaming() {
+                writeln!(code, "impl crate::Operation for {request} {{}}")?;
+            }
+        }
     }
-
-    /// The call of an operation, if it is such a read.
-    fn call(&self, method: &MethodDescriptor) -> Option<String> {
-        let request = variant(&self.request, "operation", &method.input())?;
-        let response = variant(&self.response, "result", &method.output())?;
-        Some(format!(
-            "let (metadata, outcome, extensions) =\n\
-             self.reads.read(request.map(Operation::{request})).await?.into_parts();\n\
-             match outcome {{\n\
-             Outcome::{response}(record) => Ok(Response::from_parts(metadata, *record, extensions)),\n\
-             _ => Err(Error::internal().into()),\n}}"
-        ))
-    }
-}
-
-/// The variant of a oneof that holds a message.
-fn variant(message: &MessageDescriptor, oneof: &str, content: &MessageDescriptor) -> Option<String> {
-    let oneof = message.oneofs().find(|declared| declared.name() == oneof)?;
-    let field = oneof.fields().find(|field| field.kind() == Kind::Message(content.clone()))?;
-    Some(field.name().to_upper_camel_case())
+    Ok(code)
 }

@@ -1,5 +1,4 @@
-//! The JSON forms of messages: of those that partners read, and of those that files of records hold. Field names and
-//! order are the declaration's.
+//! The JSON forms of messages that partners read, and of those that files of records hold.
 
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind};
 use tonic_prost_build::Builder;
@@ -7,37 +6,29 @@ use tonic_prost_build::Builder;
 /// Messages that are written out for partners as they stand; everything they hold is, too.
 const SERIALISED: &[&str] = &["Affiliate", "ComplianceUrl", "Infraction", "ComplianceCase", "Incident", "PageMeta"];
 
-/// Messages that are read from and written to files of records (`crate::json` describes their form); everything they
-/// hold is, too.
+/// Messages that files of records hold; everything they hold is one of them, too.
 const RECORDS: &[&str] = &["UrlObservation", "InfractionInput", "OpenCaseRequest", "CaseInput", "IncidentInput"];
 
 /// Adds serde attributes to the messages of [`SERIALISED`] and [`RECORDS`].
 pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder {
-    for name in SERIALISED {
-        builder = message(builder, pool, name, "#[derive(serde::Serialize)]", |field| {
-            form(field).map(|with| format!("#[serde(serialize_with = \"crate::json::{with}\")]"))
-        });
-    }
-    for name in RECORDS {
-        let derive = "#[derive(serde::Serialize, serde::Deserialize)] #[serde(default, deny_unknown_fields)]";
-        builder = message(builder, pool, name, derive, |field| Some(format!("#[serde({})]", record_form(field))));
-    }
-    builder
-}
-
-fn message(
-    mut builder: Builder,
-    pool: &DescriptorPool,
-    name: &str,
-    derive: &str,
-    form: impl Fn(&FieldDescriptor) -> Option<String>,
-) -> Builder {
-    let path = format!("compliance.v1.{name}");
-    builder = builder.type_attribute(&path, derive);
-    let Some(message) = pool.get_message_by_name(&path) else { panic!("{path} is not declared") };
-    for field in message.fields() {
-        if let Some(attribute) = form(&field) {
-            builder = builder.field_attribute(format!("{path}.{}", field.name()), attribute);
+    for name in SERIALISED.iter().chain(RECORDS) {
+        let is_record = RECORDS.contains(name);
+        let path = format!("compliance.v1.{name}");
+        builder = builder.type_attribute(&path, "#[derive(serde::Serialize)]");
+        if is_record {
+            builder =
+                builder.type_attribute(&path, "#[derive(serde::Deserialize)] #[serde(default, deny_unknown_fields)]");
+        }
+        let Some(message) = pool.get_message_by_name(&path) else { panic!("{path} is not declared") };
+        for field in message.fields() {
+            let form = if is_record {
+                Some(record_form(&field).to_owned())
+            } else {
+                form(&field).map(|with| format!("serialize_with = \"crate::json::{with}\""))
+            };
+            if let Some(form) = form {
+                builder = builder.field_attribute(format!("{path}.{}", field.name()), format!("#[serde({form})]"));
+            }
         }
     }
     builder
@@ -49,7 +40,6 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
         (_, Cardinality::Repeated) => None,
         (Kind::Message(message), _) if message.full_name() == "google.protobuf.Timestamp" => Some("datetime"),
         (Kind::Enum(kind), _) if kind.name() == "IncidentType" => Some("incident_type"),
-        (Kind::Bool, _) if field.supports_presence() => Some("yes_no_or_null"),
         (Kind::Bool, _) => Some("yes_no"),
         _ => None,
     }

@@ -2,7 +2,9 @@
 
 use anyhow::{Context as _, bail};
 use heck::ToUpperCamelCase as _;
-use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, Kind, ReflectMessage as _, Value};
+use prost_reflect::{
+    DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, ReflectMessage as _, Value,
+};
 
 /// The value of an option; the default of its type if it is not given.
 pub(crate) fn value(pool: &DescriptorPool, options: &DynamicMessage, name: &str) -> anyhow::Result<Value> {
@@ -33,8 +35,12 @@ pub(crate) fn flag(option: &DynamicMessage, name: &str) -> bool {
 pub(crate) fn variant(option: &DynamicMessage, name: &str) -> anyhow::Result<String> {
     let field = option.descriptor().get_field_by_name(name).with_context(|| format!("{name} is declared"))?;
     let Kind::Enum(kind) = field.kind() else { bail!("{name} is not an enum") };
-    let number = option.get_field(&field).as_enum_number().unwrap_or_default();
-    let value = kind.get_value(number).with_context(|| format!("{name} has no value {number}"))?;
+    variant_of(&kind, option.get_field(&field).as_enum_number().unwrap_or_default())
+}
+
+/// The Rust name of an enum's value.
+pub(crate) fn variant_of(kind: &EnumDescriptor, number: i32) -> anyhow::Result<String> {
+    let value = kind.get_value(number).with_context(|| format!("{} has no value {number}", kind.name()))?;
     let variant = value.name().to_upper_camel_case();
     Ok(variant.strip_prefix(kind.name()).unwrap_or(&variant).to_owned())
 }

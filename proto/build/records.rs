@@ -74,11 +74,15 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code
     Ok(())
 }
 
-/// The access to a field's value, and the type that its column has if nothing else is said. `None` for a field that
-/// no single column holds.
+/// The access to a field's value, and the usual type of its column. `None` for a field that no single column holds.
 fn access(field: &FieldDescriptor) -> Option<(String, &'static str)> {
     let name = field.name();
     let optional = field.supports_presence();
+    let (value, set) = if optional {
+        (format!("record.{name}"), "value")
+    } else {
+        (format!("Some(record.{name})"), "value.unwrap_or_default()")
+    };
     let code = |kind: &str, get: &str, set: &str| {
         format!("{kind} {{ get: |record| {get}, set: |record, value| record.{name} = {set} }}")
     };
@@ -87,18 +91,16 @@ fn access(field: &FieldDescriptor) -> Option<(String, &'static str)> {
         return (field.kind() == Kind::String).then(texts);
     }
     Some(match field.kind() {
-        Kind::String if optional => (code("Text", &format!("record.{name}.as_deref()"), "value"), "text"),
-        Kind::String => (code("Text", &format!("Some(&record.{name})"), "value.unwrap_or_default()"), "text"),
-        Kind::Int64 if optional => (code("Integer", &format!("record.{name}"), "value"), "bigint"),
-        Kind::Int64 => (code("Integer", &format!("Some(record.{name})"), "value.unwrap_or_default()"), "bigint"),
+        Kind::String if optional => (code("Text", &format!("record.{name}.as_deref()"), set), "text"),
+        Kind::String => (code("Text", &format!("Some(&record.{name})"), set), "text"),
+        Kind::Int64 => (code("Integer", &value, set), "bigint"),
         Kind::Int32 if optional => (
             code("Integer", &format!("record.{name}.map(i64::from)"), "value.and_then(|value| value.try_into().ok())"),
             "integer",
         ),
-        Kind::Bool if optional => (code("Boolean", &format!("record.{name}"), "value"), "boolean"),
-        Kind::Bool => (code("Boolean", &format!("Some(record.{name})"), "value.unwrap_or_default()"), "boolean"),
+        Kind::Bool => (code("Boolean", &value, set), "boolean"),
         Kind::Message(inner) if inner.full_name() == "google.protobuf.Timestamp" => {
-            (code("Timestamp", &format!("record.{name}"), "value"), "timestamp with time zone")
+            (code("Timestamp", &value, set), "timestamp with time zone")
         }
         _ => return None,
     })

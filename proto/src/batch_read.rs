@@ -15,7 +15,8 @@ pub const MAX_READS: usize = 1000;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-const RATE_LIMIT: [HeaderName; 3] = [
+/// The headers of [`RateLimitHeaders`], in the order of its fields.
+pub const RATE_LIMIT: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-limit"),
     HeaderName::from_static("x-ratelimit-remaining"),
     HeaderName::from_static("x-ratelimit-reset"),

@@ -1,12 +1,7 @@
-//! Clients of the partner services: the generated service traits, whether a service runs in this process or across a
-//! network.
-//!
-//! A local client is the service itself, so nothing is encoded. A remote client sends the same call over a [`Channel`].
-//! Callers cannot tell which one they hold.
+//! Clients of the partner services: the generated service traits. A local client is the service itself, so nothing is encoded;
+//! a remote one sends the same call over a [`Channel`].
 
 use std::sync::Arc;
-
-use admission::Memory;
 
 use crate::{
     batch_read::ReadRecords,
@@ -22,28 +17,22 @@ use crate::{
     },
     wire::Items,
 };
+pub use generated::{AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs};
 pub use tonic::codegen::BoxStream;
-use tonic::{Request, Response, Status, body::Body, codegen::Service, codegen::tokio_stream::Stream};
-use tonic_health::pb::{
-    HealthCheckRequest, HealthCheckResponse, health_client::HealthClient as NetworkHealthClient, health_server::Health,
+use tonic::{Request, Response, Status, body::Body, client::GrpcService, codegen::tokio_stream::Stream};
+use tonic_health::{
+    pb::{HealthCheckRequest, HealthCheckResponse, health_client::HealthClient, health_server::Health as _},
+    server::HealthService,
 };
 
 /// What a remote client sends its calls over.
 pub trait Channel:
-    Service<http::Request<Body>, Response = http::Response<Body>, Error = Status, Future: Send>
-    + Clone
-    + Send
-    + Sync
-    + 'static
+    GrpcService<Body, ResponseBody = Body, Error = Status, Future: Send> + Clone + Send + Sync + 'static
 {
 }
 
 impl<C> Channel for C where
-    C: Service<http::Request<Body>, Response = http::Response<Body>, Error = Status, Future: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static
+    C: GrpcService<Body, ResponseBody = Body, Error = Status, Future: Send> + Clone + Send + Sync + 'static
 {
 }
 
@@ -65,15 +54,10 @@ pub trait Middleware: Send + Sync + 'static {
 /// A service behind a [`Middleware`]. It implements the trait of the service.
 #[derive(Clone, Debug)]
 pub struct WithMiddleware<S, M> {
-    service: Arc<S>,
-    middleware: M,
-}
-
-impl<S, M> WithMiddleware<S, M> {
-    /// Puts a middleware in front of a service.
-    pub fn new(service: Arc<S>, middleware: M) -> Self {
-        Self { service, middleware }
-    }
+    /// The service.
+    pub service: Arc<S>,
+    /// What runs around its calls.
+    pub middleware: M,
 }
 
 /// A service that is reached over a network. It implements the trait of the service.
@@ -82,38 +66,23 @@ struct Remote<C> {
     reads: Arc<dyn ReadRecords>,
 }
 
-/// A client of `AccessService`.
-pub type AccessClient = Arc<dyn AccessService>;
-/// A client of `AffiliateService`.
-pub type AffiliateClient = Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>;
-/// A client of `ComplianceUrlService`.
-pub type ComplianceUrlClient =
-    Arc<dyn ComplianceUrlService<StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>>>;
-/// A client of `ComplianceCaseService`.
-pub type ComplianceCaseClient = Arc<dyn ComplianceCaseService>;
-/// A client of `grpc.health.v1.Health`.
-pub type HealthClient = Arc<dyn CheckHealth>;
-
 /// The clients that a gateway needs.
 #[derive(Clone)]
 pub struct Clients {
     /// What a token may do.
-    pub access: AccessClient,
+    pub access: Arc<dyn AccessService>,
     /// Affiliates.
-    pub affiliates: AffiliateClient,
+    pub affiliates: Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>,
     /// Compliance URLs.
-    pub urls: ComplianceUrlClient,
+    pub urls: Arc<dyn ComplianceUrlService<StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>>>,
     /// Compliance cases.
-    pub cases: ComplianceCaseClient,
+    pub cases: Arc<dyn ComplianceCaseService>,
     /// Whether the services can serve.
-    pub health: HealthClient,
-    /// What requests may take in memory, if the services run in this process.
-    pub memory: Option<Memory>,
+    pub health: Arc<dyn CheckHealth>,
 }
 
 impl Clients {
-    /// Clients that share one channel, with messages of up to `max_message_size` bytes. `reads` makes the reads of single
-    /// records.
+    /// Clients that share one channel, with messages of up to `max_message_size` bytes. `reads` reads single records.
     pub fn remote(channel: impl Channel, max_message_size: usize, reads: Arc<dyn ReadRecords>) -> Self {
         macro_rules! remote {
             ($client:ident) => {{
@@ -128,8 +97,7 @@ impl Clients {
             affiliates: remote!(AffiliateServiceClient),
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
-            health: Arc::new(RemoteHealth(NetworkHealthClient::new(channel))),
-            memory: None,
+            health: Arc::new(HealthClient::new(channel)),
         }
     }
 }
@@ -140,52 +108,35 @@ impl std::fmt::Debug for Clients {
     }
 }
 
+/// The response to a health check.
+type HealthResult = Result<Response<HealthCheckResponse>, Status>;
+
 /// `Health` without its stream, whose type differs between services.
 #[tonic::async_trait]
 pub trait CheckHealth: Send + Sync {
     /// Calls `Check`.
-    async fn check_health(&self, request: Request<HealthCheckRequest>)
-    -> Result<Response<HealthCheckResponse>, Status>;
+    async fn check_health(&self, request: Request<HealthCheckRequest>) -> HealthResult;
 }
 
 #[tonic::async_trait]
-impl<S: Health> CheckHealth for S {
-    async fn check_health(
-        &self,
-        request: Request<HealthCheckRequest>,
-    ) -> Result<Response<HealthCheckResponse>, Status> {
+impl CheckHealth for HealthService {
+    async fn check_health(&self, request: Request<HealthCheckRequest>) -> HealthResult {
         self.check(request).await
     }
 }
 
-/// A health service that is reached over a network.
-struct RemoteHealth<C>(NetworkHealthClient<C>);
-
 #[tonic::async_trait]
-impl<C: Channel> Health for RemoteHealth<C> {
-    type WatchStream = BoxStream<HealthCheckResponse>;
-
-    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
-        self.0.clone().check(request).await
-    }
-
-    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Ok(self.0.clone().watch(request).await?.map(boxed))
+impl<C: Channel> CheckHealth for HealthClient<C> {
+    async fn check_health(&self, request: Request<HealthCheckRequest>) -> HealthResult {
+        self.clone().check(request).await
     }
 }
 
 #[tonic::async_trait]
-impl<S: Health, M: Middleware> Health for WithMiddleware<S, M> {
-    type WatchStream = S::WatchStream;
-
-    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+impl<S: CheckHealth + 'static, M: Middleware> CheckHealth for WithMiddleware<S, M> {
+    async fn check_health(&self, request: Request<HealthCheckRequest>) -> HealthResult {
         let path = "/grpc.health.v1.Health/Check";
-        self.middleware.call(path, request, |request| self.service.check(request)).await
-    }
-
-    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        let path = "/grpc.health.v1.Health/Watch";
-        self.middleware.call(path, request, |request| self.service.watch(request)).await
+        self.middleware.call(path, request, |request| self.service.check_health(request)).await
     }
 }
 

@@ -2,19 +2,11 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue};
+use http::HeaderMap;
 
 /// The `grpc-timeout` of a call. Transports enforce it too; a call in this process has no transport.
 pub fn grpc_timeout(headers: &HeaderMap) -> Option<Duration> {
     parse(headers.get("grpc-timeout")?.to_str().ok()?)
-}
-
-/// The value of `grpc-timeout` for a timeout, which is never longer than that.
-pub fn timeout_header(timeout: Duration) -> HeaderValue {
-    const UNITS: [(u128, &str); 3] = [(1_000, "u"), (1_000_000, "m"), (1_000_000_000, "S")];
-    let mut numbers = UNITS.iter().map(|(nanoseconds, unit)| (timeout.as_nanos() / nanoseconds, unit));
-    let (number, unit) = numbers.find(|(number, _)| *number < 100_000_000).unwrap_or((99_999_999, &"S"));
-    HeaderValue::try_from(format!("{number}{unit}")).unwrap_or(HeaderValue::from_static("0u"))
 }
 
 /// Reads up to eight digits and a unit.
@@ -39,17 +31,7 @@ fn parse(text: &str) -> Option<Duration> {
 mod tests {
     use std::time::Duration;
 
-    use super::{parse, timeout_header};
-
-    #[test]
-    fn timeouts_are_written_as_grpc_reads_them() {
-        for (microseconds, written) in [(0, 0), (99_999_999, 99_999_999), (100_000_001, 100_000_000)] {
-            let header = timeout_header(Duration::from_micros(microseconds));
-            assert_eq!(parse(header.to_str().unwrap()), Some(Duration::from_micros(written)));
-        }
-        assert_eq!(timeout_header(Duration::from_hours(30)), "108000S");
-        assert_eq!(timeout_header(Duration::MAX), "99999999S");
-    }
+    use super::parse;
 
     #[test]
     fn timeouts_are_read_as_grpc_writes_them() {

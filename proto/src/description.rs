@@ -1,25 +1,29 @@
-//! What partners send and receive, as data: the messages of the partners' operations with the comments, types and rules
-//! that stand in `proto/`. Documents about the interface are made from it, so they say what the service does.
+//! What messages consist of, as data: their fields with the comments, types and rules that stand in `proto/`. Requests are
+//! checked and measured by it, and documents about the interface are made from it, so they say what the service does.
 
-use crate::{
-    rules::FieldRules,
-    v1::{Reason, ResultCode},
-};
+use crate::v1::{Format, ItemCodes};
 
 /// A message.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Message {
     /// Its name.
     pub name: &'static str,
     /// Its comment.
     pub doc: &'static str,
+    /// Size of the Rust type, in bytes.
+    pub size: usize,
     /// Its fields, in the order of declaration.
     pub fields: &'static [Field],
 }
 
-/// A field of a message.
-#[derive(Debug)]
+/// A field of a message, and its rules: `compliance.v1.Rules`, as constants.
+#[derive(Debug, PartialEq)]
+#[expect(missing_docs, clippy::struct_excessive_bools, reason = "these are the rules of rules.proto")]
 pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// Its number.
+    pub number: u32,
     /// Its comment.
     pub doc: &'static str,
     /// What it holds.
@@ -30,52 +34,48 @@ pub struct Field {
     pub may_be_absent: bool,
     /// The function of [`crate::json`] that writes it, by name; empty if it is written as it is.
     pub form: &'static str,
-    /// Its name, its number and its rules.
-    pub rules: FieldRules,
+    pub required: bool,
+    pub max_chars: Option<usize>,
+    pub exact_chars: Option<usize>,
+    pub format: Format,
+    pub one_of: &'static [&'static str],
+    pub at_least: Option<i64>,
+    pub at_most: Option<i64>,
+    pub entry: bool,
+    pub item_codes: Option<ItemCodes>,
+    pub max_items: Option<usize>,
 }
 
 /// What a field holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A text.
     Text,
-    /// A whole number.
-    Integer,
+    /// A whole number of so many bits.
+    Integer(u32),
     /// A flag.
     Flag,
-    /// An instant.
-    Timestamp,
     /// A value of the enum of this name.
     Choice(&'static str),
-    /// A message of this name.
-    Message(&'static str),
+    /// A message.
+    Message(&'static Message),
 }
 
 impl Message {
-    /// The message of a name; `None` if no operation of partners has it.
+    /// The message of a name; `None` if no request holds it and no partner receives it.
     pub fn of(name: &str) -> Option<&'static Self> {
-        MESSAGES.iter().find(|message| message.name == name)
+        ALL.iter().copied().find(|message| message.name == name)
     }
 
     /// The field of a name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
-        self.fields.iter().find(|field| field.rules.name == name)
+        self.fields.iter().find(|field| field.name == name)
     }
-}
 
-/// The comment of an operation, `Service/Method`; empty if there is no such operation.
-pub fn operation(name: &str) -> &'static str {
-    OPERATIONS.iter().find(|(operation, _)| *operation == name).map_or("", |(_, doc)| doc)
-}
-
-/// What a reason means.
-pub const fn reason(reason: Reason) -> &'static str {
-    reason_doc(reason as i32)
-}
-
-/// What a result code means.
-pub const fn result_code(code: ResultCode) -> &'static str {
-    result_code_doc(code as i32)
+    /// The names of all fields, in the order of declaration.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.fields.iter().map(|field| field.name)
+    }
 }
 
 #[allow(unused_qualifications, clippy::pedantic, reason = "generated")]
@@ -83,39 +83,41 @@ mod generated {
     use super::{Field, Kind, Message};
     use crate::v1::{Format, ItemCodes};
 
-    include!(concat!(env!("OUT_DIR"), "/descriptions.rs"));
+    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 }
-use generated::{MESSAGES, OPERATIONS, reason_doc, result_code_doc};
+pub(crate) use generated::*;
+pub use generated::{reason, result_code};
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, MESSAGES, Message, OPERATIONS, operation, reason, result_code};
+    use super::{Kind, Message, generated::ALL, reason, result_code};
     use crate::v1::{Reason, ResultCode};
 
     #[test]
     fn everything_has_a_comment() {
-        for message in MESSAGES {
+        for message in ALL.iter().filter(|message| !["FieldMask", "Timestamp"].contains(&message.name)) {
             assert!(!message.doc.is_empty(), "{}", message.name);
             for field in message.fields {
-                assert!(!field.doc.is_empty(), "{}.{}", message.name, field.rules.name);
+                assert!(!field.doc.is_empty(), "{}.{}", message.name, field.name);
             }
         }
-        assert!(OPERATIONS.iter().all(|(_, doc)| !doc.is_empty()) && OPERATIONS.len() > 10);
         for number in 1..=Reason::CompressionUnsupported as i32 {
             assert!(!reason(Reason::try_from(number).unwrap()).is_empty(), "{number}");
         }
         assert_eq!(result_code(ResultCode::Found), "Record(s) found.");
-        assert_eq!(operation("ComplianceUrlService/ListComplianceUrls"), "One page of the company's URLs.");
     }
 
     #[test]
     fn fields_have_the_types_and_rules_of_their_declaration() {
         let input = Message::of("AffiliateInput").unwrap();
         let country = input.field("country").unwrap();
-        assert_eq!((country.kind, country.rules.exact_chars, country.may_be_absent), (Kind::Text, Some(2), true));
+        assert_eq!((country.kind, country.exact_chars, country.may_be_absent), (Kind::Text, Some(2), true));
         assert_eq!(country.doc, "ISO 3166-1 alpha-2 code, in either case.");
         let url = Message::of("ComplianceUrl").unwrap();
-        assert_eq!(url.field("infractions").map(|it| (it.kind, it.is_list)), Some((Kind::Message("Infraction"), true)));
-        assert_eq!(url.field("false_positive").map(|it| it.form), Some("yes_no_or_null"));
+        assert_eq!(
+            url.field("infractions").map(|it| (it.kind, it.is_list)),
+            Some((Kind::Message(Message::of("Infraction").unwrap()), true))
+        );
+        assert_eq!(url.field("false_positive").map(|it| it.form), Some("yes_no"));
     }
 }

@@ -1,11 +1,8 @@
-//! The one table of errors: each reason with its gRPC code, HTTP status and result code. No other module maps one of these
-//! to another.
+//! The one table of errors: each reason with its gRPC code, HTTP status and result code.
 
 mod status;
 
 use std::time::Duration;
-
-use admission::Full;
 
 use crate::rules::Violations;
 pub use crate::v1::{Reason, ResultCode};
@@ -74,11 +71,9 @@ pub struct Error {
     pub message: String,
     /// Metadata for programs, by name.
     pub metadata: Vec<(&'static str, String)>,
-    /// The violations of the request, when the reason is [`Reason::InvalidFields`].
+    /// The violations of the request, when the reason is [`Reason::InvalidFields`]. It holds fewer than their total when they
+    /// were too many to keep or to send.
     pub violations: Violations,
-    /// How many violations there are. `violations` holds fewer when they were too many to
-    /// keep or to send.
-    pub violations_total: usize,
     /// When to try again.
     pub retry_after: Option<Duration>,
 }
@@ -86,14 +81,7 @@ pub struct Error {
 impl Error {
     /// An error with a sentence of its own.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self {
-            reason,
-            message: message.into(),
-            metadata: Vec::new(),
-            violations: Violations::new(),
-            violations_total: 0,
-            retry_after: None,
-        }
+        Self { reason, message: message.into(), metadata: Vec::new(), violations: Violations::new(), retry_after: None }
     }
 
     /// Adds metadata for programs.
@@ -112,10 +100,8 @@ impl Error {
 
     /// Fields of the request are invalid.
     pub fn invalid(violations: Violations) -> Self {
-        let mut error = Self::new(Reason::InvalidFields, violations.summary());
-        error.violations_total = violations.total();
-        error.violations = violations;
-        error
+        let summary = violations.summary();
+        Self { violations, ..Self::new(Reason::InvalidFields, summary) }
     }
 
     /// The company has no such affiliate. `id` is what the caller provided.
@@ -164,24 +150,35 @@ impl Error {
         Self::new(Reason::Overloaded, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
+    /// The body is larger than the service accepts.
+    pub fn body_too_large() -> Self {
+        Self::new(Reason::BodyTooLarge, "The request body is too large.")
+    }
+
+    /// The body has an encoding that the service does not know.
+    pub fn encoding_unsupported() -> Self {
+        Self::new(Reason::EncodingUnsupported, "The Content-Encoding of the body must be gzip, or none.")
+    }
+
+    /// The request expects what the service does not do.
+    pub fn expectation_failed() -> Self {
+        Self::new(Reason::ExpectationFailed, "The request expects something other than 100-continue.")
+    }
+
+    /// The request does not name exactly one host.
+    pub fn host_invalid() -> Self {
+        Self::new(Reason::HostInvalid, "The request must have exactly one Host header.")
+    }
+
+    /// Nothing is served at the path.
+    pub fn unknown_path() -> Self {
+        Self::new(Reason::UnknownPath, "Nothing is served at this path.")
+    }
+
     /// The company has used up its share of the service: of memory, calls or streams.
     pub fn share_used_up() -> Self {
         Self::new(Reason::RateLimited, "Too many requests at the same time. Please wait before trying again.")
             .retry_after(Duration::from_secs(1))
-    }
-
-    /// The row of the table for this error's reason.
-    pub fn meaning(&self) -> Meaning {
-        meaning(self.reason)
-    }
-}
-
-impl From<Full> for Error {
-    fn from(full: Full) -> Self {
-        match full {
-            Full::Company => Self::share_used_up(),
-            Full::Process => Self::overloaded(),
-        }
     }
 }
 

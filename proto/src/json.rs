@@ -1,7 +1,4 @@
-//! Documented JSON forms that differ from serde's own.
-//!
-//! Messages that partners read have the forms of the interface. Messages that files of records hold (`UrlObservation`,
-//! `OpenCaseRequest` and what is in them, one object a line) have a form that is read as well: see [`records`].
+//! Documented JSON forms that differ from serde's own: here those of the interface, in [`records`] those of files.
 
 pub mod records;
 
@@ -24,15 +21,12 @@ pub fn datetime_text(value: &Timestamp) -> Option<String> {
     timestamp.format(&format).ok().filter(|text| text.len() == 19)
 }
 
-/// `yes` or `no`.
-pub(crate) fn yes_no<S: Serializer>(value: &bool, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(if *value { "yes" } else { "no" })
-}
-
-/// `yes`, `no` or null.
-#[expect(clippy::ref_option, reason = "serde passes fields by reference")]
-pub(crate) fn yes_no_or_null<S: Serializer>(value: &Option<bool>, serializer: S) -> Result<S::Ok, S::Error> {
-    value.map(|value| if value { "yes" } else { "no" }).serialize(serializer)
+/// `yes` or `no`; null when absent.
+pub(crate) fn yes_no<S: Serializer>(
+    value: &(impl Copy + Into<Option<bool>>),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    (*value).into().map(|value| if value { "yes" } else { "no" }).serialize(serializer)
 }
 
 /// `url`, `form`, `display ad` or `paid search ad`.

@@ -1,8 +1,10 @@
 //! The contract of the Affiliate Compliance Service, shared by both layers: messages and services compiled from
 //! `proto/`, the rules that stand beside the fields, the one table of errors, tokens, and the vocabularies.
 
+#[cfg(feature = "service")]
 pub mod batch_read;
 pub mod catalogue;
+#[cfg(feature = "service")]
 pub mod client;
 pub mod country;
 pub mod deadline;
@@ -18,7 +20,9 @@ pub mod record;
 #[path = "../build/records.rs"]
 mod record_generator;
 pub mod rules;
+#[cfg(feature = "service")]
 pub mod token;
+#[cfg(feature = "service")]
 pub mod wire;
 
 pub use private_url::PrivateUrl;
@@ -36,8 +40,20 @@ pub mod v1 {
     tonic::include_proto!("compliance.v1");
 
     include!(concat!(env!("OUT_DIR"), "/checks.rs"));
+    include!(concat!(env!("OUT_DIR"), "/requests.rs"));
     include!(concat!(env!("OUT_DIR"), "/records.rs"));
 }
+
+/// A request of an operation. Its type names the operation: `GetAffiliateRequest` is that of `AffiliateService.GetAffiliate`.
+pub trait Request: prost::Message + Clone + 'static {
+    /// The response, or a message of a stream of them.
+    type Response: prost::Message + Default + 'static;
+    /// `/package.Service/Operation`.
+    const PATH: &'static str;
+}
+
+/// A request of an operation that has one response.
+pub trait Operation: Request {}
 
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

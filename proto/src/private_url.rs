@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// A URL of a setting. Its text and its debug output leave out what may be secret: the user and the password, the query
-/// and the fragment.
+/// A URL of a setting. Its text and its debug output leave out user, password, query and fragment, which may be secret.
 #[derive(Clone)]
 pub struct PrivateUrl(String);
 

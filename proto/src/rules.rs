@@ -1,25 +1,27 @@
-//! The rules of the fields in `proto/`, and the checks of requests against them, with the partners' texts.
+//! The checks of requests against the rules of the fields in `proto/`, with the partners' texts.
 //!
 //! The checks are generated ([`Check`] for every request) and call the [`Checker`].
 
 mod formats;
-mod rule;
 mod violations;
 
 pub use formats::{normalised_url, start_date};
-pub use rule::{ItemFailure, Rule, label};
-pub use violations::{MAX_VIOLATIONS, Violation, Violations};
+pub use violations::{MAX_VIOLATIONS, Violation, Violations, label};
 
 use std::fmt::{self, Write as _};
 
 use prost_types::{FieldMask, Timestamp};
 
-use crate::v1::{Format, ItemCodes};
+use crate::{
+    description::{Field, Message},
+    record::Record,
+    v1::{Format, ItemCodes},
+};
 
 /// A message that knows what it must hold.
 pub trait Check {
-    /// Names of the fields, in the order of declaration.
-    const NAMES: &'static [&'static str];
+    /// Its fields, with their rules.
+    const MESSAGE: &'static Message;
 
     /// Passes every field to the checker.
     fn check(&self, checker: &mut Checker);
@@ -39,30 +41,31 @@ pub fn check_element(name: &str, index: usize, element: &impl Check) -> Violatio
     checker.violations
 }
 
-/// Why an item of a list fails alone: the first violation of a rule that has result codes of its own. `None` if there
-/// is none. Other violations refuse the request; [`check`] finds them.
-pub fn item_failure(item: &impl Check) -> Option<ItemFailure> {
-    let mut checker = Checker { item_alone: true, ..Checker::default() };
-    item.check(&mut checker);
-    checker.item_failure
+/// Why an item of a list fails alone: the violation of a rule that has result codes of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemFailure {
+    /// The field that violates its rule.
+    pub field: &'static str,
+    /// The result codes of the rule.
+    pub codes: ItemCodes,
+    /// What partners read.
+    pub message: String,
 }
 
-/// A field and its rules: `compliance.v1.Rules`, as constants.
-#[derive(Debug)]
-#[expect(missing_docs, reason = "described in rules.proto")]
-pub struct FieldRules {
-    pub name: &'static str,
-    pub number: u32,
-    pub required: bool,
-    pub max_chars: Option<usize>,
-    pub exact_chars: Option<usize>,
-    pub format: Format,
-    pub one_of: &'static [&'static str],
-    pub at_least: Option<i64>,
-    pub at_most: Option<i64>,
-    pub entry: bool,
-    pub item_codes: Option<ItemCodes>,
-    pub max_items: Option<usize>,
+/// Why an item of a list fails alone; `None` if it does not. Other violations refuse the request; [`check`] finds them.
+pub fn item_failure<R: Record + Check>(item: &R) -> Option<ItemFailure> {
+    R::MESSAGE.fields.iter().find_map(|field| {
+        let codes = field.item_codes?;
+        let text = R::field(field.name)?.text(item).filter(|text| !text.is_empty())?;
+        if formats::matches(field.format, text) {
+            return None;
+        }
+        let message = match field.format {
+            Format::Country => format!("{text} is no ISO 3166-1 alpha-2 country code."),
+            format => formats::violation(format, &label(field.name)),
+        };
+        Some(ItemFailure { field: field.name, codes, message })
+    })
 }
 
 /// Collects the violations of a request.
@@ -77,125 +80,102 @@ pub struct Checker {
     mask: Option<Vec<String>>,
     /// A required field that is absent is not sent, so it is not missing. One that is sent must be valid.
     changes_only: bool,
-    /// Only rules with result codes of their own are checked.
-    item_alone: bool,
-    item_failure: Option<ItemFailure>,
 }
 
 impl Checker {
-    /// A text. Absent and empty are the same unless the field is an element's entry.
-    pub fn text(&mut self, field: &FieldRules, value: Option<&str>) {
-        if self.is_skipped(field) {
-            return;
-        }
+    /// Whether the value of a field counts.
+    pub fn checks(&self, field: &Field) -> bool {
+        self.mask.as_ref().is_none_or(|mask| mask.iter().any(|path| path == field.name))
+    }
+
+    /// A text, which has this name in its path. Absent and empty are the same unless the field is an element's entry.
+    pub fn text(&mut self, name: &str, field: &Field, value: Option<&str>) {
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
-            if field.entry {
-                self.violated(&FieldRules { name: "", ..*field }, Rule::Entry(field.name));
-            } else if value.is_some() && field.required {
-                self.violated(field, Rule::Required);
-            } else {
-                self.absent(field);
-            }
-            return;
+            return match value {
+                // The element that lacks it has the violation.
+                None if field.entry => self.must("", field, format_args!("must contain entries for: {}", field.name)),
+                Some(_) if field.required => self.must(name, field, "is required"),
+                _ => self.absent(field),
+            };
         };
-        if self.item_alone {
-            if let Some(codes) = field.item_codes.filter(|_| !formats::matches(field.format, text)) {
-                self.item_failure.get_or_insert_with(|| ItemFailure::of(field.name, codes, field.format, text));
-            }
-            return;
-        }
         if field.required && text.trim().is_empty() {
-            return self.violated(field, Rule::Required);
+            return self.must(name, field, "is required");
         }
         if text.contains('\0') {
-            return self.violated(field, Rule::NoNul);
+            // The database cannot store it.
+            return self.must(name, field, "must not contain the character U+0000");
         }
         let chars = text.chars().count();
         if let Some(exact) = field.exact_chars.filter(|exact| chars != *exact) {
-            return self.violated(field, Rule::ExactChars(exact));
+            return self.must(name, field, format_args!("must be {exact} characters"));
         }
         if let Some(most) = field.max_chars.filter(|most| chars > *most) {
-            self.violated(field, Rule::MaxChars(most));
+            self.must(name, field, format_args!("must not be greater than {most} characters"));
         }
         if !field.one_of.is_empty() && !field.one_of.contains(&text) {
-            self.violated(field, Rule::OneOf);
+            self.violated(name, field, unknown);
         }
         // Within a list it is the result of its item.
         let fails_item = self.item > 0 && field.item_codes.is_some();
         if !fails_item && !formats::matches(field.format, text) {
-            self.violated(field, Rule::Format(field.format));
+            self.violated(name, field, |label| formats::violation(field.format, label));
         }
     }
 
     /// A list, by its number of elements.
-    pub fn items(&mut self, field: &FieldRules, items: usize) {
-        if let Some(most) = field.max_items.filter(|most| items > *most && !self.is_skipped(field)) {
-            self.violated(field, Rule::MaxItems(most));
+    pub fn items(&mut self, field: &Field, items: usize) {
+        if let Some(most) = field.max_items.filter(|most| items > *most && self.checks(field)) {
+            self.violated(field.name, field, |label| violations::too_many_items(label, most));
         }
     }
 
     /// A list of texts: each is checked against the rules of the field.
-    pub fn texts(&mut self, field: &FieldRules, values: &[String]) {
-        if self.is_skipped(field) {
-            return;
-        }
+    pub fn texts(&mut self, field: &Field, values: &[String]) {
         self.items(field, values.len());
-        // An element has no name that a mask could hold.
-        let mask = self.mask.take();
         for (index, value) in values.iter().enumerate() {
-            let element = FieldRules { name: "", ..*field };
-            self.within(format_args!("{}.{index}", field.name), |checker| checker.text(&element, Some(value)));
+            self.within(format_args!("{}.{index}", field.name), |checker| checker.text("", field, Some(value)));
         }
-        self.mask = mask;
     }
 
     /// A whole number.
-    pub fn number(&mut self, field: &FieldRules, value: Option<i64>) {
-        if self.is_skipped(field) {
-            return;
-        }
+    pub fn number(&mut self, field: &Field, value: Option<i64>) {
         let Some(value) = value else { return self.absent(field) };
+        let name = field.name;
         match (field.at_least, field.at_most) {
             (Some(least), Some(most)) if !(least..=most).contains(&value) => {
-                self.violated(field, Rule::Between(least, most));
+                self.must(name, field, format_args!("must be between {least} and {most}"));
             }
             (Some(least), None) if value < least => {
-                self.violated(field, Rule::AtLeast(least));
+                self.must(name, field, format_args!("must be at least {least}"));
             }
             (None, Some(most)) if value > most => {
-                self.violated(field, Rule::AtMost(most));
+                self.must(name, field, format_args!("must not be greater than {most}"));
             }
             _ => {}
         }
     }
 
     /// A value of an enum, or a required flag.
-    pub fn choice(&mut self, field: &FieldRules, present: bool, known: bool) {
-        if self.is_skipped(field) {
-            return;
-        }
+    pub fn choice(&mut self, field: &Field, present: bool, known: bool) {
         if !present && field.required {
             self.absent(field);
         } else if !known {
-            self.violated(field, Rule::OneOf);
+            self.violated(field.name, field, unknown);
         }
     }
 
     /// A timestamp.
-    pub fn time(&mut self, field: &FieldRules, value: Option<&Timestamp>) {
-        if self.is_skipped(field) {
-            return;
-        }
+    pub fn time(&mut self, field: &Field, value: Option<&Timestamp>) {
         match value {
             None => self.absent(field),
-            Some(value) if !formats::is_timestamp(value) => self.violated(field, Rule::Timestamp),
+            Some(value) if !formats::is_timestamp(value) => self.must(field.name, field, "must be a valid date"),
             _ => {}
         }
     }
 
     /// A list of messages: each is checked at its own path, `<name>.<index>`.
-    pub fn list<M: Check>(&mut self, field: &FieldRules, values: &[M]) {
-        if values.is_empty() && field.required && !self.is_skipped(field) {
+    pub fn list<M: Check>(&mut self, field: &Field, values: &[M]) {
+        if values.is_empty() && field.required && self.checks(field) {
             return self.absent(field);
         }
         self.items(field, values.len());
@@ -210,7 +190,7 @@ impl Checker {
     }
 
     /// A message with a path of its own.
-    pub fn nested<M: Check>(&mut self, field: &FieldRules, value: Option<&M>) {
+    pub fn nested<M: Check>(&mut self, field: &Field, value: Option<&M>) {
         match value {
             Some(value) => self.within(format_args!("{}", field.name), |checker| value.check(checker)),
             None => self.absent(field),
@@ -228,23 +208,21 @@ impl Checker {
 
     /// Changes under a mask: only the fields that it names count. Without a mask all fields that are set do.
     pub fn masked<M: Check + Default>(&mut self, mask: Option<&FieldMask>, value: Option<&M>) {
-        let outer = self.mask.take();
-        let paths = mask.map(|mask| mask.paths.clone()).unwrap_or_default();
-        for path in &paths {
-            if !M::NAMES.contains(&path.as_str()) {
-                let at = format!("{}update_mask", self.prefix);
-                self.violations.violated(at, Rule::NamesFields(path.clone()), self.item, u32::MAX);
-            }
-        }
-        self.mask = Some(paths);
-        if mask.is_some() {
-            self.flat(true, value);
-        } else if let Some(value) = value {
-            self.mask = None;
+        let Some(mask) = mask else {
             let outer = std::mem::replace(&mut self.changes_only, true);
-            value.check(self);
+            self.flat(false, value);
             self.changes_only = outer;
+            return;
+        };
+        for path in mask.paths.iter().filter(|path| M::MESSAGE.field(path).is_none()) {
+            self.violations.push((self.item, u32::MAX), || {
+                let at = format!("{}update_mask", self.prefix);
+                let message = format!("The {} field names no field: {path}.", label(&at));
+                (at, message)
+            });
         }
+        let outer = self.mask.replace(mask.paths.clone());
+        self.flat(true, value);
         self.mask = outer;
     }
 
@@ -261,28 +239,28 @@ impl Checker {
     }
 
     /// Reports an absent field, if it must be there.
-    fn absent(&mut self, field: &FieldRules) {
+    fn absent(&mut self, field: &Field) {
         if field.required && !self.changes_only {
-            self.violated(field, Rule::Required);
+            self.must(field.name, field, "is required");
         }
     }
 
-    fn is_skipped(&self, field: &FieldRules) -> bool {
-        self.mask.as_ref().is_some_and(|mask| !mask.iter().any(|path| path == field.name))
+    fn must(&mut self, name: &str, field: &Field, must: impl fmt::Display) {
+        self.violated(name, field, |label| format!("The {label} field {must}."));
     }
 
-    fn violated(&mut self, field: &FieldRules, rule: Rule) {
-        if self.item_alone {
-            return;
-        }
-        if self.violations.is_full() {
-            return self.violations.count_one();
-        }
-        let path = format!("{}{}", self.prefix, field.name);
-        // An element without a name has the path of what holds it.
-        let path = path.trim_end_matches('.').to_owned();
-        self.violations.violated(path, rule, self.item, field.number);
+    /// Adds a violation of a field, which has this name in its path: none if the path is that of what holds it.
+    fn violated(&mut self, name: &str, field: &Field, message: impl FnOnce(&str) -> String) {
+        self.violations.push((self.item, field.number), || {
+            let path = format!("{}{name}", self.prefix).trim_end_matches('.').to_owned();
+            let message = message(&label(&path));
+            (path, message)
+        });
     }
+}
+
+fn unknown(label: &str) -> String {
+    format!("The selected {label} is invalid.")
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::{
     error::Error as _,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use admission::{Reservation, ResponseMemory};
+use admission::{Reservation, ResponseMemory, Slot, with_slot_of};
 use axum::extract::FromRequestParts;
 use compliance_api::{
     client::{BoxStream, Clients},
@@ -17,16 +17,22 @@ use compliance_api::{
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
 use telemetry::trace;
+use tokio::time::Instant;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use crate::{error::Refusal, exchange::Exchange, gateway::Gateway, observe::REQUEST_ID, rate_limit::RateLimit};
+use crate::{
+    envelope::RateLimit,
+    error::Refusal,
+    exchange::{Exchange, REQUEST_ID},
+    gateway::Gateway,
+};
 
 /// How much longer than the core itself the gateway waits, so that the core's own error on a deadline arrives first.
-const SLACK: Duration = Duration::from_millis(500);
+pub(crate) const SLACK: Duration = Duration::from_millis(500);
 
 /// The bearer of a token that the gateway has accepted.
 pub(crate) struct Caller {
-    gateway: Arc<Gateway>,
+    pub(crate) gateway: Arc<Gateway>,
     authorization: HeaderValue,
     token: VerifiedToken,
     request_id: Option<HeaderValue>,
@@ -34,12 +40,20 @@ pub(crate) struct Caller {
     timeout: Duration,
 }
 
+/// What records hold of a core in this process.
+pub(crate) struct HeldByCore {
+    /// What they take, until they were sent.
+    pub(crate) memory: Option<ResponseMemory>,
+    /// The slot in which they were read, until they are written.
+    pub(crate) slot: Option<Slot>,
+}
+
 /// A stream of which the first messages were read.
 pub(crate) struct Opened<R> {
     pub(crate) first: Vec<R>,
     pub(crate) rest: BoxStream<R>,
     pub(crate) rate_limit: RateLimit,
-    pub(crate) memory: Option<ResponseMemory>,
+    pub(crate) held: HeldByCore,
 }
 
 impl Caller {
@@ -55,7 +69,7 @@ impl Caller {
         let token = gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
         gateway.callers.called(token.company_id);
         if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
-            exchange.set_company(token.company_id);
+            exchange.company.store(token.company_id, Ordering::Relaxed);
         }
         Ok(Self {
             gateway: Arc::clone(gateway),
@@ -66,14 +80,14 @@ impl Caller {
         })
     }
 
-    /// The company of the token.
     pub(crate) fn company_id(&self) -> i64 {
         self.token.company_id
     }
 
-    /// Sets how long a call may take as a whole, for an operation that returns a stream.
-    pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
+    /// The caller of an operation that returns a stream, which may take longer as a whole; and until when.
+    pub(crate) fn for_list(self) -> (Self, Instant) {
+        let timeout = self.gateway.settings.list_timeout;
+        (Self { timeout, ..self }, Instant::now() + timeout)
     }
 
     /// Calls an operation of the core with the caller's token, the request's ID and a deadline.
@@ -81,30 +95,18 @@ impl Caller {
         &'a self,
         message: M,
         operation: impl FnOnce(&'a Clients, Request<M>) -> F,
-    ) -> Result<(R, RateLimit), Refusal>
-    where
-        F: Future<Output = Result<Response<R>, Status>>,
-    {
-        let (message, rate_limit, _) = self.read(message, operation).await?;
-        Ok((message, rate_limit))
-    }
-
-    /// The same for records. A core in this process has reserved what large ones take until they were sent.
-    pub(crate) async fn read<'a, M, R, F>(
-        &'a self,
-        message: M,
-        operation: impl FnOnce(&'a Clients, Request<M>) -> F,
-    ) -> Result<(R, RateLimit, Option<ResponseMemory>), Refusal>
+    ) -> Result<(R, RateLimit, HeldByCore), Refusal>
     where
         F: Future<Output = Result<Response<R>, Status>>,
     {
         let response = operation(&self.gateway.clients, self.request(message));
-        let (metadata, message, mut extensions) = self.wait(response).await?.into_parts();
-        Ok((message, metadata.into(), extensions.remove()))
+        let (response, slot) = with_slot_of(self.wait(response)).await;
+        let (metadata, message, mut extensions) = response?.into_parts();
+        Ok((message, metadata.into(), HeldByCore { memory: extensions.remove(), slot }))
     }
 
-    /// Reads a stream up to its first messages, so that an error before them gets its own status. If the connection to the core
-    /// breaks before, the stream is read again, once: nothing of it was returned.
+    /// Reads a stream up to its first messages, so that an error before them gets its own status. If the connection breaks
+    /// before, the stream is read again, once: nothing of it was returned.
     pub(crate) async fn open<'a, M: Clone, R, F>(
         &'a self,
         message: M,
@@ -116,10 +118,10 @@ impl Caller {
     {
         let mut is_again = false;
         loop {
-            let (mut rest, rate_limit, memory) = self.read(message.clone(), &operation).await?;
+            let (mut rest, rate_limit, held) = self.call(message.clone(), &operation).await?;
             let first = rest.by_ref().take(messages).try_collect::<Vec<_>>();
             match self.wait(async { Ok(first.await) }).await {
-                Ok(Ok(first)) => return Ok(Opened { first, rest, rate_limit, memory }),
+                Ok(Ok(first)) => return Ok(Opened { first, rest, rate_limit, held }),
                 Ok(Err(status)) if status.source().is_some() && !is_again => is_again = true,
                 Ok(Err(status)) => return Err(Refusal { rate_limit, ..status.into() }),
                 Err(refusal) => return Err(Refusal { rate_limit, ..refusal }),
@@ -147,7 +149,7 @@ impl Caller {
             Ok(read) => Ok(read),
             Err(error) => {
                 let check = self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request));
-                let (_, rate_limit) = check.await?;
+                let (_, rate_limit, _) = check.await?;
                 Err(Refusal { error, rate_limit })
             }
         }

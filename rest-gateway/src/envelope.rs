@@ -1,19 +1,18 @@
 //! The documented bodies: the envelope, and the one of a validation failure.
 
-use std::{collections::HashMap, convert::Infallible, iter};
+use std::collections::HashMap;
 
+use admission::compute;
 use axum::{body::Body, response::Response};
-use bytes::Bytes;
 use compliance_api::{
+    batch_read::RATE_LIMIT,
     error::{ResultCode, SERVER_ERROR},
     rules::{Violation, Violations},
     v1,
 };
-use futures::stream;
-use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
 use serde::{Serialize, Serializer};
-
-use crate::rate_limit::RateLimit;
+use tonic::metadata::MetadataMap;
 
 /// The common response envelope; what is absent is left out.
 #[derive(Serialize)]
@@ -28,7 +27,6 @@ pub(crate) struct Envelope<'a, T = ()> {
     meta: Option<v1::PageMeta>,
 }
 
-/// The `detail` of an envelope.
 #[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct Detail<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,97 +63,44 @@ fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(code)
 }
 
-/// The response to a validation failure: its message, and the messages of the violations by path, in the order in which
-/// each path first occurs. It is written in pieces, since there may be thousands.
+/// The response to a validation failure.
 pub(crate) fn respond_invalid(
     status: StatusCode,
     rate_limit: RateLimit,
     message: &str,
     violations: Violations,
 ) -> Response {
-    let mut pieces = InvalidFields::new(message, violations);
-    let first = pieces.next().unwrap_or_default();
-    let body = if pieces.is_end() {
-        Body::from(first)
-    } else {
-        Body::from_stream(stream::iter(iter::once(first).chain(pieces).map(Ok::<_, Infallible>)))
-    };
-    respond_with(status, rate_limit, body)
+    /// About what a violation takes as JSON, in bytes.
+    const VIOLATION: usize = 128;
+    compute(violations.len() * VIOLATION, || respond(status, rate_limit, &InvalidFields::new(message, violations)))
 }
 
-/// The body of a validation failure, in pieces.
-struct InvalidFields {
-    /// What begins the next piece.
-    head: Vec<u8>,
-    /// Messages by path.
-    errors: std::vec::IntoIter<(String, Vec<String>)>,
-    is_first: bool,
-    is_end: bool,
+/// The body of a validation failure: its message, and those of the violations by path, in the order in which each path occurs.
+#[derive(Serialize)]
+struct InvalidFields<'a> {
+    message: &'a str,
+    #[serde(serialize_with = "map")]
+    errors: Vec<(String, Vec<String>)>,
 }
 
-/// The length of a piece, at least.
-const PIECE: usize = 16 << 10;
-
-impl InvalidFields {
-    fn new(message: &str, violations: Violations) -> Self {
-        let mut index_of = HashMap::with_capacity(violations.len());
-        let indices: Vec<usize> = violations
-            .iter()
-            .map(|violation| {
-                let next = index_of.len();
-                *index_of.entry(violation.path.as_str()).or_insert(next)
-            })
-            .collect();
-        let mut errors: Vec<(String, Vec<String>)> = Vec::with_capacity(index_of.len());
-        drop(index_of);
-        for (index, Violation { path, message, .. }) in indices.into_iter().zip(violations) {
-            if index == errors.len() {
-                errors.push((path, Vec::new()));
-            }
+impl<'a> InvalidFields<'a> {
+    fn new(message: &'a str, violations: Violations) -> Self {
+        let (mut index_of, mut errors) = (HashMap::new(), Vec::<(String, Vec<String>)>::new());
+        for Violation { path, message, .. } in violations {
+            let index = *index_of.entry(path).or_insert_with_key(|path| {
+                errors.push((path.clone(), Vec::new()));
+                errors.len() - 1
+            });
             errors[index].1.push(message);
         }
-        let mut head = br#"{"message":"#.to_vec();
-        write_json(&mut head, message);
-        head.extend_from_slice(br#","errors":{"#);
-        Self { head, errors: errors.into_iter(), is_first: true, is_end: false }
-    }
-
-    fn is_end(&self) -> bool {
-        self.is_end
+        Self { message, errors }
     }
 }
 
-impl Iterator for InvalidFields {
-    type Item = Bytes;
-
-    fn next(&mut self) -> Option<Bytes> {
-        if self.is_end {
-            return None;
-        }
-        let mut piece = std::mem::take(&mut self.head);
-        for (path, messages) in self.errors.by_ref() {
-            if !std::mem::take(&mut self.is_first) {
-                piece.push(b',');
-            }
-            write_json(&mut piece, &path);
-            piece.push(b':');
-            write_json(&mut piece, &messages);
-            if piece.len() >= PIECE {
-                return Some(piece.into());
-            }
-        }
-        self.is_end = true;
-        piece.extend_from_slice(b"}}");
-        Some(piece.into())
-    }
+fn map<S: Serializer>(errors: &[(String, Vec<String>)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(errors.iter().map(|(path, messages)| (path, messages)))
 }
 
-fn write_json(bytes: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    // Texts can always be written, and a vector takes them.
-    let _ = serde_json::to_writer(bytes, value);
-}
-
-/// A response with a JSON body.
 pub(crate) fn respond(status: StatusCode, rate_limit: RateLimit, body: &impl Serialize) -> Response {
     // Most bodies are one record or a page of results; a page of records grows from here in a few steps.
     let mut bytes = Vec::with_capacity(1536);
@@ -179,6 +124,31 @@ pub(crate) fn respond_with(status: StatusCode, rate_limit: RateLimit, body: Body
     response
 }
 
+/// The rate-limit headers of a core response, which the gateway forwards unchanged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RateLimit([Option<HeaderValue>; 3]);
+
+impl From<MetadataMap> for RateLimit {
+    fn from(metadata: MetadataMap) -> Self {
+        let mut headers = metadata.into_headers();
+        Self(RATE_LIMIT.map(|name| headers.remove(name)))
+    }
+}
+
+impl From<&HeaderMap> for RateLimit {
+    fn from(headers: &HeaderMap) -> Self {
+        Self(RATE_LIMIT.map(|name| headers.get(name).cloned()))
+    }
+}
+
+impl RateLimit {
+    /// Adds the headers that are present to a response.
+    pub(crate) fn write(self, headers: &mut HeaderMap) {
+        let present = RATE_LIMIT.into_iter().zip(self.0).filter_map(|(name, value)| Some((name, value?)));
+        headers.extend(present);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use compliance_api::{
@@ -187,7 +157,7 @@ mod tests {
         v1::PageMeta,
     };
 
-    use super::{Detail, Envelope, InvalidFields, PIECE};
+    use super::{Detail, Envelope, InvalidFields};
 
     fn json(body: &impl serde::Serialize) -> String {
         serde_json::to_string(body).unwrap()
@@ -215,22 +185,20 @@ mod tests {
     fn violations_are_grouped_by_path_in_order_of_first_occurrence() {
         let mut violations = Violations::new();
         for (path, message) in [("b", "1"), ("a", "2"), ("b", "3")] {
-            violations.push(path.into(), message.into(), 0, 0);
+            violations.push((0, 0), || (path.into(), message.into()));
         }
-        let pieces: Vec<_> = InvalidFields::new(&violations.summary(), violations).collect();
-        assert_eq!(pieces.len(), 1);
-        assert_eq!(pieces[0], r#"{"message":"1 (and 2 more errors)","errors":{"b":["1","3"],"a":["2"]}}"#);
+        let body = json(&InvalidFields::new(&violations.summary(), violations));
+        assert_eq!(body, r#"{"message":"1 (and 2 more errors)","errors":{"b":["1","3"],"a":["2"]}}"#);
     }
 
     #[test]
-    fn thousands_of_violations_are_written_in_pieces() {
+    fn thousands_of_violations_are_written() {
         let mut violations = Violations::new();
         for item in 0..MAX_VIOLATIONS as u32 {
-            violations.push(format!("urls.{item}.url"), "It is \"wrong\".".into(), item + 1, 1);
+            violations.push((item + 1, 1), || (format!("urls.{item}.url"), "It is \"wrong\".".into()));
         }
-        let pieces: Vec<_> = InvalidFields::new(&violations.summary(), violations).collect();
-        assert!(pieces.len() > 10 && pieces.iter().all(|piece| piece.len() < PIECE + 100), "{}", pieces.len());
-        let body: serde_json::Value = serde_json::from_slice(&pieces.concat()).unwrap();
+        let body = json(&InvalidFields::new(&violations.summary(), violations));
+        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!(body["errors"].as_object().unwrap().len(), MAX_VIOLATIONS);
         assert_eq!(body["errors"]["urls.9999.url"][0], "It is \"wrong\".");
     }

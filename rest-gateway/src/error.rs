@@ -3,29 +3,20 @@
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use compliance_api::error::{Error, Reason};
+use compliance_api::error::{Error, Reason, meaning};
 use http::{
     HeaderValue,
     header::{RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use tonic::Status;
 
-use crate::{
-    envelope::{Detail, Envelope, respond, respond_invalid},
-    rate_limit::RateLimit,
-};
+use crate::envelope::{Detail, Envelope, RateLimit, respond, respond_invalid};
 
 /// A request that is refused, with the company's rate limit where the core reported it.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) error: Error,
     pub(crate) rate_limit: RateLimit,
-}
-
-impl Refusal {
-    pub(crate) fn internal() -> Self {
-        Error::internal().into()
-    }
 }
 
 impl From<Error> for Refusal {
@@ -37,7 +28,7 @@ impl From<Error> for Refusal {
 impl From<Status> for Refusal {
     fn from(status: Status) -> Self {
         let error = Error::from(&status);
-        if error.meaning().http.is_server_error() {
+        if meaning(error.reason).http.is_server_error() {
             // The caller sees a fixed sentence; the cause is for the log.
             tracing::warn!(code = ?status.code(), message = status.message(), "the core rejected a call");
         }
@@ -48,7 +39,7 @@ impl From<Status> for Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self { error, rate_limit } = self;
-        let meaning = error.meaning();
+        let meaning = meaning(error.reason);
         if error.reason == Reason::InvalidFields {
             return respond_invalid(meaning.http, rate_limit, &error.message, error.violations);
         }

@@ -1,34 +1,25 @@
 //! What is recorded of a request: its line in the access log, its duration, its span.
 
 use std::{
-    collections::HashSet,
-    pin::Pin,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicI64, AtomicU16, Ordering},
     },
-    task::{Context, Poll},
     time::Instant,
 };
 
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    extract::{MatchedPath, Request},
-};
-use http::{HeaderValue, Method};
-use http_body::{Frame, SizeHint};
+use axum::extract::{MatchedPath, Request};
+use http::{HeaderName, HeaderValue, Method};
 use metrics::Label;
 use telemetry::{metrics::Durations, trace::Span};
 
-use crate::{observe::REQUEST_ID, router::PATHS};
+/// Names a request, in both directions and in both layers' logs.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The route of requests that match none.
 const UNKNOWN_PATH: &str = "(unknown path)";
 /// The status of a request whose client went away before it had a response, as web servers log it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
-
-/// The paths of all routes. Metrics are labelled with them, never with what a client sends.
-static ROUTES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| PATHS.iter().copied().collect());
 
 static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyLock::new(|| {
     let text = "Time from the head of a REST request to the end of its response, as the gateway made it.";
@@ -42,17 +33,19 @@ pub(crate) struct Exchange {
     started: Instant,
     method: &'static str,
     route: &'static str,
-    request_id: Option<HeaderValue>,
+    pub(crate) request_id: HeaderValue,
     /// Zero until the token is verified.
-    company: AtomicI64,
-    status: AtomicU16,
+    pub(crate) company: AtomicI64,
+    pub(crate) status: AtomicU16,
     pub(crate) span: Span,
 }
 
 impl Exchange {
-    pub(crate) fn begin(request: &Request) -> Arc<Self> {
+    /// Metrics are labelled with one of `paths`, never with what a client sends.
+    pub(crate) fn begin(request: &Request, paths: &[&'static str], request_id: HeaderValue) -> Arc<Self> {
         let method = known(request.method());
-        let matched = request.extensions().get::<MatchedPath>().and_then(|path| ROUTES.get(path.as_str()));
+        let matched = request.extensions().get::<MatchedPath>();
+        let matched = matched.and_then(|path| paths.iter().find(|known| **known == path.as_str()));
         let route = matched.copied().unwrap_or(UNKNOWN_PATH);
         let span = Span::server(request.headers(), || format!("{method} {route}"));
         span.set("http.request.method", method);
@@ -61,26 +54,15 @@ impl Exchange {
             started: Instant::now(),
             method,
             route,
-            request_id: request.headers().get(REQUEST_ID).cloned(),
+            request_id,
             company: AtomicI64::new(0),
             status: AtomicU16::new(CLIENT_CLOSED_REQUEST),
             span,
         })
     }
 
-    /// Sets the company, once the token is verified.
-    pub(crate) fn set_company(&self, company_id: i64) {
-        self.company.store(company_id, Ordering::Relaxed);
-    }
-
-    /// The company, once the token is verified.
     pub(crate) fn company(&self) -> Option<i64> {
         Some(self.company.load(Ordering::Relaxed)).filter(|company| *company != 0)
-    }
-
-    /// Sets the status of the response.
-    pub(crate) fn set_status(&self, status: u16) {
-        self.status.store(status, Ordering::Relaxed);
     }
 }
 
@@ -97,7 +79,7 @@ impl Drop for Exchange {
         if status >= 500 {
             span.fail("the request failed");
         }
-        let request_id = self.request_id.as_ref().and_then(|id| id.to_str().ok());
+        let request_id = self.request_id.to_str().ok();
         let (duration_ms, trace_id) = (duration.as_micros() as f64 / 1e3, span.trace_id());
         macro_rules! line {
             ($level:ident, $message:literal) => {
@@ -119,37 +101,4 @@ fn known(method: &Method) -> &'static str {
         .into_iter()
         .find(|known| method == *known)
         .unwrap_or("other")
-}
-
-/// A body that is written as it is read, with the request that it is the response to.
-pub(crate) struct Exchanged {
-    body: Body,
-    _exchange: Arc<Exchange>,
-}
-
-impl Exchanged {
-    /// The body of a response. One of a known size is complete already, and so is its request.
-    pub(crate) fn until_end(body: Body, exchange: Arc<Exchange>) -> Body {
-        if body.size_hint().exact().is_some() { body } else { Body::new(Self { body, _exchange: exchange }) }
-    }
-}
-
-impl HttpBody for Exchanged {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod affiliates;
 pub(crate) mod body;
-pub(crate) mod body_violations;
 mod collect;
 mod document;
 mod inflate;
@@ -11,30 +10,44 @@ pub(crate) mod path;
 pub(crate) mod query;
 pub(crate) mod urls;
 
-use compliance_api::{error::Error, rules::Violations, wire::MAX_ITEMS};
-use memchr::memchr_iter;
+use compliance_api::{
+    error::Error,
+    rules::{self, Check, Violations},
+};
 
-/// What a body asks for: a message, or one of several.
-pub(crate) trait Form: Send + 'static {
-    /// Bytes of an element of its list.
-    const ELEMENT: usize;
-    /// Bytes that each key of an element takes besides.
-    const KEY: usize;
-
-    /// The violations that the rules find.
-    fn violations(&self) -> Violations;
-
-    /// What a body, its form and the work with it may take in memory, in bytes: an upper bound.
-    fn memory(body: &[u8]) -> usize {
-        // Each element is copied into the parameters of a statement, and has a result.
-        const RESULT: usize = 256;
-        let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);
-        let keys = if Self::KEY == 0 { 0 } else { memchr_iter(b':', body).count() };
-        body.len() * 4 + elements * (Self::ELEMENT + RESULT) + keys * Self::KEY
+/// The message if there are no violations, otherwise all of them, those of the rules included.
+fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> {
+    if violations.is_empty() {
+        return Ok(message);
     }
+    violations.merge(rules::check(&message));
+    Err(Error::invalid(violations))
 }
 
-/// Parses a body as a form, whose messages may take the given number of bytes in memory.
-pub(crate) trait Parse<F>: Fn(&[u8], usize) -> Result<F, Error> + Clone + Send + 'static {}
+#[cfg(test)]
+mod tests {
+    use super::{affiliates, path::PathId, urls};
 
-impl<F, P: Fn(&[u8], usize) -> Result<F, Error> + Clone + Send + 'static> Parse<F> for P {}
+    #[test]
+    fn the_documented_bodies_are_accepted() {
+        const MEMORY: usize = 1 << 20;
+        let document: serde_json::Value = serde_json::from_str(include_str!("../../docs/openapi.json")).unwrap();
+        let mut bodies = 0;
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                let examples = &operation["requestBody"]["content"]["application/json"]["examples"];
+                for body in examples.as_object().into_iter().flat_map(|examples| examples.values()) {
+                    let body = serde_json::to_vec(&body["value"]).unwrap();
+                    let is_accepted = match (&**method, &**path) {
+                        ("post", "/api/affiliates") => affiliates::create(&body, MEMORY).is_ok(),
+                        ("put", _) => affiliates::update(&body, MEMORY, &PathId::of("/api/affiliates/1")).is_ok(),
+                        _ => urls::add(&body, MEMORY).is_ok(),
+                    };
+                    assert!(is_accepted, "{method} {path}");
+                    bodies += 1;
+                }
+            }
+        }
+        assert_eq!(bodies, 5);
+    }
+}

@@ -1,19 +1,14 @@
 //! The state that all handlers share: clients of the core, verifier of tokens, limits.
 
-use std::{sync::Arc, thread::available_parallelism, time::Duration};
+use std::{sync::Arc, thread::available_parallelism};
 
-use admission::{Callers, FairQueue, Memory, QueueLimits, Slot};
+use admission::{Callers, FairQueue, MEMORY_SHARE, Memory, QueueLimits, SLOW_AFTER, Slot};
 use compliance_api::{client::Clients, error::Error, token::Verifier};
 use metrics::{describe_gauge, gauge};
 use telemetry::metrics::on_render;
 use tokio::time::timeout;
 
-use crate::Settings;
-
-/// Of the memory of requests, one company may hold this part.
-const MEMORY_SHARE: usize = 2;
-/// A large request that takes longer does not keep other companies from theirs.
-const SLOW_AFTER: Duration = Duration::from_secs(2);
+use crate::settings::Settings;
 
 /// Measures the state of the gateway whenever metrics are asked for.
 fn report(large_requests: &FairQueue, memory: &Memory) {
@@ -27,7 +22,6 @@ fn report(large_requests: &FairQueue, memory: &Memory) {
     on_render(gauge!("compliance_gateway_memory_held_bytes"), move || Some(memory.held() as f64));
 }
 
-/// The state that all handlers share.
 pub(crate) struct Gateway {
     pub(crate) clients: Clients,
     pub(crate) verifier: Arc<Verifier>,
@@ -41,22 +35,21 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    pub(crate) fn new(clients: Clients, verifier: Arc<Verifier>, settings: Settings) -> Self {
+    pub(crate) fn new(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: Settings) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         let limits = QueueLimits {
             running: cores * 2,
             running_per_company: cores,
             // Half of the processors stay free for the others.
-            running_beside_others: (cores / 2).max(1),
+            running_with_others: (cores / 2).max(1),
             slow_after: SLOW_AFTER,
             waiting: 1024,
             waiting_per_company: 256,
         };
         let callers = Callers::default();
         let large_requests = FairQueue::new(limits, callers.clone());
-        // A core in this process shares its memory with the gateway.
         let own = || Memory::new(settings.body_memory, settings.body_memory / MEMORY_SHARE);
-        let memory = clients.memory.clone().unwrap_or_else(own);
+        let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
         Self { clients, verifier, memory, callers, large_requests, settings }
     }

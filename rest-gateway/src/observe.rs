@@ -1,97 +1,87 @@
-//! Layers around every request: its ID, what is recorded of it, a look at its head, and a response when a handler panics.
+//! What surrounds every request: its ID, its record, a look at its head, compression, and a response when a handler panics.
 
 use std::{
-    any::Any,
+    convert::Infallible,
     hash::{BuildHasher as _, RandomState},
+    panic::AssertUnwindSafe,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use admission::Refusals;
+use admission::{HoldingBody, Memory, Refusals};
 use axum::{
     Router,
+    body::{Body, HttpBody as _},
     extract::Request,
-    middleware::{Next, from_fn},
     response::{IntoResponse as _, Response},
+    routing::{Route, future::RouteFuture},
 };
 use compliance_api::error::{Error, Reason};
+use futures::FutureExt as _;
 use http::{
-    HeaderName, HeaderValue, StatusCode, Version,
+    HeaderValue, StatusCode, Version,
     header::{CONNECTION, EXPECT, HOST, TRANSFER_ENCODING},
 };
-use tower::ServiceBuilder;
-use tower_http::{
-    catch_panic::CatchPanicLayer,
-    request_id::{MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
-};
+use telemetry::MAX_REQUEST_ID;
+use tower::{Service as _, layer::layer_fn, service_fn};
 
 use crate::{
+    compression::{accepted_encodings, compress},
     error::Refusal,
-    exchange::{Exchange, Exchanged},
+    exchange::{Exchange, REQUEST_ID},
 };
 
-/// Names a request, in both directions and in both layers' logs.
-pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// The longest request ID that is accepted from a client, in bytes.
-const MAX_ID_LENGTH: usize = 128;
-
-/// Adds the layers around every route and fallback of a router.
-pub(crate) fn observe<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
-    let refusals = Refusals::default();
-    router.layer(
-        ServiceBuilder::new()
-            .map_request(remove_untrusted_id)
-            .layer(SetRequestIdLayer::new(REQUEST_ID, SequentialIds::default()))
-            .layer(PropagateRequestIdLayer::new(REQUEST_ID))
-            .layer(from_fn(move |request, next| record(refusals.clone(), request, next)))
-            .layer(CatchPanicLayer::custom(internal_error)),
-    )
+struct Shared {
+    memory: Memory,
+    refusals: Refusals,
 }
 
-/// Removes a client's ID that is unsafe in a log, so that a new one is made.
-fn remove_untrusted_id(mut request: Request) -> Request {
-    let is_trusted = request
-        .headers()
-        .get(REQUEST_ID)
-        .is_some_and(|id| (1..=MAX_ID_LENGTH).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic));
-    if !is_trusted {
-        request.headers_mut().remove(REQUEST_ID);
+/// Surrounds every route and fallback of a router. It is one layer, because axum boxes the future of each.
+pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
+    router: Router<S>,
+    paths: &'static [&'static str],
+    memory: Memory,
+) -> Router<S> {
+    let shared = Arc::new(Shared { memory, refusals: Refusals::default() });
+    router.layer(layer_fn(move |mut route: Route| {
+        let shared = Arc::clone(&shared);
+        service_fn(move |mut request: Request| {
+            let id = name(&mut request);
+            let exchange = Exchange::begin(&request, paths, id);
+            request.extensions_mut().insert(Arc::clone(&exchange));
+            let accepted = accepted_encodings(&request);
+            let response = check_head(&request).map(|()| route.call(request));
+            respond(Arc::clone(&shared), exchange, accepted, response)
+        })
+    }))
+}
+
+/// The ID of a request. A client's ID that is unsafe in a log, or none, is replaced.
+fn name(request: &mut Request) -> HeaderValue {
+    let is_safe =
+        |id: &&HeaderValue| (1..=MAX_REQUEST_ID).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic);
+    if let Some(id) = request.headers().get(REQUEST_ID).filter(is_safe) {
+        return id.clone();
     }
-    request
+    let id = HeaderValue::from(new_id());
+    request.headers_mut().insert(REQUEST_ID, id.clone());
+    id
 }
 
-/// Makes IDs that are unique in this process and very likely unique among processes, which start from random numbers.
-/// IDs find lines in logs; they protect nothing.
-#[derive(Clone)]
-struct SequentialIds(Arc<AtomicU64>);
-
-impl Default for SequentialIds {
-    fn default() -> Self {
-        Self(Arc::new(AtomicU64::new(new_id())))
-    }
-}
-
-/// An ID for a request that no layer has seen.
+/// An ID for a request, very likely unique among processes, which start from random numbers. IDs protect nothing.
 pub(crate) fn new_id() -> u64 {
-    RandomState::new().hash_one(())
+    static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(())));
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-impl MakeRequestId for SequentialIds {
-    fn make_request_id<B>(&mut self, _: &http::Request<B>) -> Option<RequestId> {
-        Some(RequestId::new(HeaderValue::from(self.0.fetch_add(1, Ordering::Relaxed))))
-    }
-}
-
-/// Why a request is refused that does not name exactly one host, whose body is not what it seems to be, or that expects what
-/// this service does not do.
+/// Refuses a request that does not name exactly one host, whose body is not what it seems to be, or with other expectations.
 fn check_head(request: &Request) -> Result<(), Error> {
     let hosts = request.headers().get_all(HOST).iter().count();
     // HTTP/2 has the host in its target, and HTTP/1.0 need not name one.
     if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
-        return Err(host_invalid());
+        return Err(Error::host_invalid());
     }
     // HTTP refuses what does not end in `chunked`. What comes before that would be left in the body.
     let mut encodings = request.headers().get_all(TRANSFER_ENCODING).iter();
@@ -104,56 +94,55 @@ fn check_head(request: &Request) -> Result<(), Error> {
     }
     let mut expected = request.headers().get_all(EXPECT).iter();
     if expected.any(|value| !value.as_bytes().eq_ignore_ascii_case(b"100-continue")) {
-        return Err(expectation_failed());
+        return Err(Error::expectation_failed());
     }
     Ok(())
 }
 
-/// The request does not name exactly one host.
-pub(crate) fn host_invalid() -> Error {
-    Error::new(Reason::HostInvalid, "The request must have exactly one Host header.")
-}
-
-/// The request expects what this service does not do.
-pub(crate) fn expectation_failed() -> Error {
-    Error::new(Reason::ExpectationFailed, "The request expects something other than 100-continue.")
-}
-
-/// The panic's own text is on the standard error already; it is not for callers.
-fn internal_error(_: Box<dyn Any + Send>) -> Response {
-    Refusal::internal().into_response()
-}
-
-/// Looks at the head of a request, and records the request.
-async fn record(refusals: Refusals, mut request: Request, next: Next) -> Response {
-    let exchange = Exchange::begin(&request);
-    request.extensions_mut().insert(Arc::clone(&exchange));
-
+async fn respond(
+    shared: Arc<Shared>,
+    exchange: Arc<Exchange>,
+    accepted: Option<HeaderValue>,
+    response: Result<RouteFuture<Infallible>, Error>,
+) -> Result<Response, Infallible> {
     let respond = async {
-        match check_head(&request) {
-            Ok(()) => next.run(request).await,
-            Err(error) => {
-                let is_malformed = error.reason == Reason::RequestMalformed;
-                let mut response = Refusal::from(error).into_response();
-                if is_malformed {
-                    // Nobody can say for certain where the next request begins.
-                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                }
-                response
+        match response {
+            Ok(response) => {
+                let Ok(response) = response.await;
+                compress(&shared.memory, exchange.company(), accepted, response).await
             }
+            Err(error) => refuse(error),
         }
     };
-    let response = exchange.span.run(respond).await;
+    let respond = AssertUnwindSafe(exchange.span.run(respond)).catch_unwind();
+    // The panic's own text is on the standard error already; it is not for callers.
+    let mut response = respond.await.unwrap_or_else(|_| Refusal::from(Error::internal()).into_response());
 
-    exchange.set_status(response.status().as_u16());
+    response.headers_mut().insert(REQUEST_ID, exchange.request_id.clone());
+    exchange.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
-        refusals.hold_back().await;
+        shared.refusals.hold_back(exchange.company()).await;
     }
-    response.map(|body| Exchanged::until_end(body, exchange))
+    // A body of a known size is complete already, and so is its request. Any other is written as it is read.
+    Ok(response.map(|body| match body.size_hint().exact() {
+        Some(_) => body,
+        None => Body::new(HoldingBody::new(body, false, exchange)),
+    }))
+}
+
+fn refuse(error: Error) -> Response {
+    let is_malformed = error.reason == Reason::RequestMalformed;
+    let mut response = Refusal::from(error).into_response();
+    if is_malformed {
+        // Nobody can say for certain where the next request begins.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 #[cfg(test)]
 mod tests {
+    use admission::Memory;
     use axum::{Router, body::Body, routing::get};
     use http::{HeaderValue, Request};
     use tower::ServiceExt as _;
@@ -161,7 +150,7 @@ mod tests {
     use super::{REQUEST_ID, observe};
 
     async fn returned_id(sent: Option<&[u8]>) -> HeaderValue {
-        let router = observe(Router::new().route("/", get(|| async {})));
+        let router = observe(Router::new().route("/", get(|| async {})), &["/"], Memory::new(0, 1));
         let mut request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
         if let Some(sent) = sent {
             request.headers_mut().insert(REQUEST_ID, HeaderValue::from_bytes(sent).unwrap());

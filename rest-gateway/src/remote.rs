@@ -5,21 +5,18 @@ mod channel;
 mod cores;
 mod discovery;
 mod reads;
-mod replay;
-mod retry;
-mod target;
 
-pub use channel::{CoreChannel, RemoteError, connect};
+pub use address::RemoteError;
+pub use channel::{CoreChannel, connect};
 
 use std::sync::Arc;
 
 use compliance_api::client::Clients;
 
 use self::reads::CoalescedReads;
-use crate::Settings;
+use crate::settings::Settings;
 
-/// Clients of the cores at `core_urls` (`http://host:port` or `https://host:port`, several separated by commas). To be called within a Tokio
-/// runtime.
+/// Clients of the cores at `core_urls`, over the channel of [`connect`].
 pub fn remote(core_urls: &str, settings: &Settings) -> Result<Clients, RemoteError> {
     let (channel, limit) = (connect(core_urls, settings)?, settings.message_limit());
     let reads = CoalescedReads::new(channel.clone(), limit, settings.request_timeout);
@@ -28,7 +25,7 @@ pub fn remote(core_urls: &str, settings: &Settings) -> Result<Clients, RemoteErr
 
 #[cfg(test)]
 mod tests {
-    use crate::{Settings, remote};
+    use crate::{remote, settings::Settings};
 
     #[tokio::test]
     async fn an_address_has_a_scheme_and_a_host() {

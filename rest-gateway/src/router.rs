@@ -1,71 +1,100 @@
-//! Every route on one screen, each with its handler and its documentation.
+//! Every route on one screen, each with its handler. The comment above a handler is the documentation of its route.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use admission::Memory;
 use axum::{
     Router,
-    middleware::from_fn_with_state,
     routing::{get, post, put},
 };
-use compliance_api::{client::Clients, token::Verifier};
+use compliance_api::{batch_read::RATE_LIMIT, client::Clients, token::Verifier};
+use http::{
+    HeaderValue, Method,
+    header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER},
+};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
-#[cfg(test)]
-use crate::openapi::{Documented, partners, service};
 use crate::{
-    Settings,
-    compression::compress,
-    cors::cross_origin,
+    exchange::REQUEST_ID,
     gateway::Gateway,
     observe::observe,
-    routes::{about, affiliates, cases, console, docs, health, unknown_path, urls, wrong_method},
+    routes::{about, affiliates, cases, health, pages, unknown_path, urls, wrong_method},
+    settings::Settings,
 };
 
-/// The documented JSON interface in front of a core.
-pub fn router(clients: Clients, verifier: Arc<Verifier>, settings: &Settings) -> Router {
-    let gateway = Arc::new(Gateway::new(clients, verifier, settings.clone()));
+/// How long a browser may remember what pages of other origins may send.
+const MAX_AGE: Duration = Duration::from_hours(1);
+
+/// The documented JSON interface in front of a core. A core in the same process shares its `memory` of requests; without it,
+/// the gateway has that of its settings.
+pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: &Settings) -> Router {
+    let gateway = Arc::new(Gateway::new(clients, memory, verifier, settings.clone()));
     let routes = routes().fallback(unknown_path).method_not_allowed_fallback(wrong_method);
-    let routes = routes.layer(from_fn_with_state(Arc::clone(&gateway), compress));
     let routes = match cross_origin(&settings.cors_origins) {
         Some(layer) => routes.layer(layer),
         None => routes,
     };
-    observe(routes).with_state(gateway)
+    observe(routes, PATHS, gateway.memory.clone()).with_state(gateway)
 }
 
-/// The routes, each with its path, its handler and its documentation: one cannot be added without the other.
+/// Lets pages of these origins call the interface, `*` being any. `None` if there are none. Tokens are sent by the page, never
+/// by the browser itself, so no credentials are allowed.
+fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
+    if origins.is_empty() {
+        return None;
+    }
+    let is_any = origins.iter().any(|origin| origin == "*");
+    let origins = if is_any { AllowOrigin::any() } else { AllowOrigin::list(origins.iter().cloned()) };
+    let layer = CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::POST, Method::PUT])
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE, REQUEST_ID])
+        .expose_headers([REQUEST_ID, LOCATION, RETRY_AFTER].into_iter().chain(RATE_LIMIT).collect::<Vec<_>>())
+        .max_age(MAX_AGE);
+    Some(layer)
+}
+
+/// A route, for its documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// In lower case.
+    pub method: &'static str,
+    /// Its path, with its parameters in braces.
+    pub path: &'static str,
+    /// Its handler, `module::function` in `routes`.
+    pub handler: &'static str,
+}
+
 macro_rules! routes {
-    ($($method:ident $path:literal => $handler:path, $document:path;)*) => {
-        /// The paths of all routes.
-        pub(crate) const PATHS: &[&str] = &[$($path),*];
+    ($($method:ident $path:literal => $handler:path;)*) => {
+        /// All routes, in the order of their documentation.
+        pub const ROUTES: &[Route] =
+            &[$(Route { method: stringify!($method), path: $path, handler: stringify!($handler) }),*];
+
+        const PATHS: &[&str] = &[$($path),*];
 
         fn routes() -> Router<Arc<Gateway>> {
             Router::new()$(.route($path, $method($handler)))*
-        }
-
-        /// The documentation of the routes, in the order in which the document has them.
-        #[cfg(test)]
-        pub(crate) fn documented() -> Vec<Documented> {
-            vec![$(Documented { path: $path, method: stringify!($method), document: $document }),*]
         }
     };
 }
 
 routes! {
-    get "/api/affiliates" => affiliates::list, partners::list_affiliates;
-    post "/api/affiliates" => affiliates::create, partners::create_affiliates;
-    get "/api/affiliates/{id}" => affiliates::get, partners::get_affiliate;
-    put "/api/affiliates/{id}" => affiliates::update, partners::update_affiliates;
-    get "/api/urls" => urls::list, partners::list_urls;
-    post "/api/urls" => urls::add, partners::add_urls;
-    get "/api/urls/{id}" => urls::get, partners::get_url;
-    get "/api/cases" => cases::list, partners::list_cases;
-    get "/api/cases/{id}" => cases::get, partners::get_case;
-    get "/livez" => health::live, service::live;
-    get "/readyz" => health::ready, service::ready;
-    get "/" => about::get, service::describe;
-    get "/openapi.json" => docs::document, service::document;
-    get "/docs" => docs::page, service::page;
-    get "/docs/{file}" => docs::file, service::page_file;
-    get "/console" => console::page, service::console;
-    get "/console/{file}" => console::file, service::console_file;
+    get "/api/affiliates" => affiliates::list;
+    post "/api/affiliates" => affiliates::create;
+    get "/api/affiliates/{id}" => affiliates::get;
+    put "/api/affiliates/{id}" => affiliates::update;
+    get "/api/urls" => urls::list;
+    post "/api/urls" => urls::add;
+    get "/api/urls/{id}" => urls::get;
+    get "/api/cases" => cases::list;
+    get "/api/cases/{id}" => cases::get;
+    get "/livez" => health::live;
+    get "/readyz" => health::ready;
+    get "/" => about::get;
+    get "/openapi.json" => pages::openapi;
+    get "/docs" => pages::docs;
+    get "/docs/{file}" => pages::docs_file;
+    get "/console" => pages::console;
+    get "/console/{file}" => pages::console_file;
 }

@@ -2,25 +2,20 @@
 
 use std::io;
 
-use axum::{
-    Router,
-    body::Body,
-    response::{IntoResponse as _, Response},
-};
-use compliance_api::error::{Error, Reason};
+use axum::{Router, response::IntoResponse as _};
+use compliance_api::error::{Error, Reason, meaning};
 use http::StatusCode;
-use http_server::{App, Listener, Protocols};
+use http_server::{App, Listener};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Settings,
     envelope::{Detail, Envelope},
     error::Refusal,
     observe::new_id,
+    settings::Settings,
 };
 
-/// Serves `router` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
-/// is over.
+/// Serves `router` until `shutdown`, then until every accepted request has its response or the grace period is over.
 pub async fn serve(
     listener: impl Into<Listener>,
     router: Router,
@@ -29,10 +24,10 @@ pub async fn serve(
 ) -> io::Result<()> {
     let app = App {
         name: "REST",
-        protocols: Protocols::Http1AndHttp2,
+        http1: true,
         service: router,
         is_health_check: |path| matches!(path, "/livez" | "/readyz"),
-        full,
+        full: || Refusal::from(Error::overloaded()).into_response(),
         refuse: Some(refuse),
         // The body arrives, the core is called twice at most, and the client reads a list.
         request_time: Some(settings.body_timeout + settings.request_timeout * 3 + settings.list_timeout),
@@ -51,7 +46,7 @@ fn refuse(status: StatusCode) -> Vec<u8> {
         }
         _ => Error::new(Reason::RequestMalformed, "The request is not valid HTTP."),
     };
-    let (id, meaning) = (new_id(), error.meaning());
+    let (id, meaning) = (new_id(), meaning(error.reason));
     tracing::info!(target: "access", operation = "(malformed request)", status = meaning.http.as_u16(), request_id = %id, "request");
     let body =
         serde_json::to_string(&Envelope::result(meaning.result, Detail { msg: &error.message, ..Detail::default() }));
@@ -62,9 +57,4 @@ fn refuse(status: StatusCode) -> Vec<u8> {
         body.len()
     )
     .into_bytes()
-}
-
-/// The response when all connections are in use.
-fn full() -> Response<Body> {
-    Refusal::from(Error::overloaded()).into_response()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderValue;
-use http_server::Limits;
+use http_server::ConnectionLimits;
 use tls::ClientTls;
 
 const MIB: usize = 1 << 20;
@@ -25,7 +25,7 @@ pub struct Settings {
     /// Origins of web pages that may call the interface from a browser; `*` is any. None: only the service's own pages.
     pub cors_origins: Vec<HeaderValue>,
     /// Limits of clients' connections.
-    pub connections: Limits,
+    pub connections: ConnectionLimits,
     /// Connections to a core that is reached over the network.
     pub core_connections: usize,
     /// How long a connection to the core may take to be made.
@@ -43,7 +43,7 @@ impl Default for Settings {
             request_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_mins(10),
             cors_origins: Vec::new(),
-            connections: Limits::default(),
+            connections: ConnectionLimits::default(),
             core_connections: 2,
             connect_timeout: Duration::from_secs(3),
             core_tls: None,

@@ -1,82 +1,62 @@
 //! A list of any length, or a page of any size, as one JSON document, written as its records arrive.
 
 use admission::compute;
-use axum::body::{Body, Bytes};
-use compliance_api::v1::{Affiliate, ComplianceUrl, ListAffiliatesResponse, PageMeta, StreamComplianceUrlsResponse};
+use axum::{
+    BoxError,
+    body::{Body, Bytes},
+    response::Response,
+};
+use compliance_api::v1::PageMeta;
 use futures::{Stream, StreamExt as _, stream::BoxStream};
+use http::StatusCode;
+use http_server::FinishBy;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
-/// Why a document is incomplete. The connection is closed with this error, so that no client mistakes the part for the
-/// whole.
-#[derive(Debug, thiserror::Error)]
-enum StreamError {
-    #[error("the core's stream failed: {0:?}")]
-    Core(tonic::Code),
-    #[error("the list took too long")]
-    Deadline,
-    #[error("a record could not be serialized: {0}")]
-    Json(#[from] serde_json::Error),
-}
+use crate::envelope::{Envelope, RateLimit, respond_with};
 
-/// What the first records are taken to have as JSON, in bytes: somewhat more than one of which every field is filled as
-/// usual.
+/// What the first records are taken to have as JSON, in bytes: somewhat more than one with usual values in every field.
 const RECORD_SIZE: usize = 1280;
-
-/// A message of a list or a page.
-pub(crate) trait Records: Send + Sync + 'static {
-    type Record: Serialize;
-
-    fn records(&self) -> &[Self::Record];
-}
-
-impl Records for ListAffiliatesResponse {
-    type Record = Affiliate;
-
-    fn records(&self) -> &[Affiliate] {
-        &self.affiliates
-    }
-}
-
-impl Records for StreamComplianceUrlsResponse {
-    type Record = ComplianceUrl;
-
-    fn records(&self) -> &[ComplianceUrl] {
-        &self.urls
-    }
-}
 
 type Messages<M> = BoxStream<'static, Result<M, Status>>;
 
-/// An envelope with all records of `messages` as its data. `held` is dropped at its end.
-pub(crate) fn list_body<M: Records>(
+/// The response with all records of `messages` as its data. `held` is dropped at its end.
+pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
     msg: &'static str,
     messages: Messages<M>,
+    records: fn(&M) -> &[R],
     meta: Option<PageMeta>,
+    rate_limit: RateLimit,
     held: impl Send + 'static,
     deadline: Instant,
-) -> Body {
-    let chunks = chunks(msg, messages, meta, deadline).map(move |chunk| {
+) -> Response {
+    let chunks = chunks(msg, messages, records, meta, deadline).map(move |chunk| {
         let _ = &held;
         chunk
     });
-    Body::from_stream(chunks)
+    let mut response = respond_with(StatusCode::OK, rate_limit, Body::from_stream(chunks));
+    // A client that does not read never polls the body, so the body itself cannot end in time.
+    response.extensions_mut().insert(FinishBy(deadline));
+    response
 }
 
 /// Makes each chunk when the connection asks for it, so at most one message is held in memory.
-fn chunks<M: Records>(
+fn chunks<M, R: Serialize>(
     msg: &'static str,
     mut messages: Messages<M>,
+    records: fn(&M) -> &[R],
     meta: Option<PageMeta>,
     deadline: Instant,
-) -> impl Stream<Item = Result<Bytes, StreamError>> + Send + 'static {
+) -> impl Stream<Item = Result<Bytes, BoxError>> {
     async_stream::try_stream! {
-        let mut chunk = head(msg)?;
+        // What an envelope has before its first record.
+        let mut chunk = serde_json::to_vec(&Envelope::found(msg, &[(); 0], None))?;
+        chunk.truncate(chunk.len() - "]}".len());
         let mut is_first = true;
         let mut record_size = RECORD_SIZE;
         while let Some(message) = next(&mut messages, deadline).await? {
-            let records = message.records();
+            let records = records(&message);
             let expected = records.len() * record_size;
             chunk.reserve(expected);
             compute(expected, || {
@@ -106,27 +86,21 @@ fn chunks<M: Records>(
     }
 }
 
-/// What an envelope has before its first record.
-fn head(msg: &str) -> Result<Vec<u8>, serde_json::Error> {
-    let mut head = br#"{"code":"1026","status":"ok","detail":{"msg":"#.to_vec();
-    serde_json::to_writer(&mut head, msg)?;
-    head.extend_from_slice(br#"},"data":["#);
-    Ok(head)
-}
-
-/// The next message, unless the deadline has passed.
-async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option<M>, StreamError> {
+/// The next message, unless the deadline has passed. With an error, the document is incomplete: the connection is closed, so
+/// that no client mistakes the part for the whole.
+async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option<M>, BoxError> {
+    let too_late = || Err("the list took too long".into());
     // `timeout_at` alone returns messages that are ready however late it is.
     if Instant::now() >= deadline {
-        return Err(StreamError::Deadline);
+        return too_late();
     }
     match timeout_at(deadline, messages.next()).await {
         Ok(Some(Ok(message))) => Ok(Some(message)),
         Ok(Some(Err(status))) => {
             tracing::error!(code = ?status.code(), message = status.message(), "a list is incomplete");
-            Err(StreamError::Core(status.code()))
+            Err(format!("the core's stream failed: {:?}", status.code()).into())
         }
         Ok(None) => Ok(None),
-        Err(_) => Err(StreamError::Deadline),
+        Err(_) => too_late(),
     }
 }

@@ -132,7 +132,7 @@ async fn mixed_callers() {
     let invalid = invalid_tokens(one);
     let mut batch = Batch::default();
     let mut expected = Vec::new();
-    // Every caller reads the same ID, three times over, beside callers who may not.
+    // Every caller reads the same ID, three times over, together with callers who may not.
     for round in 0..3 {
         for (company, token) in [one, other, limited, none].into_iter().zip(&tokens) {
             batch = batch.read(Some(token), affiliate(1_000_001));

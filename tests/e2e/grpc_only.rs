@@ -1,9 +1,9 @@
 //! What only gRPC has: masks, unknown values of enums, many IDs at once, and details of errors.
 
 use compliance_api::v1::{
-    Affiliate, AffiliateInput, AffiliateUpdate, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
-    BatchGetComplianceUrlsRequest, CreateAffiliateRequest, GetAffiliateRequest, ListComplianceCasesRequest,
-    ListComplianceUrlsRequest, UpdateAffiliateRequest,
+    AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateUpdate, BatchGetAffiliatesRequest,
+    BatchGetComplianceCasesRequest, BatchGetComplianceUrlsRequest, CreateAffiliateRequest, GetAffiliateRequest,
+    ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
 };
 use prost_types::FieldMask;
 use test_support::{GrpcClients, TestService, new_company, reason_of, tests};
@@ -121,6 +121,11 @@ async fn many_ids() {
     let ids = vec![second, 0, first, -1, i64::MAX, second];
     let found = grpc.affiliates.batch_get_affiliates(BatchGetAffiliatesRequest { ids }).await.unwrap().into_inner();
     assert_eq!(found.affiliates.iter().map(|one| one.id).collect::<Vec<_>>(), [first, second]);
+    let urls = vec![UrlInput { url: text("https://example.org") }];
+    let added = grpc.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap().into_inner();
+    let ids = vec![added.results[0].url_id.unwrap(); 2];
+    let found = grpc.urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids }).await.unwrap().into_inner();
+    assert_eq!(found.urls.len(), 1);
 
     for (count, is_good) in [(0, true), (1000, true), (1001, false)] {
         let ids: Vec<i64> = (0..count).collect();

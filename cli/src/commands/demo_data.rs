@@ -2,9 +2,10 @@
 
 use std::{io::Write as _, process::ExitCode, time::Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 use compliance_api::MAX_ID;
+use core_server::database::migrate;
 use fixtures::{CONNECTIONS, Loaded, Programme, Size, load};
 use runtime::DatabaseUrlArgs;
 use serde::Serialize;
@@ -47,7 +48,6 @@ pub(crate) struct DemoDataArgs {
     data_dir: DataDirArgs,
 }
 
-/// The result that is printed.
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]
@@ -61,7 +61,8 @@ pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
         let mut signals = runtime::Signals::listen()?;
         let server = DatabaseServer::find(&args.database, &args.data_dir, true).await?;
-        let pool = server.connect_for_bulk(CONNECTIONS).await?;
+        let pool = server.connect_as_owner(CONNECTIONS).await?;
+        migrate(&pool).await?;
         let result = tokio::select! {
             result = generate(args, &pool) => result,
             signal = signals.next() => Err(anyhow::anyhow!(
@@ -103,9 +104,6 @@ async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
 }
 
 fn day(text: &str) -> anyhow::Result<Date> {
-    let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
-    match day {
-        Ok(day) if (1980..=9000).contains(&day.year()) => Ok(day),
-        _ => bail!("a day is YYYY-MM-DD, such as 2026-01-31"),
-    }
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
+    day.filter(|day| (1980..=9000).contains(&day.year())).context("a day is YYYY-MM-DD, such as 2026-01-31")
 }

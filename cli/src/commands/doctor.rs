@@ -5,8 +5,11 @@ mod checks;
 use std::{io::Write as _, net::SocketAddr, process::ExitCode};
 
 use clap::Args;
-use core_server::doctor::{Difference, check_counts};
-use runtime::{DatabaseUrlArgs, Hidden, KeyArgs, listen_address, unix_now};
+use core_server::{
+    database::check_migrated,
+    doctor::{Difference, check_counts},
+};
+use runtime::{DatabaseUrlArgs, Hidden, KeyArgs, units::listen_address, unix_now};
 
 use self::checks::{Finding, State};
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
@@ -57,7 +60,6 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async { if args.counts { counts(args).await } else { machine(args).await } })
 }
 
-/// Checks what a service needs here.
 async fn machine(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let data_dir = args.data_dir.choose()?;
     let mut findings = vec![
@@ -101,34 +103,30 @@ fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks the counts of the lists.
 async fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let server = DatabaseServer::find(&args.database, &args.data_dir, false).await?;
-    let pool = server.connect_for_maintenance().await?;
+    let pool = server.connect_as_owner(1).await?;
+    check_migrated(&pool).await?;
     let mut connection = pool.acquire().await?;
-    let wrong = check_counts(&mut connection, args.repair, |found| print_difference(&found, args.json)).await?;
+    let print = |Difference { company_id, list, counts }| {
+        let line = if args.json {
+            serde_json::json!({ "company": company_id, "list": list, "counts": counts }).to_string()
+        } else {
+            format!("company {company_id}: {counts} counts of {list} differ from the records")
+        };
+        // Nobody may be reading.
+        let _ = writeln!(std::io::stdout(), "{line}");
+    };
+    let wrong = check_counts(&mut connection, args.repair, print).await?;
     drop(connection);
     server.close(&pool).await?;
-    let (result, status) = match (wrong, args.repair) {
-        (0, _) => ("nothing is wrong".to_owned(), ExitCode::SUCCESS),
-        (_, true) => (format!("{wrong} counts were wrong and are repaired"), ExitCode::SUCCESS),
-        (_, false) => (format!("{wrong} counts are wrong; `--repair` repairs them"), ExitCode::from(WRONG)),
+    let is_repaired = args.repair && wrong > 0;
+    let result = match wrong {
+        _ if args.json => serde_json::json!({ "wrong": wrong, "repaired": is_repaired }).to_string(),
+        0 => "nothing is wrong".to_owned(),
+        _ if is_repaired => format!("{wrong} counts were wrong and are repaired"),
+        _ => format!("{wrong} counts are wrong; `--repair` repairs them"),
     };
-    if args.json {
-        let repaired = args.repair && wrong > 0;
-        writeln!(std::io::stdout(), "{}", serde_json::json!({ "wrong": wrong, "repaired": repaired }))?;
-    } else {
-        writeln!(std::io::stdout(), "{result}")?;
-    }
-    Ok(status)
-}
-
-fn print_difference(Difference { company_id, list, counts }: &Difference, as_json: bool) {
-    let line = if as_json {
-        serde_json::json!({ "company": company_id, "list": list, "counts": counts }).to_string()
-    } else {
-        format!("company {company_id}: {counts} counts of {list} differ from the records")
-    };
-    // Nobody may be reading.
-    let _ = writeln!(std::io::stdout(), "{line}");
+    writeln!(std::io::stdout(), "{result}")?;
+    Ok(if wrong == 0 || is_repaired { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }

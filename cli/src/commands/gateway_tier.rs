@@ -7,10 +7,7 @@ use clap::Args;
 use compliance_api::{BUILD_PROFILE, PrivateUrl};
 use http_server::Listener;
 use rest_gateway::Settings;
-use runtime::{
-    Certificates, CoreTlsArgs, Descriptors, GatewayArgs, KeyArgs, RestTlsArgs, Telemetry, TelemetryArgs,
-    TlsRefreshArgs, until_shutdown,
-};
+use runtime::{CoreTlsArgs, Descriptors, GatewayArgs, KeyArgs, RestTlsArgs, TelemetryArgs, TlsRefreshArgs};
 use tokio_util::sync::CancellationToken;
 
 /// Run the gateway alone: REST, in front of cores in other processes.
@@ -50,18 +47,19 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
     let port = args.gateway.bind()?;
-    let _telemetry = Telemetry::start(&args.telemetry, "compliance-gateway")?;
+    let _telemetry = args.telemetry.start("compliance-gateway")?;
     let mut settings = Settings { core_tls, ..Settings::from(&args.gateway) };
     Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
     let core = rest_gateway::remote(&cores.join(","), &settings)?;
-    let Some(verifier) = until_shutdown(&shutdown, args.keys.verifier()).await? else { return Ok(()) };
+    let verifier = shutdown.run_until_cancelled(args.keys.verifier()).await.transpose()?;
+    let Some(verifier) = verifier else { return Ok(()) };
     let _refresh = args.keys.refresh(&verifier);
-    let _certificates = Certificates::keep(&args.tls_refresh, [&rest_tls], settings.core_tls.as_ref());
-    let listener = Listener::new(port.listen()?, rest_tls);
+    let _certificates = args.tls_refresh.keep([&rest_tls], settings.core_tls.as_ref());
+    let listener = Listener { tcp: port.listen()?, tls: rest_tls };
     let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
-    tracing::info!(rest = %listener.local_addr()?, core = cores.join(","), profile = BUILD_PROFILE, "ready");
-    let router = rest_gateway::router(core, verifier, &settings);
+    tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), profile = BUILD_PROFILE, "ready");
+    let router = rest_gateway::router(core, None, verifier, &settings);
     rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
     tracing::info!("stopped");
     Ok(())

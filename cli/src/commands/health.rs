@@ -4,23 +4,19 @@ use std::{io::Write as _, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use http::{Request, Response, StatusCode, Uri, header::HOST, uri::Authority};
+use http::{Request, StatusCode, Uri, header::HOST, uri::Authority};
 use http_body_util::Empty;
 use hyper::{
-    body::{Bytes, Incoming},
+    body::Bytes,
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rest_gateway::Settings;
 use runtime::{CoreTlsArgs, units::duration};
-use tls::{ClientFiles, ClientTls};
+use tls::ClientTls;
 use tokio::{net::TcpStream, time::timeout};
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
-
-/// Bounds of the time that a response may take.
-const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST: Duration = Duration::from_mins(5);
 
 /// Check whether a running service serves. The exit status is 0 if it does, and 1 if it does not or cannot be reached.
 #[derive(Args, Debug)]
@@ -34,7 +30,7 @@ pub(crate) struct HealthArgs {
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080")]
     address: Uri,
     /// Longest time to wait for the response.
-    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration(SHORTEST..=LONGEST))]
+    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration(Duration::from_millis(1)..=Duration::from_mins(5)))]
     timeout: Duration,
     /// For https and grpcs.
     #[command(flatten)]
@@ -43,7 +39,7 @@ pub(crate) struct HealthArgs {
 
 pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
     let authority = args.address.authority().with_context(|| format!("{} names no host", args.address))?;
-    let tls = || args.tls.load()?.map_or_else(|| Ok(ClientTls::load(ClientFiles::default())?), anyhow::Ok);
+    let tls = || args.tls.load()?.map_or_else(|| Ok(ClientTls::load(None, None)?), anyhow::Ok);
     let asked = async {
         match args.address.scheme_str() {
             Some("http") => rest(authority, None).await,
@@ -63,40 +59,30 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks a gateway.
 async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<()> {
     let host = authority.host().trim_start_matches('[').trim_end_matches(']');
     let port = authority.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
     let stream = TcpStream::connect((host, port)).await.with_context(|| format!("{authority} cannot be reached"))?;
     let request = Request::get("/readyz").header(HOST, authority.as_str());
-    let status = match tls {
+    let response = match tls {
         None => {
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-            exchange(sender.send_request(request.body(Empty::<Bytes>::new())?), connection).await?
+            tokio::spawn(connection);
+            sender.send_request(request.body(Empty::<Bytes>::new())?).await
         }
         Some(tls) => {
             let stream = tls.connect(host, stream).await.context("the connection cannot be made secure")?;
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+            tokio::spawn(connection);
             let request = request.uri(format!("https://{authority}/readyz"));
-            exchange(sender.send_request(request.body(Empty::<Bytes>::new())?), connection).await?
+            sender.send_request(request.body(Empty::<Bytes>::new())?).await
         }
     };
+    let status = response.context("the gateway has not responded")?.status();
     ensure!(status == StatusCode::OK, "the gateway is not ready: {status}");
     Ok(())
 }
 
-/// The status of a response that arrives on a connection.
-async fn exchange(
-    response: impl Future<Output = hyper::Result<Response<Incoming>>>,
-    connection: impl Future<Output = hyper::Result<()>>,
-) -> anyhow::Result<StatusCode> {
-    tokio::select! {
-        response = response => Ok(response.context("the gateway has not responded")?.status()),
-        ended = connection => bail!("the gateway has closed the connection: {ended:?}"),
-    }
-}
-
-/// Asks a core.
 async fn grpc(url: String, tls: Option<ClientTls>) -> anyhow::Result<()> {
     let channel = rest_gateway::connect(&url, &Settings { core_tls: tls, ..Settings::default() })?;
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;

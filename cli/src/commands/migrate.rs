@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use core_server::database;
-use runtime::RequiredDatabaseArgs;
+use runtime::DatabaseUrlArgs;
 
 /// Migrate the schema of a database. Does nothing if it is up to date.
 #[derive(Args, Debug)]
@@ -12,7 +12,7 @@ use runtime::RequiredDatabaseArgs;
   DATABASE_URL=postgres://owner:…@db/compliance compliance migrate --service-role compliance_service")]
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
-    database: RequiredDatabaseArgs,
+    database: DatabaseUrlArgs,
     /// Existing role that the service runs as and that owns nothing: it is granted what it needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct MigrateArgs {
 
 pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
-        let pool = database::connect(args.database.options()?, 2).await?;
+        let pool = database::connect(args.database.required()?, 2).await?;
         database::migrate(&pool).await?;
         if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {
             database::grant(&pool, role).await?;

@@ -6,7 +6,7 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use super::Cli;
 
-/// Set to rewrite the page instead of comparing with it: `scripts/write-reference`.
+/// Set to rewrite the page instead of comparing with it: `tools/scripts/write-reference`.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 const BEGIN: &str = "<!-- generated: settings -->\n";
 const END: &str = "<!-- end -->";
@@ -23,46 +23,24 @@ fn the_committed_page_has_every_setting() {
     }
     assert!(
         committed == expected,
-        "docs/configuration.md differs from the command line; scripts/write-reference rewrites it"
+        "docs/configuration.md differs from the command line; tools/scripts/write-reference rewrites it"
     );
 }
 
 fn settings() -> String {
     let program = Cli::command();
-    let mut reference = Reference::default();
-    reference.add("Every command", "Flags of all commands.", &program);
-    for command in program.get_subcommands() {
-        reference.add_command("compliance", command);
-    }
-    reference.text
-}
-
-/// The page so far.
-#[derive(Default)]
-struct Reference {
-    text: String,
-    /// Rows of the tables, each with the name of its section.
-    rows: Vec<(String, String)>,
-}
-
-impl Reference {
-    fn add_command(&mut self, parent: &str, command: &Command) {
-        let name = format!("{parent} {}", command.get_name());
-        let about = command.get_long_about().or(command.get_about()).unwrap().to_string();
-        self.add(&format!("`{name}`"), &about, command);
-        for subcommand in command.get_subcommands() {
-            self.add_command(&name, subcommand);
-        }
-    }
-
-    /// Adds a section. A setting that another section describes in the same words is only named.
-    fn add(&mut self, title: &str, about: &str, command: &Command) {
-        let _ = write!(self.text, "\n## {title}\n\n{}\n", sentence(about));
+    let mut sections = vec![("Every command".to_owned(), "Flags of all commands.".to_owned(), &program)];
+    program.get_subcommands().for_each(|command| add("compliance", command, &mut sections));
+    let mut text = String::new();
+    // Rows of the tables, each with the title of its section. One that another section has in the same words is only named.
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for (title, about, command) in sections {
+        let _ = write!(text, "\n## {title}\n\n{}\n", sentence(&about));
         let (mut table, mut heading) = (String::new(), None);
         let mut known: Vec<(String, Vec<String>)> = Vec::new();
         for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
             let row = row(argument);
-            if let Some((_, section)) = self.rows.iter().find(|(described, _)| *described == row) {
+            if let Some((_, section)) = rows.iter().find(|(described, _)| *described == row) {
                 match known.iter_mut().find(|(of, _)| of == section) {
                     Some((_, names)) => names.push(name(argument)),
                     None => known.push((section.clone(), vec![name(argument)])),
@@ -74,35 +52,41 @@ impl Reference {
                 let _ = writeln!(table, "| **{}** | | | | |", heading.unwrap_or("Others"));
             }
             let _ = writeln!(table, "{row}");
-            self.rows.push((row, title.to_owned()));
+            rows.push((row, title.clone()));
         }
         if !table.is_empty() {
-            let _ =
-                write!(self.text, "\n| Flag | Variable | Default | Value | Meaning |\n|---|---|---|---|---|\n{table}");
+            let _ = write!(text, "\n| Flag | Variable | Default | Value | Meaning |\n|---|---|---|---|---|\n{table}");
         }
         for (section, names) in known {
-            let _ = write!(self.text, "\nAs for {section}: {}.\n", names.join(", "));
+            let _ = write!(text, "\nAs for {section}: {}.\n", names.join(", "));
         }
     }
+    text
+}
+
+/// Adds a command and its subcommands: the title of each section, what it is about, and the command.
+fn add<'c>(parent: &str, command: &'c Command, sections: &mut Vec<(String, String, &'c Command)>) {
+    let name = format!("{parent} {}", command.get_name());
+    let about = command.get_long_about().or(command.get_about()).unwrap().to_string();
+    sections.push((format!("`{name}`"), about, command));
+    command.get_subcommands().for_each(|command| add(&name, command, sections));
 }
 
 fn row(argument: &Arg) -> String {
     let variable = argument.get_env().map(|name| format!("`{}`", name.display())).unwrap_or_default();
+    let quoted = |texts: Vec<String>| texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ");
     let takes_value = argument.get_action().takes_values();
-    let defaults: Vec<String> =
-        argument.get_default_values().iter().map(|value| format!("`{}`", value.display())).collect();
-    let default = match defaults.as_slice() {
+    let defaults = argument.get_default_values().iter().map(|value| value.display().to_string()).collect();
+    let default = match quoted(defaults) {
         _ if !takes_value => "off".to_owned(),
-        [] if argument.is_required_set() => "required".to_owned(),
-        _ => defaults.join(", "),
+        none if none.is_empty() && argument.is_required_set() => "required".to_owned(),
+        defaults => defaults,
     };
-    let choices: Vec<String> =
-        argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
-    let value = match argument.get_value_names() {
+    let choices = argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    let value = match quoted(choices) {
         _ if !takes_value => String::new(),
-        _ if !choices.is_empty() => choices.join(", "),
-        Some(names) => names.join(" "),
-        None => String::new(),
+        none if none.is_empty() => argument.get_value_names().unwrap_or_default().join(" "),
+        choices => choices,
     };
     let meaning = argument.get_long_help().or(argument.get_help()).unwrap().to_string();
     let meaning = sentence(&meaning).replace("\n\n", " ").replace('|', "\\|");

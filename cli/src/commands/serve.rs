@@ -1,27 +1,35 @@
 //! `compliance serve`: the whole service in one process, from start to shutdown: ports, database, keys and both tiers.
 
-mod greeting;
-
-use std::{error::Error, path::Path, process::ExitCode, sync::Arc};
+use std::{
+    error::Error,
+    io::Write as _,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+};
 
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     BUILD_PROFILE,
-    token::{KeySource, Secret, Verifier},
+    token::{Claims, KeySource, Secret, Verifier, issue},
 };
 use core_server::{Core, CoreSettings};
+use fixtures::DEMO_COMPANY;
 use http_server::Listener;
 use rest_gateway::Settings;
 use runtime::{
-    Certificates, CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, KeyArgs, Port, RestTlsArgs,
-    Telemetry, TelemetryArgs, TlsRefreshArgs, close_pool, until_shutdown,
+    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, KeyArgs, Port, RestTlsArgs, TelemetryArgs,
+    TlsRefreshArgs, close_pool, unix_now,
 };
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
-use self::greeting::Greeting;
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
+
+/// The lifetime of the token of `--demo`, in hours.
+const HOURS: i64 = 8;
 
 /// Run the whole service in one process: REST, gRPC and, without --database-url, PostgreSQL.
 #[derive(Args, Debug)]
@@ -61,13 +69,15 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Wrong settings are reported before a database is created.
     let given_database = args.database.options()?;
-    let Some(given_keys) = until_shutdown(&shutdown, args.keys.given()).await? else { return Ok(()) };
+    let given_keys = shutdown.run_until_cancelled(args.keys.given()).await.transpose()?;
+    let Some(given_keys) = given_keys else { return Ok(()) };
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
     let ports = (args.gateway.bind()?, args.core.bind()?);
-    let _telemetry = Telemetry::start(&args.telemetry, "compliance")?;
+    let _telemetry = args.telemetry.start("compliance")?;
     let data_dir = args.data_dir.choose()?;
     let start = DatabaseServer::start(given_database, &data_dir, args.core.database_connections);
-    let Some(database) = until_shutdown(&shutdown, Box::pin(start)).await? else { return Ok(()) };
+    let started = shutdown.run_until_cancelled(Box::pin(start)).await.transpose()?;
+    let Some(database) = started else { return Ok(()) };
     let served = Box::pin(serve_over(&database, args, ports, certificates, given_keys, &data_dir, &shutdown)).await;
     let stopped = database.stop().await;
     served.and(stopped)
@@ -84,7 +94,7 @@ async fn serve_over(
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
     let connect = database.connect(args.core.database_connections);
-    let Some(pool) = until_shutdown(shutdown, Box::pin(connect)).await? else { return Ok(()) };
+    let Some(pool) = shutdown.run_until_cancelled(Box::pin(connect)).await.transpose()? else { return Ok(()) };
     let issuer = args.keys.issuer();
     let (secret, verifier) = if let Some(keys) = given_keys {
         keys
@@ -95,7 +105,7 @@ async fn serve_over(
     };
     core_server::database::warn_if_owner(&pool).await;
     if args.demo && fixtures::fill_demo(&pool).await? {
-        tracing::info!(company = fixtures::DEMO_COMPANY, "the demo company was filled");
+        tracing::info!(company = DEMO_COMPANY, "the demo company was filled");
     }
     let mut settings = Settings::from(&args.gateway);
     let mut core_settings = CoreSettings::from(&args.core);
@@ -104,17 +114,19 @@ async fn serve_over(
     descriptors.bound("gRPC", &mut core_settings.connections, 2, others);
     let core = Core::new(&pool, Arc::clone(&verifier), &core_settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
-    let router = rest_gateway::router(core.clients(), Arc::clone(&verifier), &settings);
+    let router = rest_gateway::router(core.clients(), Some(core.memory()), Arc::clone(&verifier), &settings);
     let _refresh = args.keys.refresh(&verifier);
 
-    let _certificates = Certificates::keep(&args.tls_refresh, &certificates, None);
+    let _certificates = args.tls_refresh.keep(&certificates, None);
     let [rest_tls, grpc_tls] = certificates;
-    let rest_listener = Listener::new(ports.0.listen()?, rest_tls);
-    let grpc_listener = Listener::new(ports.1.listen()?, grpc_tls);
-    let (rest, grpc) = (rest_listener.local_addr()?, grpc_listener.local_addr()?);
+    let rest_listener = Listener { tcp: ports.0.listen()?, tls: rest_tls };
+    let grpc_listener = Listener { tcp: ports.1.listen()?, tls: grpc_tls };
+    let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
     tracing::info!(%rest, %grpc, data = database.description, profile = BUILD_PROFILE, "ready");
     if args.demo {
-        Greeting { rest, grpc, data: &database.description, data_dir, secret: secret.as_ref(), issuer }.print();
+        // It has a token, and tokens do not belong in a log. Standard output may be closed.
+        let text = greeting([rest, grpc], &database.description, data_dir, secret.as_ref(), issuer);
+        let _ = std::io::stdout().write_all(text.as_bytes());
     }
     // After a shutdown both tiers stop accepting at once and finish what they have accepted. REST's calls of the core do
     // not depend on the gRPC port.
@@ -139,4 +151,85 @@ async fn serve_tier<E: Error + Send + Sync + 'static>(
     let served = tier.await;
     shutdown.cancel();
     served.with_context(|| format!("{name} cannot be served any longer"))
+}
+
+/// The message of `--demo`: addresses, a token and commands to try. `secret` signs tokens, unless another issuer does.
+fn greeting(
+    [rest, grpc]: [SocketAddr; 2],
+    data: &str,
+    data_dir: &Path,
+    secret: Option<&Secret>,
+    issuer: Option<String>,
+) -> String {
+    let (rest, grpc) = (reachable(rest), reachable(grpc));
+    let claims = unix_now().map(|now| Claims { iss: issuer, ..Claims::new(DEMO_COMPANY, now, HOURS * 3600) });
+    let token = secret.zip(claims.ok()).and_then(|(secret, claims)| issue(secret, &claims).ok());
+    let shown = token.as_deref().unwrap_or("'a token of your own issuer'");
+    // Response bodies do not end in a line break, so curl adds one for the terminal.
+    let curl = r#"curl -sw '\n' -H "Authorization: Bearer $TOKEN""#;
+    let json = "-H 'Content-Type: application/json'";
+    let another = token.as_ref().map_or_else(String::new, |_| {
+        let program = std::env::current_exe().unwrap_or_else(|_| "compliance".into());
+        let (program, data_dir) = (quoted(&program.to_string_lossy()), quoted(&data_dir.to_string_lossy()));
+        format!(
+            "The token is valid for {HOURS} hours. Another one: {program} token --company {DEMO_COMPANY} --data-dir {data_dir}\n"
+        )
+    });
+    format!(
+        r#"
+The Affiliate Compliance Service is running.
+
+  REST  http://{rest}/api
+  gRPC  {grpc}
+  Data  {data}
+
+To read about REST and try it: http://{rest}/docs
+To look at records: http://{rest}/console
+
+Company {DEMO_COMPANY} is for trying things out. Paste these lines into another terminal:
+
+  TOKEN={shown}
+  {curl} http://{rest}/api/affiliates
+  {curl} 'http://{rest}/api/cases?per_page=2'
+  {curl} {json} -d '{{"urls":[{{"url":"https://example.org/offer"}}]}}' http://{rest}/api/urls
+
+{another}Ctrl-C stops the service.
+
+"#
+    )
+}
+
+/// The address under which this machine reaches a server that listens on `address`.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        ip if !ip.is_unspecified() => {}
+        IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(_) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+    }
+    address
+}
+
+/// A word, quoted for the shell if necessary.
+fn quoted(word: &str) -> String {
+    let plain = |character: char| character.is_alphanumeric() || "/._-+@=:".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_can_be_pasted() {
+        let secret = Secret::new([7; 32]).unwrap();
+        let addresses = ["0.0.0.0:8080", "[::]:50051"].map(|address| address.parse().unwrap());
+        let text = greeting(addresses, "/data", Path::new("/it's here"), Some(&secret), None);
+        assert!(text.contains("http://127.0.0.1:8080/api/affiliates\n") && text.contains("[::1]:50051"), "{text}");
+        assert!(text.contains(r"--data-dir '/it'\''s here'"), "{text}");
+        assert_eq!(text.matches("\n  curl ").count(), 3);
+    }
 }

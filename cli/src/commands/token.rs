@@ -12,10 +12,6 @@ use runtime::{SigningArgs, units::duration, unix_now};
 
 use crate::{data_dir::DataDirArgs, secret};
 
-/// Bounds of the lifetime of a token: one second to ten years.
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_hours(3650 * 24);
-
 /// Print a token for a company on standard output.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -45,8 +41,9 @@ pub(crate) struct TokenArgs {
 
 pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
     let claims = Claims {
-        sub: filled(args.subject.as_deref()),
-        scope: filled(args.scope.as_deref()),
+        // An empty value counts as absent.
+        sub: args.subject.clone().filter(|subject| !subject.is_empty()),
+        scope: args.scope.clone().filter(|scope| !scope.is_empty()),
         iss: args.signing.issuer(),
         ..Claims::new(args.company, unix_now()?, args.ttl)
     };
@@ -56,17 +53,12 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An empty value counts as absent.
-fn filled(value: Option<&str>) -> Option<String> {
-    value.filter(|value| !value.is_empty()).map(str::to_owned)
-}
-
-/// Parses a lifetime with its unit, into seconds.
+/// Parses a lifetime with its unit, one second to ten years, into seconds.
 fn lifetime(text: &str) -> Result<i64, String> {
     if !text.ends_with(|last: char| last.is_ascii_alphabetic()) {
         return Err("a time is a number with s, m, h or d, such as 8h".to_owned());
     }
-    Ok(duration(SHORTEST..=LONGEST)(text)?.as_secs() as i64)
+    Ok(duration(Duration::from_secs(1)..=Duration::from_hours(3650 * 24))(text)?.as_secs() as i64)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use compliance_api::{
     rules::Check as _,
     v1::{
         Affiliate, AffiliateInput, CaseInput, ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest,
-        OpenCaseRequest, UrlObservation,
+        UrlObservation,
     },
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
@@ -14,85 +14,53 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tonic::Status;
 
-use super::output::OutputFormat;
-use crate::{
-    record_kind::RecordKind,
-    service::{Refused, Service, patiently},
-};
+use crate::service::{RecordKind, Service, patiently};
 
-/// Some records, and the ID of the last.
-pub(super) struct Page {
-    pub(super) records: Vec<Map<String, Value>>,
-    pub(super) last: i64,
-}
-
-/// Opens the stream of the records whose IDs are greater than `id`. The stream of affiliates always has all of them.
+/// Opens the stream of the records whose IDs are greater than `id`: some at a time, with the ID of their last. The stream of
+/// affiliates always has all of them.
 pub(super) async fn after(
     service: &Service,
     kind: RecordKind,
-    format: OutputFormat,
     id: i64,
-) -> Result<BoxStream<'static, Result<Page, Status>>, Refused> {
+) -> anyhow::Result<BoxStream<'static, Result<(Vec<Value>, i64), Status>>> {
     Ok(match kind {
         RecordKind::Affiliates => {
             let list = patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest {}).await).await?;
-            list.map_ok(|message| Page {
-                records: message.affiliates.iter().map(written).collect(),
-                last: message.affiliates.last().map_or(0, |affiliate| affiliate.id),
+            list.map_ok(|message| {
+                let last_id = message.affiliates.last().map_or(0, |affiliate| affiliate.id);
+                (message.affiliates.iter().map(|affiliate| written(affiliate).into()).collect(), last_id)
             })
             .boxed()
         }
         RecordKind::Urls => {
             let request = ExportUrlsRequest { after_url_id: Some(id) };
             let list = patiently(async || service.monitoring().export_urls(request).await).await?;
-            list.map_ok(|message| Page {
-                records: message.observations.iter().map(object).collect(),
-                last: message.last_url_id,
-            })
-            .boxed()
+            list.map_ok(|message| (values(&message.observations), message.last_url_id)).boxed()
         }
         RecordKind::Cases => {
             let request = ExportCasesRequest { after_case_id: Some(id) };
             let list = patiently(async || service.monitoring().export_cases(request).await).await?;
-            list.map_ok(move |message| Page {
-                records: message.cases.iter().map(|case| case_object(case, format)).collect(),
-                last: message.last_case_id,
-            })
-            .boxed()
+            list.map_ok(|message| (values(&message.cases), message.last_case_id)).boxed()
         }
     })
 }
 
-/// The columns of a kind: its fields, and those of a case beside its request ID and incidents.
+fn values(messages: &[impl Serialize]) -> Vec<Value> {
+    // Messages are always objects.
+    messages.iter().map(|message| serde_json::to_value(message).unwrap_or_default()).collect()
+}
+
+/// The columns of a kind: its fields, and those of a case besides its request ID and incidents.
 pub(super) fn columns(kind: RecordKind) -> Vec<&'static str> {
     match kind {
         RecordKind::Affiliates => AffiliateInput::names(),
-        RecordKind::Urls => UrlObservation::NAMES.iter().copied().filter(|name| *name != "clear").collect(),
+        RecordKind::Urls => UrlObservation::MESSAGE.names().filter(|name| *name != "clear").collect(),
         RecordKind::Cases => {
-            let (mut columns, fields) = (vec!["request_id"], CaseInput::NAMES.iter().copied());
+            let (mut columns, fields) = (vec!["request_id"], CaseInput::MESSAGE.names());
             columns.extend(fields.chain(["incidents", "dates_as_given"]));
             columns
         }
     }
-}
-
-fn object(message: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(message) {
-        Ok(Value::Object(object)) => object,
-        // Messages are always objects.
-        _ => Map::new(),
-    }
-}
-
-/// A case. In CSV, its fields stand beside its request ID and incidents.
-fn case_object(case: &OpenCaseRequest, format: OutputFormat) -> Map<String, Value> {
-    let mut object = object(case);
-    if format == OutputFormat::Csv
-        && let Some(Value::Object(fields)) = object.remove("case")
-    {
-        object.extend(fields);
-    }
-    object
 }
 
 /// The fields that an affiliate has, under the names that they are written with: those of the same columns.
@@ -123,7 +91,11 @@ mod tests {
     fn every_field_that_is_read_is_written() {
         let mut affiliate = Affiliate::default();
         for field in Affiliate::FIELDS {
-            let text = if matches!(field.access, Access::Text { .. }) { field.name } else { "276" };
+            let text = match field.access {
+                Access::Text { .. } => field.name,
+                Access::Boolean { .. } => "yes",
+                _ => "276",
+            };
             assert!(field.set_written(&mut affiliate, Some(text.to_owned())), "{field:?}");
         }
         let written = super::written(&affiliate);

@@ -10,10 +10,9 @@ use serde_json::Value;
 
 use super::{
     mapping::{Mapping, Target},
-    row::{InvalidRow, Parsed, Position, Row, RowError},
+    row::RowError,
 };
 
-/// One affiliate.
 #[derive(Debug, Default)]
 pub(super) struct Affiliate {
     pub(super) input: AffiliateInput,
@@ -35,17 +34,13 @@ impl Affiliate {
 }
 
 /// The affiliate of a row while its fields are read.
+#[derive(Default)]
 pub(super) struct Draft {
-    position: Position,
     affiliate: Affiliate,
     errors: Vec<RowError>,
 }
 
 impl Draft {
-    pub(super) fn at(position: Position) -> Self {
-        Self { position, affiliate: Affiliate::default(), errors: Vec::new() }
-    }
-
     /// Sets a field from its written form, or clears it.
     pub(super) fn set(&mut self, field: &'static Field<AffiliateInput>, value: Option<String>) {
         let value = if field.column.form == StoredAs::CountryCode { value.map(alpha2) } else { value };
@@ -57,28 +52,26 @@ impl Draft {
     }
 
     /// Validates the affiliate by the rules of the service unless it has errors already.
-    pub(super) fn finish(mut self) -> Parsed<Affiliate> {
+    pub(super) fn finish(mut self) -> Result<Affiliate, Vec<RowError>> {
         if self.errors.is_empty() {
             let request = CreateAffiliateRequest { affiliate: Some(std::mem::take(&mut self.affiliate.input)) };
             let violations = check(&request);
             self.affiliate.input = request.affiliate.unwrap_or_default();
-            let errors = violations.iter().map(|each| self.affiliate.error(&each.path, &each.message));
-            self.errors = errors.collect();
+            self.errors = violations.iter().map(|each| self.affiliate.error(&each.path, &each.message)).collect();
         }
-        let Self { position, affiliate: record, errors } = self;
-        if errors.is_empty() { Ok(Row { position, record }) } else { Err(InvalidRow { position, errors }) }
+        if self.errors.is_empty() { Ok(self.affiliate) } else { Err(self.errors) }
     }
 }
 
 /// Reads the affiliate of a line of NDJSON. Keys are names of fields, as they are written or as they are read. Null clears
 /// a field.
-pub(super) fn parse(position: Position, line: &[u8], mapping: &Mapping) -> Parsed<Affiliate> {
+pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<RowError>> {
     let object = match serde_json::from_slice(line) {
         Ok(Value::Object(object)) => object,
-        Ok(_) => return Err(InvalidRow::new(position, "The line is no JSON object.")),
-        Err(error) => return Err(InvalidRow::new(position, format!("The line is no JSON: {error}."))),
+        Ok(_) => return Err(RowError::of_row("The line is no JSON object.")),
+        Err(error) => return Err(RowError::of_row(format!("The line is no JSON: {error}."))),
     };
-    let mut draft = Draft::at(position);
+    let mut draft = Draft::default();
     for (key, value) in object {
         match (mapping.target(&key), value) {
             (Some(Target::Nothing), _) => {}

@@ -1,16 +1,12 @@
 //! Sends affiliates in batches in the order of the file, or checks them in a dry run.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    hash::{BuildHasher as _, RandomState},
-};
+use std::{collections::HashMap, hash::BuildHasher as _};
 
 use clap::ValueEnum;
 use compliance_api::{
-    error::{Error, Reason},
+    error::Error,
     v1::{
-        AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
-        ListAffiliatesRequest, ResultCode,
+        AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ListAffiliatesRequest, ResultCode,
     },
 };
 
@@ -18,9 +14,9 @@ use super::{
     affiliate::Affiliate,
     batches::Batches,
     recorder::Recorder,
-    row::{InvalidRow, Row, RowError},
+    row::{Position, RowError},
 };
-use crate::service::{Refused, Service, patiently};
+use crate::service::{Service, patiently, refused};
 
 /// The action for an affiliate whose name the company has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,82 +30,65 @@ pub(crate) enum OnDuplicate {
 }
 
 /// Values by name. Names are kept as digests, since the names themselves would take much more memory.
-struct Names<T> {
-    hashers: [RandomState; 2],
-    values: HashMap<[u64; 2], T>,
-}
+type ByName<T> = HashMap<[u64; 2], T>;
 
-impl<T> Names<T> {
-    fn new() -> Self {
-        Self { hashers: [RandomState::new(), RandomState::new()], values: HashMap::new() }
-    }
-
-    fn digest(&self, name: &str) -> [u64; 2] {
-        self.hashers.each_ref().map(|hasher| hasher.hash_one(name))
-    }
-
-    fn get(&self, name: &str) -> Option<&T> {
-        self.values.get(&self.digest(name))
-    }
-
-    fn insert(&mut self, name: &str, value: T) {
-        self.values.insert(self.digest(name), value);
-    }
+fn digest<T>(values: &ByName<T>, name: &str) -> [u64; 2] {
+    [1, 2].map(|half: u8| values.hasher().hash_one((half, name)))
 }
 
 /// Checks affiliates without sending them. Of two rows with the same name, the second is a duplicate.
 pub(super) async fn check_only(
     mut batches: Batches<Affiliate>,
     on_duplicate: OnDuplicate,
-    recorder: &mut Recorder,
+    recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
-    let mut rows_by_name = Names::new();
+    let mut rows_by_name = ByName::new();
     while let Some(rows) = batches.next(recorder).await? {
-        for row in rows {
-            let Some(first) = rows_by_name.get(row.record.name()) else {
-                rows_by_name.insert(row.record.name(), row.position.row);
+        for (position, affiliate) in rows {
+            let name = digest(&rows_by_name, affiliate.name());
+            let Some(first) = rows_by_name.get(&name) else {
+                rows_by_name.insert(name, position.row);
                 recorder.tally.created += 1;
                 continue;
             };
-            let error = row.record.error("affiliate_name", &format!("Row {first} has the same name."));
-            let duplicate = row.invalid(vec![error]);
+            let errors = vec![affiliate.error("affiliate_name", &format!("Row {first} has the same name."))];
             if on_duplicate == OnDuplicate::Fail {
-                recorder.reject(duplicate);
+                recorder.reject(position, errors);
             } else {
                 recorder.tally.skipped += 1;
-                recorder.list(duplicate);
+                recorder.list(position, errors);
             }
         }
-        recorder.flush().await?;
     }
     Ok(())
 }
 
-/// Sends affiliates to the service.
 pub(super) async fn send(
     mut batches: Batches<Affiliate>,
     on_duplicate: OnDuplicate,
     service: &Service,
-    recorder: &mut Recorder,
+    recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
     // IDs by name, read when they are needed first.
-    let mut ids: Option<Names<i64>> = None;
-    while let Some(mut rows) = batches.next(recorder).await? {
-        let results = create(service, &mut rows, recorder).await?;
+    let mut ids: Option<ByName<i64>> = None;
+    while let Some(rows) = batches.next(recorder).await? {
+        let affiliates = rows.iter().map(|(_, affiliate)| affiliate.input.clone()).collect();
+        let request = BatchCreateAffiliatesRequest { affiliates };
+        let response = patiently(async || service.affiliates().batch_create_affiliates(request.clone()).await).await?;
         let mut existing = Vec::new();
-        for (row, result) in rows.into_iter().zip(results) {
+        for ((position, affiliate), result) in rows.into_iter().zip(response.results) {
             match (result.code(), on_duplicate) {
                 (ResultCode::Saved, _) => {
                     recorder.tally.created += 1;
                     if let (Some(ids), Some(id)) = (&mut ids, result.affiliate_id) {
-                        ids.insert(row.record.name(), id);
+                        ids.insert(digest(ids, affiliate.name()), id);
                     }
                 }
                 (ResultCode::Duplicate, OnDuplicate::Skip) => recorder.tally.skipped += 1,
-                (ResultCode::Duplicate, OnDuplicate::Update) => existing.push(row),
+                (ResultCode::Duplicate, OnDuplicate::Update) => existing.push((position, affiliate)),
                 (code, _) => {
                     let field = if code == ResultCode::InvalidCountry { "country" } else { "affiliate_name" };
-                    recorder.reject(row.invalid(vec![row.record.error(field, &result.msg)]));
+                    recorder.reject(position, vec![affiliate.error(field, &result.msg)]);
                 }
             }
         }
@@ -120,92 +99,52 @@ pub(super) async fn send(
             };
             update(service, existing, ids, recorder).await?;
         }
-        recorder.flush().await?;
     }
     Ok(())
 }
 
-/// Creates the affiliates of `rows`, and removes the rows that the service rejects.
-async fn create(
-    service: &Service,
-    rows: &mut Vec<Row<Affiliate>>,
-    recorder: &mut Recorder,
-) -> anyhow::Result<Vec<AffiliateResult>> {
-    while !rows.is_empty() {
-        let affiliates = rows.iter().map(|row| row.record.input.clone()).collect();
-        let request = BatchCreateAffiliatesRequest { affiliates };
-        let response = patiently(async || service.affiliates().batch_create_affiliates(request.clone()).await);
-        match response.await {
-            Ok(response) => return Ok(response.results),
-            Err(Refused(error)) => remove_rejected(error, rows, recorder)?,
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// Removes the rows with violations. Fails if there are none.
-fn remove_rejected(error: Error, rows: &mut Vec<Row<Affiliate>>, recorder: &mut Recorder) -> Result<(), Refused> {
-    let mut errors: BTreeMap<usize, Vec<RowError>> = BTreeMap::new();
-    for violation in error.violations.iter().filter(|_| error.reason == Reason::InvalidFields) {
-        // The path is `affiliates.<index>.<field>`.
-        let mut path = violation.path.splitn(3, '.').skip(1);
-        let index = path.next().and_then(|index| index.parse().ok()).unwrap_or(usize::MAX);
-        if let Some(row) = rows.get(index) {
-            let error = row.record.error(path.next().unwrap_or_default(), &violation.message);
-            errors.entry(index).or_default().push(error);
-        }
-    }
-    if errors.is_empty() {
-        return Err(Refused(error));
-    }
-    for (index, errors) in errors.into_iter().rev() {
-        recorder.reject(rows.remove(index).invalid(errors));
-    }
-    Ok(())
-}
-
-/// Updates the affiliates that the rows name.
 async fn update(
     service: &Service,
-    existing: Vec<Row<Affiliate>>,
-    ids: &Names<i64>,
-    recorder: &mut Recorder,
+    existing: Vec<(Position, Affiliate)>,
+    ids: &ByName<i64>,
+    recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
-    let (mut rows, mut affiliates) = (Vec::new(), Vec::new());
-    for row in existing {
-        if let Some(id) = ids.get(row.record.name()) {
-            let mut mask = row.record.given.to_mask();
+    let (mut positions, mut affiliates) = (Vec::new(), Vec::new());
+    for (position, affiliate) in existing {
+        if let Some(id) = ids.get(&digest(ids, affiliate.name())) {
+            let mut mask = affiliate.given.to_mask();
             mask.paths.retain(|path| path != "affiliate_name");
-            let affiliate = Some(row.record.input.clone());
+            let affiliate = Some(affiliate.input);
             affiliates.push(AffiliateUpdate { id: Some(*id), affiliate, update_mask: Some(mask) });
-            rows.push(row);
+            positions.push(position);
         } else {
             let reason = "An affiliate of this name was made while the import ran; import the row again.";
-            recorder.reject(row.invalid(vec![row.record.error("affiliate_name", reason)]));
+            recorder.reject(position, vec![affiliate.error("affiliate_name", reason)]);
         }
     }
-    if rows.is_empty() {
+    if positions.is_empty() {
         return Ok(());
     }
     let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
     let response = patiently(async || service.affiliates().batch_update_affiliates(request.clone()).await).await?;
-    for (row, result) in rows.into_iter().zip(response.results) {
+    for (position, result) in positions.into_iter().zip(response.results) {
         if result.code() == ResultCode::Saved {
             recorder.tally.updated += 1;
         } else {
-            recorder.reject(InvalidRow::new(row.position, result.msg));
+            recorder.reject(position, RowError::of_row(result.msg));
         }
     }
     Ok(())
 }
 
 /// The IDs of all affiliates of the company by name.
-async fn ids_by_name(service: &Service) -> Result<Names<i64>, Refused> {
+async fn ids_by_name(service: &Service) -> anyhow::Result<ByName<i64>> {
     let mut list = patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest {}).await).await?;
-    let mut ids = Names::new();
-    while let Some(message) = list.message().await? {
+    let mut ids = ByName::new();
+    while let Some(message) = list.message().await.map_err(|status| refused(&Error::from(&status)))? {
         for affiliate in message.affiliates {
-            ids.insert(affiliate.distributor_name.as_deref().unwrap_or_default(), affiliate.id);
+            let name = affiliate.distributor_name.as_deref().unwrap_or_default();
+            ids.insert(digest(&ids, name), affiliate.id);
         }
     }
     Ok(ids)

@@ -1,29 +1,34 @@
 //! Reads the rows of a file in batches, ahead of their consumer.
 
-use tokio::sync::mpsc;
+use std::{
+    io::BufRead as _,
+    sync::{Arc, atomic::Ordering},
+};
+
+use anyhow::Context as _;
+use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::{
     recorder::Recorder,
-    row::{Parsed, Row},
+    row::{Parsed, Position, RowError},
+    source::Source,
 };
 
 /// Batches that are read ahead while one is sent.
 const AHEAD: usize = 2;
 
-/// The rows of a file, in batches.
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);
 
 impl<R: Send + 'static> Batches<R> {
-    /// Reads batches of `size` rows on a thread of its own, until `next` fails or returns no row.
+    /// Reads batches of `size` rows on a thread of its own, until a row cannot be read or there is none.
     pub(super) fn read(
         size: usize,
-        mut next: impl FnMut() -> anyhow::Result<Option<Parsed<R>>> + Send + 'static,
+        mut rows: impl Iterator<Item = anyhow::Result<Parsed<R>>> + Send + 'static,
     ) -> Self {
         let (sender, receiver) = mpsc::channel(AHEAD);
-        tokio::task::spawn_blocking(move || {
+        spawn_blocking(move || {
             loop {
-                let rows = std::iter::from_fn(|| next().transpose()).take(size);
-                let batch: anyhow::Result<Vec<_>> = rows.collect();
+                let batch: anyhow::Result<Vec<_>> = rows.by_ref().take(size).collect();
                 let last = batch.as_ref().map_or(true, |batch| batch.len() < size);
                 if sender.blocking_send(batch).is_err() || last {
                     return;
@@ -33,9 +38,49 @@ impl<R: Send + 'static> Batches<R> {
         Self(receiver)
     }
 
-    /// The valid rows of the next batch; `None` after the last. The others are recorded.
-    pub(super) async fn next(&mut self, recorder: &mut Recorder) -> anyhow::Result<Option<Vec<Row<R>>>> {
-        let batch = self.0.recv().await.transpose()?;
-        Ok(batch.map(|batch| recorder.valid(batch)))
+    /// Reads the lines of an NDJSON file that are not blank.
+    pub(super) fn of_lines(
+        size: usize,
+        source: &Source,
+        parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let mut text = source.text().context("the file cannot be read")?;
+        let (bytes, mut position, mut line) = (Arc::clone(&source.row), Position { row: 0, line: 0 }, Vec::new());
+        let mut next = move || {
+            loop {
+                line.clear();
+                let read = text.read_until(b'\n', &mut line);
+                if read.with_context(|| format!("line {} cannot be read", position.line + 1))? == 0 {
+                    return Ok(None);
+                }
+                bytes.store(0, Ordering::Relaxed);
+                position.line += 1;
+                let line = line.trim_ascii();
+                if !line.is_empty() {
+                    position.row += 1;
+                    return Ok(Some((position, parse(line))));
+                }
+            }
+        };
+        Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
+    }
+
+    /// The valid rows of the next batch that has some; `None` after the last. Writes what was recorded, and records the others.
+    pub(super) async fn next(&mut self, recorder: &mut Recorder<'_>) -> anyhow::Result<Option<Vec<(Position, R)>>> {
+        loop {
+            recorder.flush().await?;
+            let Some(batch) = self.0.recv().await.transpose()? else { return Ok(None) };
+            recorder.tally.rows += batch.len() as u64;
+            let mut valid = Vec::with_capacity(batch.len());
+            for (position, row) in batch {
+                match row {
+                    Ok(record) => valid.push((position, record)),
+                    Err(errors) => recorder.reject(position, errors),
+                }
+            }
+            if !valid.is_empty() {
+                return Ok(Some(valid));
+            }
+        }
     }
 }

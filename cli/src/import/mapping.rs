@@ -11,9 +11,8 @@ use compliance_api::{
 /// The target of a column or key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// This field.
     Field(&'static Field<AffiliateInput>),
-    /// None: the column is left out.
+    /// The column is left out.
     Nothing,
 }
 
@@ -27,9 +26,7 @@ pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
 
 /// The fields of a file's columns or keys.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Mapping {
-    given: HashMap<String, Target>,
-}
+pub(super) struct Mapping(HashMap<String, Target>);
 
 impl Mapping {
     /// The mapping of these headers to these fields. Other headers have the names of fields.
@@ -45,19 +42,19 @@ impl Mapping {
                 bail!("--map names the column {header} twice");
             }
         }
-        Ok(Self { given })
+        Ok(Self(given))
     }
 
     /// The target of a column or key; `None` if it is unknown.
     pub(super) fn target(&self, name: &str) -> Option<Target> {
         let name = name.trim();
-        self.given.get(name).copied().or_else(|| known(name))
+        self.0.get(name).copied().or_else(|| known(name))
     }
 
     /// The targets of the columns of a header row.
     pub(super) fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<Target>> {
         let header: Vec<&str> = header.collect();
-        for name in self.given.keys() {
+        for name in self.0.keys() {
             if !header.iter().any(|column| column.trim() == name) {
                 bail!("--map names the column {name}, and the file has none; its columns are: {}", header.join(", "));
             }

@@ -12,11 +12,11 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use super::{
-    report::Report,
-    row::{InvalidRow, Parsed, Row},
-    source::{Meter, Source},
+    report::Entry,
+    row::{Position, RowError},
+    source::Source,
 };
-use crate::{progress::Progress, record_kind::RecordKind};
+use crate::{output::Output, progress::Progress, service::RecordKind};
 
 /// The exit status of an import with invalid rows.
 const SOME_ROWS_BAD: u8 = 2;
@@ -26,11 +26,8 @@ const LAST_ROWS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Numbers of rows by result.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Tally {
-    /// Rows of the file.
     pub(super) rows: u64,
-    /// Records that were created.
     pub(super) created: u64,
-    /// Records that existed and were updated.
     pub(super) updated: u64,
     /// Rows whose record existed already.
     pub(super) skipped: u64,
@@ -38,7 +35,6 @@ pub(super) struct Tally {
     pub(super) bad: u64,
 }
 
-/// The summary in JSON.
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]
@@ -49,48 +45,38 @@ struct Summary {
     report: Option<PathBuf>,
 }
 
-/// The counters, the report and the progress of one import.
-pub(super) struct Recorder {
+pub(super) struct Recorder<'s> {
     pub(super) tally: Tally,
-    report: Report,
-    /// Rows that the report will list.
-    listed: Vec<InvalidRow>,
+    report: Output<Entry>,
+    /// What the report will list.
+    listed: Vec<Entry>,
     progress: Progress,
-    meter: Meter,
+    source: &'s Source,
     started: Instant,
 }
 
-impl Recorder {
-    pub(super) fn new(kind: RecordKind, source: &Source, report: Report) -> Self {
+impl<'s> Recorder<'s> {
+    pub(super) fn new(kind: RecordKind, source: &'s Source, report: Output<Entry>) -> Self {
         let progress = Progress::start(kind.name(), Some(source.size));
-        let (meter, started) = (source.meter.clone(), Instant::now());
-        Self { tally: Tally::default(), report, listed: Vec::new(), progress, meter, started }
+        Self { tally: Tally::default(), report, listed: Vec::new(), progress, source, started: Instant::now() }
     }
 
-    /// Counts the rows of a batch, and returns the valid ones.
-    pub(super) fn valid<R>(&mut self, batch: Vec<Parsed<R>>) -> Vec<Row<R>> {
-        self.tally.rows += batch.len() as u64;
-        batch.into_iter().filter_map(|row| row.map_err(|invalid| self.reject(invalid)).ok()).collect()
-    }
-
-    /// Counts and lists an invalid row.
-    pub(super) fn reject(&mut self, row: InvalidRow) {
+    pub(super) fn reject(&mut self, position: Position, errors: Vec<RowError>) {
         self.tally.bad += 1;
-        self.list(row);
+        self.list(position, errors);
     }
 
-    /// Lists a row in the report.
-    pub(super) fn list(&mut self, row: InvalidRow) {
-        self.listed.push(row);
+    pub(super) fn list(&mut self, position: Position, errors: Vec<RowError>) {
+        self.listed.extend(errors.into_iter().map(|error| Entry { position, error }));
     }
 
-    /// Writes the listed rows in the order of the file, and shows the progress: at the end of each batch.
+    /// Writes the listed rows in the order of the file, and shows the progress.
     pub(super) async fn flush(&mut self) -> anyhow::Result<()> {
-        self.listed.sort_by_key(|row| row.position.row);
+        self.listed.sort_by_key(|entry| entry.position.row);
         if !self.listed.is_empty() {
             self.report.write(std::mem::take(&mut self.listed)).await?;
         }
-        self.progress.reach(self.meter.total(), self.tally.rows);
+        self.progress.reach(self.source.position(), self.tally.rows);
         Ok(())
     }
 
@@ -100,6 +86,7 @@ impl Recorder {
         mut self,
         dry_run: bool,
         json: bool,
+        report: PathBuf,
         sent: anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
         let (tally, started) = (self.tally, self.started);
@@ -108,11 +95,12 @@ impl Recorder {
             self.progress.end();
             self.report.finish().await
         };
-        let report = match &sent {
+        let is_reported = match &sent {
             Ok(()) => reported.await?,
             // The error of the import matters more, and a pipe may block.
-            Err(_) => timeout(LAST_ROWS_TIMEOUT, reported).await.ok().and_then(Result::ok).flatten(),
+            Err(_) => timeout(LAST_ROWS_TIMEOUT, reported).await.is_ok_and(|reported| reported.unwrap_or(false)),
         };
+        let report = is_reported.then_some(report);
         let seconds = started.elapsed().as_secs_f64();
         let rows_per_second = (tally.rows as f64 / seconds.max(0.001)) as u64;
         let line = if json {

@@ -17,9 +17,8 @@ use tonic::Streaming;
 
 use super::{
     batches::Batches,
-    lines::Lines,
     recorder::{Recorder, Tally},
-    row::{InvalidRow, Parsed, Position, Row, RowError},
+    row::{Position, RowError},
     source::Source,
 };
 use crate::service::{Retries, Service, patiently};
@@ -29,55 +28,47 @@ const BATCH: usize = 500;
 /// Chunks of a stream without a response.
 const MAX_UNANSWERED: usize = 3;
 
-/// The service's result for a record.
-struct Outcome {
-    code: ResultCode,
-    created: bool,
-    violations: Vec<FieldViolation>,
-    msg: String,
-}
+/// The service's result for a record: its code, whether the record was created, the violations and the message.
+type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
 
 /// Records the results of rows. `existing` counts the records that existed already.
-async fn record<M: Serialize>(
+fn record<M: Serialize>(
     positions: &[Position],
     messages: &[M],
-    outcomes: Vec<Outcome>,
-    recorder: &mut Recorder,
+    outcomes: impl ExactSizeIterator<Item = Outcome>,
+    recorder: &mut Recorder<'_>,
     existing: fn(&mut Tally) -> &mut u64,
 ) -> anyhow::Result<()> {
     if outcomes.len() != positions.len() {
         bail!("the service returned {} results for {} records", outcomes.len(), positions.len());
     }
-    for ((position, message), outcome) in positions.iter().zip(messages).zip(outcomes) {
+    for ((position, message), (code, created, violations, msg)) in positions.iter().zip(messages).zip(outcomes) {
         let tally = &mut recorder.tally;
-        if outcome.code == ResultCode::Saved {
-            *(if outcome.created { &mut tally.created } else { existing(tally) }) += 1;
-        } else if outcome.violations.is_empty() {
-            recorder.reject(InvalidRow::new(*position, outcome.msg));
+        if code == ResultCode::Saved {
+            *(if created { &mut tally.created } else { existing(tally) }) += 1;
+        } else if violations.is_empty() {
+            recorder.reject(*position, RowError::of_row(msg));
         } else {
             let object = serde_json::to_value(message).unwrap_or_default();
-            let errors = outcome.violations.iter().map(|each| field_error(&object, &each.field, &each.description));
-            recorder.reject(InvalidRow { position: *position, errors: errors.collect() });
+            let errors = violations.iter().map(|each| field_error(&object, &each.field, &each.description));
+            recorder.reject(*position, errors.collect());
         }
     }
-    recorder.flush().await
+    Ok(())
 }
 
-/// The records of a file, read and checked ahead.
-fn batches<M: DeserializeOwned + Check + Send + 'static>(source: &Source) -> anyhow::Result<Batches<M>> {
-    let mut lines = Lines::of(source)?;
-    Ok(Batches::read(BATCH, move || Ok(lines.next()?.map(|(position, line)| parse(position, line)))))
+pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(source: &Source) -> anyhow::Result<Batches<M>> {
+    Batches::of_lines(BATCH, source, parse)
 }
 
-fn parse<M: DeserializeOwned + Check>(position: Position, line: &[u8]) -> Parsed<M> {
-    let record: M = serde_json::from_slice(line).map_err(|error| InvalidRow::new(position, format!("{error}.")))?;
+fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
+    let record: M = serde_json::from_slice(line).map_err(|error| RowError::of_row(format!("{error}.")))?;
     let violations = check(&record);
     if violations.is_empty() {
-        return Ok(Row { position, record });
+        return Ok(record);
     }
     let object: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
-    let errors = violations.iter().map(|each| field_error(&object, &each.path, &each.message));
-    Err(InvalidRow { position, errors: errors.collect() })
+    Err(violations.iter().map(|each| field_error(&object, &each.path, &each.message)).collect())
 }
 
 /// An error of the field at a path of a record, with its value.
@@ -87,115 +78,93 @@ fn field_error(record: &serde_json::Value, path: &str, reason: &str) -> RowError
     RowError::new(path, &text.unwrap_or_default(), reason)
 }
 
-/// Checks records without sending them.
-pub(super) async fn check_only<M>(source: &Source, recorder: &mut Recorder) -> anyhow::Result<()>
-where
-    M: DeserializeOwned + Check + Send + 'static,
-{
-    let mut batches = batches::<M>(source)?;
+pub(super) async fn check_only<M: Send + 'static>(
+    mut batches: Batches<M>,
+    recorder: &mut Recorder<'_>,
+) -> anyhow::Result<()> {
     while let Some(rows) = batches.next(recorder).await? {
         recorder.tally.created += rows.len() as u64;
-        recorder.flush().await?;
     }
     Ok(())
 }
 
-/// The positions and the records of rows.
-fn split<M>(rows: Vec<Row<M>>) -> (Vec<Position>, Vec<M>) {
-    rows.into_iter().map(|row| (row.position, row.record)).unzip()
-}
-
-/// Opens cases, batch after batch.
-pub(super) async fn open_cases(source: &Source, service: &Service, recorder: &mut Recorder) -> anyhow::Result<()> {
-    let mut batches = batches::<OpenCaseRequest>(source)?;
+pub(super) async fn open_cases(
+    mut batches: Batches<OpenCaseRequest>,
+    service: &Service,
+    recorder: &mut Recorder<'_>,
+) -> anyhow::Result<()> {
     while let Some(rows) = batches.next(recorder).await? {
-        if rows.is_empty() {
-            continue;
-        }
-        let (positions, cases) = split(rows);
+        let (positions, cases): (Vec<_>, _) = rows.into_iter().unzip();
         let request = BatchOpenCasesRequest { cases };
         let response = patiently(async || service.monitoring().batch_open_cases(request.clone()).await).await?;
-        let outcomes = response.results.into_iter().map(|result| {
-            let code = result.code();
-            Outcome { code, created: result.created, violations: result.violations, msg: result.msg }
-        });
-        record(&positions, &request.cases, outcomes.collect(), recorder, |tally| &mut tally.skipped).await?;
+        let results = response.results.into_iter();
+        let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg));
+        record(&positions, &request.cases, outcomes, recorder, |tally| &mut tally.skipped)?;
     }
     Ok(())
 }
 
-/// A chunk of observations without a response.
-struct Chunk {
-    positions: Vec<Position>,
-    request: StreamUrlObservationsRequest,
-}
-
-/// A stream of observations and its responses.
-struct Stream {
-    chunks: mpsc::Sender<StreamUrlObservationsRequest>,
-    responses: Streaming<StreamUrlObservationsResponse>,
-}
+/// Chunks without a response, each with the positions of its observations.
+type Unanswered = VecDeque<(Vec<Position>, StreamUrlObservationsRequest)>;
 
 /// Streams observations. Chunks without a response are sent again when a stream breaks, since observations are
 /// idempotent.
-pub(super) async fn observe_urls(source: &Source, service: &Service, recorder: &mut Recorder) -> anyhow::Result<()> {
-    let mut batches = batches::<UrlObservation>(source)?;
-    let mut unanswered: VecDeque<Chunk> = VecDeque::new();
-    let mut stream: Option<Stream> = None;
-    let (mut more, mut retries) = (true, Retries::default());
-    while more || !unanswered.is_empty() {
-        let mut open = match stream.take() {
-            Some(open) => open,
-            None => begin(service, &unanswered).await?,
-        };
-        while more && unanswered.len() < MAX_UNANSWERED {
-            let Some(rows) = batches.next(recorder).await? else {
-                more = false;
-                break;
-            };
-            if rows.is_empty() {
-                continue;
+pub(super) async fn observe_urls(
+    mut batches: Batches<UrlObservation>,
+    service: &Service,
+    recorder: &mut Recorder<'_>,
+) -> anyhow::Result<()> {
+    let (mut more, mut unanswered, mut retries) = (true, Unanswered::new(), Retries::default());
+    loop {
+        let (chunks, mut responses) = begin(service, &unanswered).await?;
+        let broken = loop {
+            while more && unanswered.len() < MAX_UNANSWERED {
+                let Some(rows) = batches.next(recorder).await? else {
+                    more = false;
+                    break;
+                };
+                let (positions, observations) = rows.into_iter().unzip();
+                let request = StreamUrlObservationsRequest { observations };
+                // A chunk that cannot be sent is sent with the next stream.
+                let _ = chunks.send(request.clone()).await;
+                unanswered.push_back((positions, request));
             }
-            let (positions, observations) = split(rows);
-            let request = StreamUrlObservationsRequest { observations };
-            // A chunk that cannot be sent is sent with the next stream.
-            let _ = open.chunks.send(request.clone()).await;
-            unanswered.push_back(Chunk { positions, request });
-        }
-        if unanswered.is_empty() {
-            break;
-        }
-        match open.responses.message().await {
-            Ok(Some(response)) => {
-                if let Some(Chunk { positions, request }) = unanswered.pop_front() {
-                    let outcomes = response.results.into_iter().map(|result| {
-                        let code = result.code();
-                        Outcome { code, created: result.created, violations: result.violations, msg: result.msg }
-                    });
-                    let messages = &request.observations;
-                    record(&positions, messages, outcomes.collect(), recorder, |tally| &mut tally.updated).await?;
+            if unanswered.is_empty() {
+                return Ok(());
+            }
+            match responses.message().await {
+                Ok(Some(response)) => {
+                    if let Some((positions, request)) = unanswered.pop_front() {
+                        let results = response.results.into_iter();
+                        let outcomes =
+                            results.map(|result| (result.code(), result.created, result.violations, result.msg));
+                        let messages = &request.observations;
+                        record(&positions, messages, outcomes, recorder, |tally| &mut tally.updated)?;
+                    }
+                    retries = Retries::default();
                 }
-                retries = Retries::default();
-                stream = Some(open);
+                Ok(None) => break Error::core_unavailable(),
+                Err(status) => break Error::from(&status),
             }
-            Ok(None) => retries.wait(Error::core_unavailable()).await?,
-            Err(status) => retries.wait(Error::from(&status)).await?,
-        }
+        };
+        retries.wait(broken).await?;
     }
-    Ok(())
 }
 
-/// Opens a stream with the chunks that have no response yet.
-async fn begin(service: &Service, unanswered: &VecDeque<Chunk>) -> anyhow::Result<Stream> {
+/// Opens a stream with the chunks that have no response yet. Returns where further chunks are sent, and the responses.
+async fn begin(
+    service: &Service,
+    unanswered: &Unanswered,
+) -> anyhow::Result<(mpsc::Sender<StreamUrlObservationsRequest>, Streaming<StreamUrlObservationsResponse>)> {
     let stream = patiently(async || {
         let (sender, mut receiver) = mpsc::channel(MAX_UNANSWERED);
-        for chunk in unanswered {
+        for (_, request) in unanswered {
             // The channel has capacity for all of them.
-            let _ = sender.try_send(chunk.request.clone());
+            let _ = sender.try_send(request.clone());
         }
         let requests = futures::stream::poll_fn(move |context| receiver.poll_recv(context));
         let response = service.monitoring().stream_url_observations(requests).await?;
-        Ok(response.map(|responses| Stream { chunks: sender, responses }))
+        Ok(response.map(|responses| (sender, responses)))
     });
     stream.await.context("observations cannot be sent")
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::{
@@ -19,7 +19,6 @@ use nix::fcntl::OFlag;
 /// Longest row in bytes. A quote that is never closed makes the rest of the file one row.
 const LONGEST_ROW: u64 = 16 << 20;
 
-/// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Encoding {
     /// UTF-8, or UTF-16 with a byte order mark.
@@ -30,7 +29,6 @@ pub(crate) enum Encoding {
     Windows1252,
 }
 
-/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputFormat {
     /// Columns, separated by commas, semicolons, tabs or bars, below a row of names.
@@ -45,26 +43,8 @@ pub(crate) struct Source {
     file: File,
     encoding: Encoding,
     pub(super) size: u64,
-    pub(super) meter: Meter,
-}
-
-/// Counts the bytes that have been read.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Meter {
-    total: Arc<AtomicU64>,
-    row: Arc<AtomicU64>,
-}
-
-impl Meter {
-    /// Bytes read so far.
-    pub(super) fn total(&self) -> u64 {
-        self.total.load(Ordering::Relaxed)
-    }
-
-    /// Marks the end of a row.
-    pub(super) fn row_ends(&self) {
-        self.row.store(0, Ordering::Relaxed);
-    }
+    /// Bytes that were read of a row. Readers of the text set it to 0 after each row.
+    pub(super) row: Arc<AtomicU64>,
 }
 
 impl Source {
@@ -73,59 +53,58 @@ impl Source {
         let shown = path.display();
         // A pipe without a writer must not block.
         let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
-        let mut file = file.with_context(|| format!("cannot open {shown}"))?;
+        let file = file.with_context(|| format!("cannot open {shown}"))?;
         let meta = file.metadata().with_context(|| format!("cannot inspect {shown}"))?;
         if !meta.is_file() {
             bail!("{shown} is not a regular file; it is read twice, so it cannot be a pipe");
         }
-        if encoding != Some(Encoding::Windows1252) {
-            if let Some(line) = first_bad_line(&file).with_context(|| format!("cannot read {shown}"))? {
-                bail!(
-                    "{shown} is not UTF-8 (see line {line}): if a spreadsheet saved it on a western \
-                     Windows, import it with --encoding windows-1252; otherwise save it as UTF-8"
-                );
-            }
-            file.seek(SeekFrom::Start(0)).with_context(|| format!("cannot read {shown}"))?;
-        }
         let encoding = encoding.unwrap_or(Encoding::Utf8);
-        Ok(Self { file, encoding, size: meta.len(), meter: Meter::default() })
+        if encoding == Encoding::Utf8
+            && let Some(line) = first_bad_line(&file).with_context(|| format!("cannot read {shown}"))?
+        {
+            bail!(
+                "{shown} is not UTF-8 (see line {line}): if a spreadsheet saved it on a western \
+                 Windows, import it with --encoding windows-1252; otherwise save it as UTF-8"
+            );
+        }
+        Ok(Self { file, encoding, size: meta.len(), row: Arc::default() })
     }
 
-    /// The text, without a byte order mark.
+    /// The text from its beginning, without a byte order mark.
     pub(super) fn text(&self) -> io::Result<Box<dyn BufRead + Send>> {
         let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(0))?;
+        file.rewind()?;
+        self.row.store(0, Ordering::Relaxed);
         let mut builder = DecodeReaderBytesBuilder::new();
         // Without an encoding, only a byte order mark is considered, which marks UTF-16 or UTF-8.
         builder.encoding((self.encoding == Encoding::Windows1252).then_some(encoding_rs::WINDOWS_1252));
         builder.strip_bom(true).bom_override(true);
-        let metered = Metered { inner: file, meter: self.meter.clone() };
-        Ok(Box::new(BufReader::with_capacity(64 << 10, builder.build(metered))))
+        let limited = Limited { inner: file, row: Arc::clone(&self.row) };
+        Ok(Box::new(BufReader::with_capacity(64 << 10, builder.build(limited))))
     }
 
-    /// The beginning of the text.
+    /// Bytes of the file that were read so far.
+    pub(super) fn position(&self) -> u64 {
+        // Readers have a copy of the descriptor, which has the same position.
+        (&self.file).stream_position().unwrap_or(0)
+    }
+
     pub(super) fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         self.text()?.take(64 << 10).read_to_end(&mut head)?;
-        // The text is read again from its beginning.
-        self.meter.total.store(0, Ordering::Relaxed);
-        self.meter.row_ends();
         Ok(head)
     }
 
     /// The format by the name of the file, or else by its first character.
     pub(super) fn format(&self, path: &Path) -> anyhow::Result<InputFormat> {
         match path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
-            Some("csv" | "tsv" | "txt") => return Ok(InputFormat::Csv),
-            Some("ndjson" | "jsonl") => return Ok(InputFormat::Ndjson),
-            _ => {}
-        }
-        let head = self.head()?;
-        let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
-        match first {
-            Some(b'[') => bail!("the file holds a JSON array; write one object a line (jq -c '.[]')"),
-            Some(b'{') => Ok(InputFormat::Ndjson),
-            _ => Ok(InputFormat::Csv),
+            Some("csv" | "tsv" | "txt") => Ok(InputFormat::Csv),
+            Some("ndjson" | "jsonl") => Ok(InputFormat::Ndjson),
+            _ => match self.head()?.trim_ascii_start().first() {
+                Some(b'[') => bail!("the file holds a JSON array; write one object a line (jq -c '.[]')"),
+                Some(b'{') => Ok(InputFormat::Ndjson),
+                _ => Ok(InputFormat::Csv),
+            },
         }
     }
 }
@@ -137,32 +116,31 @@ fn first_bad_line(file: &File) -> io::Result<Option<u64>> {
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         return Ok(None);
     }
-    let mut line = Vec::new();
-    for number in 1.. {
+    let (mut line, mut number) = (Vec::new(), 0);
+    loop {
         line.clear();
+        number += 1;
         let length = text.by_ref().take(LONGEST_ROW).read_until(b'\n', &mut line)? as u64;
         // A line that is too long is refused when it is read as a row.
         if length == 0 || length == LONGEST_ROW {
-            break;
+            return Ok(None);
         }
         if std::str::from_utf8(&line).is_err() {
             return Ok(Some(number));
         }
     }
-    Ok(None)
 }
 
-/// Counts the bytes that are read, and fails at a row that is too long.
-struct Metered {
+/// Fails at a row that is too long.
+struct Limited {
     inner: File,
-    meter: Meter,
+    row: Arc<AtomicU64>,
 }
 
-impl Read for Metered {
+impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        self.meter.total.fetch_add(read as u64, Ordering::Relaxed);
-        if self.meter.row.fetch_add(read as u64, Ordering::Relaxed) > LONGEST_ROW {
+        if self.row.fetch_add(read as u64, Ordering::Relaxed) > LONGEST_ROW {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!("a row is longer than {} MiB (in CSV: is a quote opened and never closed?)", LONGEST_ROW >> 20),

@@ -1,7 +1,7 @@
 //! A database outside the data folder: `migrate`, `serve --database-url`, and `doctor`.
 
 use crate::common::{DataDir, Service, compliance, output, token};
-use embedded_postgres::{ClusterOptions, SERVICE_ROLE};
+use embedded_postgres::{ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use nix::sys::signal::Signal;
 use sqlx::Connection as _;
 use test_support::TestCluster;
@@ -10,7 +10,7 @@ use test_support::TestCluster;
 async fn a_given_database_is_migrated_and_served() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
-    let url = cluster.endpoint.url("given");
+    let url = cluster.endpoint.url(OWNER_ROLE, "given");
     let data = DataDir::new();
     tokio::task::spawn_blocking(move || {
         for _ in 0..2 {
@@ -36,7 +36,7 @@ async fn a_given_database_is_migrated_and_served() {
 async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
-    let url = cluster.endpoint.url("given");
+    let url = cluster.endpoint.url(OWNER_ROLE, "given");
     let service_url = url.replacen("//compliance@", &format!("//{SERVICE_ROLE}@"), 1);
     let data = DataDir::new();
     let (data, owner) = tokio::task::spawn_blocking(move || {

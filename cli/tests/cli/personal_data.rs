@@ -18,7 +18,7 @@ use compliance_api::{
         UrlObservation, VocabularyEntryInput, VocabularyKind,
     },
 };
-use embedded_postgres::ClusterOptions;
+use embedded_postgres::{ClusterOptions, OWNER_ROLE};
 use nix::sys::signal::Signal;
 use serde_json::{Map, Value, json};
 use sqlx::{Connection as _, PgConnection};
@@ -296,7 +296,7 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
         cluster.endpoint.create_database("given").await.unwrap();
         cluster
     });
-    let database_url = cluster.endpoint.url("given");
+    let database_url = cluster.endpoint.url(OWNER_ROLE, "given");
     let (collector, collector_address) = Collector::start(&threads);
     let keys = format!("http://{CANARY}:{CANARY}@{}/{CANARY}?key={CANARY}", key_server());
     let command = |arguments: &[&str]| -> Command {

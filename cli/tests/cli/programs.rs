@@ -8,7 +8,7 @@ use std::{
 
 use crate::common::{DataDir, Service, compliance, wait_until};
 use compliance_api::token::{Claims, SCOPE_MONITOR, Secret, issue};
-use embedded_postgres::{Cluster, ClusterOptions};
+use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE};
 use nix::sys::signal::Signal;
 use sqlx::{Connection as _, PgConnection, SqlSafeStr, postgres::PgConnectOptions};
 use test_support::kill_process;
@@ -33,7 +33,7 @@ impl Programs {
         let threads = Runtime::new().unwrap();
         let cluster = threads.block_on(async {
             let cluster = Cluster::start(options).await.unwrap();
-            cluster.create_database("given").await.unwrap();
+            cluster.endpoint().create_database("given").await.unwrap();
             cluster
         });
         let programs = Self { data: DataDir::new(), threads, cluster: Some(cluster) };
@@ -44,12 +44,12 @@ impl Programs {
     }
 
     pub(crate) fn database(&self) -> String {
-        self.cluster.as_ref().unwrap().endpoint().url("given")
+        self.cluster.as_ref().unwrap().endpoint().url(OWNER_ROLE, "given")
     }
 
     /// The database for its superuser.
     pub(crate) fn admin_database(&self) -> String {
-        self.cluster.as_ref().unwrap().endpoint().admin_url("given")
+        self.cluster.as_ref().unwrap().endpoint().url(ADMIN_ROLE, "given")
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

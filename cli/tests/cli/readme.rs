@@ -13,7 +13,7 @@ const CONFIGURATION: &str = include_str!("../../../docs/configuration.md");
 /// The pages that people read on the web.
 fn pages() -> Vec<PathBuf> {
     let files =
-        [ROOT, &format!("{ROOT}/docs"), &format!("{ROOT}/examples/rust")].map(|folder| fs::read_dir(folder).unwrap());
+        [ROOT, &format!("{ROOT}/docs"), &format!("{ROOT}/client/rust")].map(|folder| fs::read_dir(folder).unwrap());
     let files = files.into_iter().flatten().map(|entry| entry.unwrap().path());
     files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
 }

@@ -1,7 +1,7 @@
 //! A soak: mixed load over both layers and both topologies while processes are killed and frozen, connections are cut and
 //! callers leave; then an audit of every acknowledged write, value by value in the order of each key.
 //!
-//! `scripts/soak MINUTES` runs it at length against an optimized program. Without `COMPLIANCE_SOAK_MINUTES`, it ends after
+//! `tools/scripts/soak MINUTES` runs it at length against an optimized program. Without `COMPLIANCE_SOAK_MINUTES`, it ends after
 //! a few faults.
 
 mod audit;
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use embedded_postgres::{ClusterOptions, ServerSettings};
+use embedded_postgres::ClusterOptions;
 use load_test::{target::Target, workload::Chance};
 use test_support::Proxy;
 
@@ -59,8 +59,9 @@ fn a_soak_loses_no_acknowledged_write() {
     let seed = std::env::var("COMPLIANCE_MODEL_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
     println!("COMPLIANCE_MODEL_SEED={seed}");
     // The server is killed, so it writes as it does for users.
-    let settings = ServerSettings { max_connections: 200, ..ServerSettings::default() };
-    let programs = Programs::with(ClusterOptions { settings, ..ClusterOptions::temporary() });
+    let options =
+        ClusterOptions { shared_buffers_mib: 256, max_connections: 200, durable: true, ..ClusterOptions::temporary() };
+    let programs = Programs::with(options);
     programs.run(witness::SCHEMA);
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut services = Services::start(&programs, |address| threads.block_on(Proxy::tcp(address)));

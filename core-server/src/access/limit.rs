@@ -34,29 +34,25 @@ impl Default for RateLimit {
     }
 }
 
-/// The text is no rate limit.
-#[derive(Debug, thiserror::Error)]
-#[error("a rate limit is N/s, N/m or off, with N from 1 to 4294967295")]
-pub struct RateLimitError;
+const EXPECTED: &str = "a rate limit is N/s, N/m or off, with N from 1 to 4294967295";
 
 impl FromStr for RateLimit {
-    type Err = RateLimitError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "off" {
             return Ok(Self::Off);
         }
-        let (requests, window) = match text.split_once('/').ok_or(RateLimitError)? {
+        let (requests, window) = match text.split_once('/').ok_or(EXPECTED)? {
             (requests, "s") => (requests, Duration::from_secs(1)),
             (requests, "m") => (requests, Duration::from_mins(1)),
-            _ => return Err(RateLimitError),
+            _ => return Err(EXPECTED),
         };
-        let requests = requests.parse().map_err(|_| RateLimitError)?;
+        let requests = requests.parse().map_err(|_| EXPECTED)?;
         Ok(Self::Limited { requests, window })
     }
 }
 
-/// Counts the requests of each company.
 pub(crate) struct Limiter<C: Clock = DefaultClock> {
     requests: NonZeroU32,
     window: Duration,
@@ -80,7 +76,6 @@ impl<C: Clock> Limiter<C> {
         Some(Self { requests, window, companies })
     }
 
-    /// Counts a request.
     pub(crate) fn count(&self, company_id: i64) -> Result<RateLimitHeaders, (RateLimitHeaders, Error)> {
         match self.companies.check_key(&company_id) {
             Ok(state) => Ok(self.headers(state.remaining_burst_capacity())),

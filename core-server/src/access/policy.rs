@@ -16,16 +16,18 @@ use tonic::Status;
 
 use super::limit::Limiter;
 
+pub(crate) type Verified = Result<VerifiedToken, TokenError>;
+
 /// Who calls: what a verified token says.
 #[derive(Clone, Debug)]
-pub struct Caller {
+pub struct Identity {
     /// The company whose records the call is about, and no others.
     pub company_id: i64,
     /// Everything the token says.
     pub claims: VerifiedToken,
 }
 
-impl Caller {
+impl Identity {
     /// The caller of a request whose token was verified.
     pub fn of<T>(request: &tonic::Request<T>) -> Result<&Self, Status> {
         // A service that is reached without a check of the token must not respond.
@@ -39,77 +41,63 @@ pub(crate) struct AccessPolicy {
     limiter: Option<Arc<Limiter>>,
 }
 
-/// A call that is let through. Both are `None` for services that need no token.
-#[derive(Default)]
-pub(crate) struct Granted {
-    pub(crate) caller: Option<Caller>,
-    pub(crate) rate_limit: Option<RateLimitHeaders>,
-}
-
-/// A call that is refused. What is left of the rate limit is known once the token is.
-pub(crate) struct Denied {
-    pub(crate) error: Error,
-    pub(crate) rate_limit: Option<RateLimitHeaders>,
-}
-
 impl AccessPolicy {
     pub(crate) fn new(verifier: Arc<Verifier>, limiter: Option<Arc<Limiter>>) -> Self {
         Self { verifier, limiter }
     }
 
-    /// Checks a call and counts it against the company's rate limit. `verified` is the token if this process has verified it
-    /// before.
+    /// Checks a call, and counts it against the rate limit of its company. Returns the company, what is left of its limit, and
+    /// the caller, or why the call is refused; a call that needs no token has none of them.
     pub(crate) fn check(
         &self,
         authorization: Authorization,
         headers: &HeaderMap,
-        verified: Option<VerifiedToken>,
-    ) -> Result<Granted, Denied> {
+        verified: Option<Verified>,
+    ) -> (Option<i64>, Option<RateLimitHeaders>, Result<Option<Identity>, Error>) {
         if authorization == Authorization::Open {
-            return Ok(Granted::default());
+            return (None, None, Ok(None));
         }
         let mut presented = headers.get_all(AUTHORIZATION).iter();
-        let token = match (verified, presented.next(), presented.next()) {
+        let verified = match (verified, presented.next(), presented.next()) {
             // Its request may have been received for a while.
-            (Some(verified), ..) if verified.exp <= now() => Err(TokenError::Expired),
-            (Some(verified), ..) => Ok(verified),
+            (Some(Ok(token)), ..) if is_expired(&token) => Err(TokenError::Expired),
+            (Some(verified), ..) => verified,
             // Of two tokens nobody can say which one counts.
             (None, Some(_), Some(_)) => Err(TokenError::Invalid),
             (None, header, _) => self.verify(header.map(HeaderValue::as_bytes)),
         };
-        self.grant(authorization, token)
+        let claims = match verified {
+            Ok(claims) => claims,
+            Err(error) => return (None, None, Err(error.into())),
+        };
+        let company_id = claims.company_id;
+        let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
+            Ok(rate_limit) => rate_limit,
+            Err((rate_limit, error)) => return (Some(company_id), Some(rate_limit), Err(error)),
+        };
+        let caller = match authorization {
+            Authorization::Scope(scope) if !claims.has_scope(scope) => {
+                let message = format!("The operation needs a token with the scope {scope}.");
+                Err(Error::new(Reason::ScopeMissing, message).with("scope", scope))
+            }
+            _ => Ok(Some(Identity { company_id, claims })),
+        };
+        (Some(company_id), rate_limit, caller)
     }
 
-    /// Verifies the token in an `Authorization` header's value.
-    pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Result<VerifiedToken, TokenError> {
+    pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Verified {
         self.verifier.authorize(authorization, now())
     }
 
     /// The same without verifying a signature. `None` if that is needed.
-    pub(crate) fn verify_cached(&self, authorization: &[u8]) -> Option<Result<VerifiedToken, TokenError>> {
+    pub(crate) fn verify_cached(&self, authorization: &[u8]) -> Option<Verified> {
         self.verifier.authorize_cached(Some(authorization), now())
     }
+}
 
-    /// Checks a call of an operation that needs a token, and counts it against the company's rate limit.
-    pub(crate) fn grant(
-        &self,
-        authorization: Authorization,
-        token: Result<VerifiedToken, TokenError>,
-    ) -> Result<Granted, Denied> {
-        let claims = token.map_err(|error| Denied { error: error.into(), rate_limit: None })?;
-        let company_id = claims.company_id;
-        let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
-            Ok(rate_limit) => rate_limit,
-            Err((rate_limit, error)) => return Err(Denied { error, rate_limit: Some(rate_limit) }),
-        };
-        if let Authorization::Scope(scope) = authorization
-            && !claims.has_scope(scope)
-        {
-            let message = format!("The operation needs a token with the scope {scope}.");
-            return Err(Denied { error: Error::new(Reason::ScopeMissing, message).with("scope", scope), rate_limit });
-        }
-        Ok(Granted { caller: Some(Caller { company_id, claims }), rate_limit })
-    }
+/// Whether a token that was valid is no longer.
+pub(crate) fn is_expired(token: &VerifiedToken) -> bool {
+    token.exp <= now()
 }
 
 fn now() -> i64 {
@@ -129,6 +117,8 @@ mod tests {
 
     const READ: Authorization = Operation::GET_AFFILIATE.authorization;
     const MONITOR: Authorization = Operation::OPEN_CASE.authorization;
+
+    type Checked = (Option<i64>, Option<RateLimitHeaders>, Result<Option<Identity>, Error>);
 
     fn secret() -> Secret {
         Secret::new(vec![1; 32]).unwrap()
@@ -155,8 +145,12 @@ mod tests {
     }
 
     /// The company that is let through, or why the call is refused.
-    fn result(checked: Result<Granted, Denied>) -> Result<Option<i64>, Reason> {
-        checked.map(|granted| granted.caller.map(|caller| caller.company_id)).map_err(|denied| denied.error.reason)
+    fn result((_, _, checked): Checked) -> Result<Option<i64>, Reason> {
+        checked.map(|caller| caller.map(|caller| caller.company_id)).map_err(|error| error.reason)
+    }
+
+    fn remaining((_, rate_limit, _): &Checked) -> Option<u64> {
+        rate_limit.as_ref().map(|left| left.remaining)
     }
 
     #[tokio::test]
@@ -164,7 +158,7 @@ mod tests {
         let policy = policy("off").await;
         let check = |issued: i64| {
             let before = policy.verifier.verify(&token(7, issued, None), issued).unwrap();
-            result(policy.check(READ, &HeaderMap::new(), Some(before)))
+            result(policy.check(READ, &HeaderMap::new(), Some(Ok(before))))
         };
         assert_eq!(check(clock()), Ok(Some(7)));
         assert_eq!(check(clock() - 60), Err(Reason::TokenExpired));
@@ -202,26 +196,23 @@ mod tests {
         let check =
             |authorization, company| policy.check(authorization, &headers(&[&token(company, clock(), None)]), None);
         assert_eq!(result(policy.check(READ, &HeaderMap::new(), None)), Err(Reason::TokenMissing));
-        assert_eq!(check(READ, 7).ok().and_then(|granted| granted.rate_limit).map(|left| left.remaining), Some(1));
-        let denied = check(MONITOR, 7).err().unwrap();
-        assert_eq!(
-            (denied.error.reason, denied.rate_limit.map(|left| left.remaining)),
-            (Reason::ScopeMissing, Some(0))
-        );
+        assert_eq!(remaining(&check(READ, 7)), Some(1));
+        let refused = check(MONITOR, 7);
+        assert_eq!((remaining(&refused), result(refused)), (Some(0), Err(Reason::ScopeMissing)));
         assert_eq!(result(check(MONITOR, 7)), Err(Reason::RateLimited));
         assert_eq!(result(check(READ, 8)), Ok(Some(8)));
     }
 
     #[tokio::test]
     async fn a_caller_that_asks_what_its_token_may_do_learns_its_company() {
-        let granted = policy("off").await.check(READ, &headers(&[&token(7, clock(), None)]), None).ok().unwrap();
+        let (_, _, caller) = policy("off").await.check(READ, &headers(&[&token(7, clock(), None)]), None);
         let mut request = tonic::Request::new(CheckAccessRequest {});
-        request.extensions_mut().insert(granted.caller.unwrap());
+        request.extensions_mut().insert(caller.unwrap().unwrap());
         assert_eq!(Access.check_access(request).await.unwrap().into_inner(), CheckAccessResponse { company_id: 7 });
     }
 
     #[test]
     fn a_request_that_passed_no_check_has_no_caller() {
-        assert_eq!(Caller::of(&tonic::Request::new(())).unwrap_err().code(), tonic::Code::Internal);
+        assert_eq!(Identity::of(&tonic::Request::new(())).unwrap_err().code(), tonic::Code::Internal);
     }
 }

@@ -1,26 +1,26 @@
-//! Creation of several affiliates: one statement, or `COPY` for many.
+//! Creation of affiliates, of one request or of concurrent requests that create one each: one statement, or `COPY` for many.
 
 use std::sync::{Arc, LazyLock};
 
 use compliance_api::{
     error::{Error, NAME_EXISTS},
-    record::FieldSet,
+    record::Record as _,
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
+use sqlx::{Executor, PgConnection, Postgres};
 
-use super::{
-    create_many::{MANY, create_many},
-    input::{INPUT, Input},
-};
+use super::input::{INPUT, Input};
 use crate::{
+    backend::Backend,
     database::Connections,
-    error::is_contention,
-    table::{self, Layouts},
-    writes::{CompanyQueue, WritePermit},
+    error::{is_contention, is_unique_violation},
+    limits::MANY_AFFILIATES,
+    table::{self, Layouts, Rows},
+    writes::Write,
 };
 
-/// Inserts affiliates in the order in which they come, with IDs in the order of their keys. Returns the IDs of all
-/// keys, and those that were inserted.
+/// Inserts affiliates of the companies `$1` in the order of companies and names, so that two statements that cross cannot
+/// deadlock, and of two equal names the first. IDs are in the order sent. Returns all of them, and those that were inserted.
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
         "with numbered as materialized (
@@ -28,7 +28,9 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
             from generate_series(1, cardinality($2::affiliate_input[]))
         ), inserted as (
             insert into affiliates (company_id, id, {names})
-            select $1, (select ids from numbered)[input.key], {values} from unnest($2) as input
+            select ($1::bigint[])[input.ordinality], (select ids from numbered)[input.ordinality], {values}
+            from unnest($2) with ordinality as input
+            order by ($1::bigint[])[input.ordinality], input.affiliate_name, input.ordinality
             on conflict (company_id, affiliate_name) where affiliate_name is not null do nothing
             returning id
         )
@@ -39,76 +41,109 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     .leak()
 });
 
-/// What became of affiliates that were to be created.
-#[derive(sqlx::FromRow)]
-pub(super) struct Created {
-    /// The IDs of all affiliates, in their order.
-    pub(super) ids: Vec<i64>,
-    /// The IDs of those that were inserted.
-    pub(super) inserted: Vec<i64>,
-}
+const NUMBER: &str = "select array(select nextval('affiliates_id_seq') from generate_series(1, $1))";
 
-/// The statement, with the types of its parameters.
-pub(super) fn statement() -> (&'static str, &'static str) {
-    (*CREATE, "bigint, affiliate_input[]")
+pub(super) fn statements() -> [(&'static str, &'static str); 2] {
+    [(*CREATE, "bigint[], affiliate_input[]"), (NUMBER, "bigint")]
 }
 
 /// Creates affiliates whose fields were checked; one result each, in their order.
 pub(super) async fn create(
-    pool: &Connections,
-    queue: &CompanyQueue,
+    backend: &Backend,
     company_id: i64,
     affiliates: Vec<AffiliateInput>,
 ) -> Result<Vec<AffiliateResult>, Error> {
-    let mut results = Vec::with_capacity(affiliates.len());
-    let mut inputs = Vec::with_capacity(affiliates.len());
-    // The index of each input's result.
-    let mut indexes = Vec::with_capacity(affiliates.len());
-    for affiliate in affiliates {
-        let client_affiliate_id = affiliate.client_affiliate_id.clone();
-        let input = Input::new(indexes.len() as i64 + 1, affiliate, FieldSet::ALL);
-        let (code, msg) = match &input.failure {
-            Some(failure) => (failure.codes.on_create(), failure.message.clone()),
-            None => (ResultCode::Duplicate, NAME_EXISTS.to_owned()),
+    let inputs: Vec<Input> = affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect();
+    let valid: Vec<&Input> = inputs.iter().filter(|input| input.failure.is_none()).collect();
+    let valid = valid.as_slice();
+    let insert = |pool: Connections, layouts| async move {
+        if valid.len() >= MANY_AFFILIATES
+            && let Some(ids) = copy(&pool, company_id, valid).await?
+        {
+            return Ok(ids.into_iter().map(Some).collect());
+        }
+        insert(&pool, &layouts, valid).await
+    };
+    let mut ids = Vec::new();
+    if !valid.is_empty() {
+        ids = backend
+            .queues
+            .created_affiliates
+            .one(company_id)
+            .await?
+            .write(&backend.pool, is_contention, insert)
+            .await?;
+    }
+    let mut ids = ids.into_iter();
+    let result = |input: &Input| {
+        let affiliate_id = if input.failure.is_none() { ids.next().flatten() } else { None };
+        let (code, msg) = match (&input.failure, affiliate_id) {
+            (Some(failure), _) => (failure.codes.on_create(), failure.message.as_str()),
+            (None, Some(_)) => (ResultCode::Saved, "Affiliate created successfully."),
+            (None, None) => (ResultCode::Duplicate, NAME_EXISTS),
         };
-        if input.failure.is_none() {
-            indexes.push(results.len());
-            inputs.push(input);
-        }
-        results.push(AffiliateResult { code: code.into(), affiliate_id: None, client_affiliate_id, msg });
-    }
-    if inputs.is_empty() {
-        return Ok(results);
-    }
-    let permit = queue.one(company_id).await?;
-    let Created { ids, inserted } = insert(pool, &permit, company_id, &inputs).await?;
-    for id in inserted {
-        // A sequence only grows.
-        let result = ids.binary_search(&id).ok().and_then(|key| results.get_mut(*indexes.get(key)?));
-        if let Some(result) = result {
-            result.code = ResultCode::Saved.into();
-            result.affiliate_id = Some(id);
-            "Affiliate created successfully.".clone_into(&mut result.msg);
-        }
-    }
-    Ok(results)
+        let (client_affiliate_id, msg) = (input.fields.client_affiliate_id.clone(), msg.to_owned());
+        AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg }
+    };
+    Ok(inputs.iter().map(result).collect())
 }
 
-/// Inserts affiliates in the order of their names: two batches that cross take the same names in the same order, so
-/// neither waits for the other while it is waited for. Of two equal names the first in order is inserted.
-async fn insert(pool: &Connections, permit: &WritePermit, company_id: i64, inputs: &[Input]) -> Result<Created, Error> {
-    // By bytes, as the name's collation has it.
-    let mut order: Vec<_> = inputs.iter().collect();
-    order.sort_unstable_by_key(|input| (input.fields.affiliate_name(), input.key));
-    let order = order.as_slice();
-    let create = |pool: Connections, layouts: Arc<Layouts>| async move {
-        if order.len() >= MANY
-            && let Some(created) = create_many(&pool, company_id, order).await?
-        {
-            return Ok(created);
+/// Inserts affiliates. Returns the ID of each that was inserted.
+async fn insert(
+    executor: impl Executor<'_, Database = Postgres>,
+    layouts: &Arc<Layouts>,
+    inputs: &[&Input],
+) -> Result<Vec<Option<i64>>, sqlx::Error> {
+    let companies: Vec<i64> = inputs.iter().map(|input| input.company_id).collect();
+    let query = sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs));
+    let (ids, inserted): (Vec<i64>, Vec<i64>) = query.fetch_one(executor).await?;
+    let mut created = vec![None; inputs.len()];
+    for id in inserted {
+        // A sequence only grows.
+        if let Ok(index) = ids.binary_search(&id) {
+            created[index] = Some(id);
         }
-        let query = sqlx::query_as(*CREATE).bind(company_id).bind(INPUT.batch(&layouts, order));
-        query.fetch_one(&pool).await
-    };
-    permit.write(pool, is_contention, create).await
+    }
+    Ok(created)
+}
+
+/// Copies affiliates into the table, and returns their IDs. `None` if one of their names is taken: then nothing is created.
+/// The server takes rows while the next ones are encoded, and inserts many of them together.
+async fn copy(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<Option<Vec<i64>>, sqlx::Error> {
+    let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(pool).await?;
+    let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
+    // By bytes, as the name's collation has it: two batches that cross take the same names in the same order.
+    rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
+    // What no affiliate has is not sent, which saves time.
+    let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
+    let given: Vec<&str> = given.map(|field| field.column.name).collect();
+    let attributes = INPUT.attributes.iter().filter(|attribute| given.contains(&attribute.name)).collect();
+    match pool.copy(Rows::new("affiliates", attributes, rows.into_iter())).await {
+        Ok(()) => Ok(Some(ids)),
+        Err(error) if is_unique_violation(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) struct CreateOne;
+
+impl Write for CreateOne {
+    type Item = Input;
+    type Written = Option<i64>;
+    /// None: of two equal names the first is created, in one statement as in two.
+    type Key = ();
+    const NAME: &'static str = "writes of new affiliates";
+
+    fn company(item: &Input) -> i64 {
+        item.company_id
+    }
+
+    async fn write(
+        &self,
+        connection: &mut PgConnection,
+        layouts: Arc<Layouts>,
+        items: &[&Input],
+    ) -> Result<Vec<Option<i64>>, sqlx::Error> {
+        insert(connection, &layouts, items).await
+    }
 }

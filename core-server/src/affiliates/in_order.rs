@@ -7,10 +7,8 @@ use std::{
 
 use super::input::Input;
 
-/// The field that is unique within a company.
 pub(super) const NAME: &str = "affiliate_name";
 
-/// What becomes of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Applied {
     /// The company has no affiliate of this ID.
@@ -19,45 +17,11 @@ pub(super) enum Applied {
     Failed,
     /// Another affiliate has the new name.
     Taken,
-    /// The change is applied.
     Saved,
 }
 
-impl Applied {
-    /// What became of a change, by what the database reports: whether the affiliate exists, and who has its new name.
-    pub(super) fn new(change: &Input, found: bool, holder: Option<i64>) -> Self {
-        match (found, &change.failure, holder) {
-            (false, ..) => Self::Unknown,
-            (true, Some(_), _) => Self::Failed,
-            (true, None, Some(_)) => Self::Taken,
-            (true, None, None) => Self::Saved,
-        }
-    }
-}
-
-/// The affiliates of a company that changes are about, before any of them is applied.
-#[derive(Debug, Default)]
-pub(super) struct Before {
-    /// The name of each affiliate that is changed, by its ID.
-    pub(super) names: HashMap<i64, String>,
-    /// The ID of each affiliate that has one of the names in question.
-    pub(super) holders: HashMap<String, i64>,
-}
-
-impl Before {
-    /// Adds an affiliate.
-    pub(super) fn insert(&mut self, id: i64, name: String, is_changed: bool) {
-        if is_changed {
-            self.names.insert(id, name.clone());
-        }
-        self.holders.insert(name, id);
-    }
-}
-
-/// What changes come to.
 #[derive(Debug)]
 pub(super) struct Plan<'c> {
-    /// What becomes of each change, in their order.
     pub(super) applied: Vec<Applied>,
     /// One change for each affiliate that is written, by ID.
     pub(super) writes: Vec<Cow<'c, Input>>,
@@ -65,10 +29,12 @@ pub(super) struct Plan<'c> {
     pub(super) give_up: Vec<i64>,
 }
 
-/// Applies changes in their order.
-pub(super) fn apply(changes: &[Input], before: Before) -> Plan<'_> {
-    let Before { names: old_names, mut holders } = before;
-    let mut names: HashMap<i64, &str> = old_names.iter().map(|(id, name)| (*id, name.as_str())).collect();
+/// Applies changes in their order. `before` are the affiliates that are changed, and those that have one of the names that
+/// the changes want: the ID and name of each, and whether it is changed.
+pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [(i64, String, bool)]) -> Plan<'c> {
+    let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, _)| (name.as_str(), *id)).collect();
+    let targets = before.iter().filter(|(.., is_changed)| *is_changed);
+    let mut names: HashMap<i64, &str> = targets.clone().map(|(id, name, _)| (*id, name.as_str())).collect();
     let mut writes: BTreeMap<i64, Cow<'_, Input>> = BTreeMap::new();
     let mut applied = Vec::with_capacity(changes.len());
     for change in changes {
@@ -86,7 +52,7 @@ pub(super) fn apply(changes: &[Input], before: Before) -> Plan<'_> {
                 continue;
             }
             holders.remove(*name);
-            holders.insert(wanted.to_owned(), change.key);
+            holders.insert(wanted, change.key);
             *name = wanted;
         }
         applied.push(Applied::Saved);
@@ -94,11 +60,9 @@ pub(super) fn apply(changes: &[Input], before: Before) -> Plan<'_> {
             writes.entry(change.key).and_modify(|write| write.to_mut().merge(change)).or_insert(Cow::Borrowed(change));
         }
     }
-    let mut give_up: Vec<i64> = old_names
-        .iter()
-        .filter(|(id, name)| holders.get(*name).is_some_and(|holder| holder != *id))
-        .map(|(id, _)| *id)
-        .collect();
+    let loses_name =
+        |(id, name, _): &&(i64, String, bool)| holders.get(name.as_str()).is_some_and(|holder| holder != id);
+    let mut give_up: Vec<i64> = targets.filter(loses_name).map(|(id, ..)| *id).collect();
     give_up.sort_unstable();
     Plan { applied, writes: writes.into_values().collect(), give_up }
 }
@@ -128,7 +92,7 @@ mod tests {
     fn change(key: i64, name: Option<String>, city: Option<String>, country: Option<String>) -> Input {
         let fields = AffiliateInput { affiliate_name: name, city, country, ..AffiliateInput::default() };
         let mask = FieldSet::given(&fields);
-        Input::new(key, fields, mask)
+        Input::new(1, key, fields, mask)
     }
 
     /// An affiliate of the model: its name and its city.
@@ -153,22 +117,22 @@ mod tests {
         Applied::Saved
     }
 
-    fn before(model: &Model, changes: &[Input]) -> Before {
-        let mut before = Before::default();
+    fn before(model: &Model, changes: &[Input]) -> Vec<(i64, String, bool)> {
+        let mut before = Vec::new();
         for (id, (name, _)) in model {
             let is_changed = changes.iter().any(|change| change.key == *id);
             if is_changed || changes.iter().any(|change| change.new_name() == Some(name)) {
-                before.insert(*id, name.clone(), is_changed);
+                before.push((*id, name.clone(), is_changed));
             }
         }
         before
     }
 
-    /// Writes a plan to the model as the statements do: names are given up first, and each row is then written by itself
+    /// Writes a plan to the model as the statements do: names are released first, and each row is then written separately
     /// while no other has its name.
     fn write(model: &mut Model, plan: &Plan<'_>) {
         for id in &plan.give_up {
-            model.get_mut(id).unwrap().0 = format!("given up by {id}");
+            model.get_mut(id).unwrap().0 = format!("released by {id}");
         }
         for change in &plan.writes {
             let name = change.fields.affiliate_name.clone();
@@ -177,7 +141,7 @@ mod tests {
             one.0 = name.unwrap_or_else(|| one.0.clone());
             one.1 = change.fields.city.clone().or_else(|| one.1.clone());
         }
-        assert!(model.values().all(|(name, _)| !name.starts_with("given up")), "a name was lost: {plan:?}");
+        assert!(model.values().all(|(name, _)| !name.starts_with("released")), "a name was lost: {plan:?}");
     }
 
     #[test]
@@ -205,7 +169,8 @@ mod tests {
                 .collect();
             let mut expected = model.clone();
             let one_by_one: Vec<Applied> = changes.iter().map(|change| apply_one(&mut expected, change)).collect();
-            let plan = apply(&changes, before(&model, &changes));
+            let before = before(&model, &changes);
+            let plan = apply(&changes, &before);
             assert_eq!(plan.applied, one_by_one, "{changes:?}");
             let mut written = model;
             write(&mut written, &plan);

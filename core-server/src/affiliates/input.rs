@@ -5,15 +5,15 @@ use std::sync::LazyLock;
 use compliance_api::{
     record::{FieldSet, Record as _},
     rules::{ItemFailure, item_failure},
-    v1::AffiliateInput,
+    v1::{AffiliateInput, AffiliateUpdate},
 };
 
 use crate::table::{Attribute, Composite};
 
-/// One affiliate of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
-    /// Of one to be created: its position in the batch, from 1. Of one to be changed: its ID.
+    pub(super) company_id: i64,
+    /// Of one to be changed: its ID.
     pub(super) key: i64,
     /// Of one to be changed: the fields that change.
     pub(super) mask: FieldSet<AffiliateInput>,
@@ -36,10 +36,20 @@ pub(crate) static INPUT: LazyLock<Composite<Input>> = LazyLock::new(|| {
 });
 
 impl Input {
+    pub(super) fn created(company_id: i64, fields: AffiliateInput) -> Self {
+        Self::new(company_id, 0, fields, FieldSet::ALL)
+    }
+
+    pub(super) fn updated(company_id: i64, update: AffiliateUpdate) -> Self {
+        let fields = update.affiliate.unwrap_or_default();
+        let mask = update.update_mask.as_ref().map_or_else(|| FieldSet::given(&fields), FieldSet::of_mask);
+        Self::new(company_id, update.id.unwrap_or_default(), fields, mask)
+    }
+
     /// An affiliate, of which `mask` is to be written.
-    pub(super) fn new(key: i64, fields: AffiliateInput, mask: FieldSet<AffiliateInput>) -> Self {
+    pub(super) fn new(company_id: i64, key: i64, fields: AffiliateInput, mask: FieldSet<AffiliateInput>) -> Self {
         // What is not written cannot fail.
         let failure = item_failure(&fields).filter(|failure| mask.names(failure.field));
-        Self { key, mask, fields, failure }
+        Self { company_id, key, mask, fields, failure }
     }
 }

@@ -11,36 +11,14 @@ use compliance_api::{
 use sqlx::postgres::PgRow;
 
 use crate::{
-    lists::{Records, Source, read_by_ids},
-    reads::{Reads, Statement},
+    lists::{self, Records, Source, read_by_ids},
+    reads::{ReadByKey, Reads},
     record_pages::RecordPage,
     table::{Reader, read_all, selection},
 };
 
-/// Each key is looked up by itself: a join could read all affiliates instead, if the planner takes them to be few.
-static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| {
-    format!(
-        "select k.company_id as key_company_id, k.id as key_id, a.*
-        from unnest($1::bigint[], $2::bigint[]) as k (company_id, id)
-        cross join lateral (
-            select {} from affiliates a where a.company_id = k.company_id and a.id = k.id limit 1
-        ) a",
-        columns()
-    )
-    .leak()
-});
-
-static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| {
-    format!(
-        "select a.*
-        from (select distinct id from unnest($2::bigint[]) as k (id)) k
-        cross join lateral (select {} from affiliates a where a.company_id = $1 and a.id = k.id limit 1) a
-        order by k.id",
-        columns()
-    )
-    .leak()
-});
-
+static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));
+static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| lists::by_ids(query));
 static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
     let columns = columns();
     format!(
@@ -59,9 +37,14 @@ fn columns() -> String {
     selection::<Affiliate>("a.company_id", &[("affiliates", "a")], &[])
 }
 
-/// Starts the reader of single affiliates.
+/// A query for the affiliate of a company, which is given as SQL, and of the ID `p.id`.
+fn query(company: &str) -> String {
+    format!("select {} from affiliates a where a.company_id = {company} and a.id = p.id limit 1", columns())
+}
+
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
-    Reads::new(Statement {
+    Reads::new(ReadByKey {
+        name: "reads of affiliates",
         pool: pool.clone(),
         memory: memory.clone(),
         sql: *BY_KEYS,
@@ -72,8 +55,8 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
 }
 
 /// The affiliates of the company among `ids`, by ID.
-pub(super) async fn by_ids(source: Source<'_>, ids: &[i64], most: usize) -> Result<Records<Affiliate>, Error> {
-    read_by_ids(source, *BY_IDS, ids, most, Reader::<Affiliate>::read).await
+pub(super) async fn by_ids(source: Source<'_>, ids: &[i64]) -> Result<Records<Affiliate>, Error> {
+    read_by_ids(source, *BY_IDS, ids, Reader::<Affiliate>::read).await
 }
 
 impl RecordPage for ListAffiliatesResponse {

@@ -2,61 +2,61 @@
 
 use std::{
     borrow::{Borrow, Cow},
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     sync::{Arc, LazyLock},
 };
 
 use compliance_api::{
     error::{Error, affiliate_not_found_text},
-    record::{Field, FieldSet, Record as _},
+    record::{Field, Record as _},
     v1::{AffiliateInput, AffiliateResult, AffiliateUpdate, ResultCode},
 };
-use sqlx::{Connection as _, Executor, Postgres};
+use sqlx::{Connection as _, Executor, PgConnection, Postgres};
 
 use super::{
-    in_order::{self, Applied, Before, NAME},
+    in_order::{self, Applied, NAME},
     input::{INPUT, Input},
 };
 use crate::{
-    database::{Connections, MAX_TRIES},
+    backend::Backend,
+    database::Connections,
     deadline::check_caller,
     error::is_contention,
+    limits::MAX_TRIES,
     table::{self, Layouts},
-    writes::{CompanyQueue, WritePermit},
 };
 
-/// Locks the affiliates in the order of their IDs, so that two batches that cross do not wait for each other, and
-/// changes those whose new name is free. Nothing is changed if the anchor is missing, or if an item wants the name of
-/// another item's affiliate. Returns an [`Outcome`] for each item.
+/// Locks the affiliates in the order of their IDs, so that two statements that cross do not wait for each other, and
+/// changes those whose new name is free. Returns an [`Outcome`] for each item. `company` is that of item `i`. Nothing is
+/// changed unless `anchored`, or if an item is `dependent` on another one.
 ///
 /// A row is read by its key for each item, and written as the conflict of an insert: so no plan can join the items with
-/// all affiliates of the company, whatever the statistics say. `(… in …) is true` looks up a hash; as a join it could be
-/// a loop over both.
-static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
+/// all affiliates of the company, whatever the statistics say.
+pub(super) fn statement(company: &str, anchored: &str, dependent: &str) -> &'static str {
     format!(
         "with anchor as materialized (
-            select $2::bigint is null or exists (select from affiliates where company_id = $1 and id = $2) as exists
+            select {anchored} as exists
         ), resolved as materialized (
-            select i.ordinality, i.key, i.mask, a.id is not null as found, t.id as holder, {merged}
-            from (select i.* from unnest($3::affiliate_input[]) with ordinality as i order by i.key) i
+            select i.ordinality, {company} as company_id, i.key, i.mask, a.id is not null as found, t.id as holder, {merged}
+            from (select i.* from unnest($2::affiliate_input[]) with ordinality as i order by {company}, i.key) i
             left join lateral (
                 select a.* from affiliates a
-                where a.company_id = $1 and a.id = i.key and (select exists from anchor)
+                where a.company_id = {company} and a.id = i.key and (select exists from anchor)
                 for no key update
             ) a on true
             left join lateral (
                 select t.id from affiliates t
-                where t.company_id = $1 and t.affiliate_name = i.affiliate_name and t.id <> i.key
+                where t.company_id = {company} and t.affiliate_name = i.affiliate_name and t.id <> i.key
                     and i.mask & {name_bit} <> 0
                 limit 1
             ) t on true
         ), dependent as materialized (
-            select bool_or((r.holder in (select k.key from resolved k)) is true) as exists from resolved r
+            select {dependent} as exists
         ), written as (
             insert into affiliates (company_id, id, {names})
-            select $1, r.key, {names} from resolved r
+            select r.company_id, r.key, {names} from resolved r
             where r.found and r.mask <> 0 and r.holder is null and not (select exists from dependent)
-            order by r.key
+            order by r.company_id, r.key
             on conflict on constraint affiliates_pkey do update set {replacements}
         )
         select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, holder
@@ -67,6 +67,16 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
         name_bit = AffiliateInput::field(NAME).map_or(0, Field::bit),
     )
     .leak()
+}
+
+/// Updates affiliates of one company, `$1`, if it has the anchor `$3`. An item is dependent if it wants the name of another
+/// item's affiliate. `(… in …) is true` looks up a hash; as a join it could be a loop over both.
+static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
+    statement(
+        "$1::bigint",
+        "$3::bigint is null or exists (select from affiliates where company_id = $1 and id = $3)",
+        "(select bool_or((r.holder in (select k.key from resolved k)) is true) from resolved r)",
+    )
 });
 
 /// Locks the affiliates of a batch whose items depend on each other, in the order of their IDs. Such a batch takes names
@@ -110,62 +120,78 @@ const GIVE_UP: &str = "
     ) a
     on conflict on constraint affiliates_pkey do update set affiliate_name = excluded.affiliate_name";
 
-/// The statements, with the types of their parameters.
 pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     [
-        (*UPDATE, "bigint, bigint, affiliate_input[]"),
+        (*UPDATE, "bigint, affiliate_input[], bigint"),
         (LOCK, "bigint, bigint, bigint[]"),
         (NAMES, "bigint, bigint[], text[]"),
         (GIVE_UP, "bigint, bigint[]"),
     ]
 }
 
-/// What the statement reports of a change.
 #[derive(Clone, Copy, sqlx::FromRow)]
-struct Outcome {
-    /// Whether the anchor exists.
+pub(super) struct Outcome {
     anchored: bool,
     /// Whether an item wants the name of another item's affiliate. Then nothing was changed.
     dependent: bool,
-    /// Whether the affiliate exists.
     found: bool,
     /// Who has the new name, if it is taken.
     holder: Option<i64>,
 }
 
+impl Outcome {
+    pub(super) fn applied(self, change: &Input) -> Applied {
+        match (self.found, &change.failure, self.holder) {
+            (false, ..) => Applied::Unknown,
+            (true, Some(_), _) => Applied::Failed,
+            (true, None, Some(_)) => Applied::Taken,
+            (true, None, None) => Applied::Saved,
+        }
+    }
+}
+
+enum Batch {
+    Applied(Vec<Applied>),
+    NotAnchored,
+    /// Nothing was changed: items depend on each other, or another writer has taken a name that was free.
+    Conflict,
+}
+
 /// Applies changes whose fields were checked; one result each, in their order. `None` when the company does not have
 /// the anchor: then nothing is changed.
 pub(super) async fn update(
-    pool: &Connections,
-    queue: &CompanyQueue,
+    backend: &Backend,
     company_id: i64,
     anchor: Option<i64>,
     updates: Vec<AffiliateUpdate>,
 ) -> Result<Option<Vec<AffiliateResult>>, Error> {
-    let changes: Vec<Input> = updates.into_iter().map(change).collect();
-    let alone = if are_distinct(&changes) {
-        let permit = queue.one(company_id).await?;
-        apply_alone(pool, &permit, company_id, anchor, &changes).await?
-    } else {
-        Alone::Dependent
-    };
-    let applied = match alone {
-        Alone::Applied(applied) => Some(applied),
-        Alone::NotAnchored => None,
-        Alone::Dependent => {
-            let permit = queue.all(company_id).await?;
-            apply_in_order(pool, &permit, company_id, anchor, &changes).await?
+    let (pool, queue) = (&backend.pool, &backend.queues.updated_affiliates);
+    let changes: Vec<Input> = updates.into_iter().map(|update| Input::updated(company_id, update)).collect();
+    let changes = changes.as_slice();
+    let all = Update { company_id, anchor, changes };
+    let mut batch = Batch::Conflict;
+    if are_distinct(changes) {
+        let apply = |pool, layouts| all.apply_alone(pool, layouts);
+        batch = queue.one(company_id).await?.write(pool, is_contention, apply).await?;
+    }
+    if matches!(batch, Batch::Conflict) {
+        let permit = queue.all(company_id).await?;
+        let mut tries = 0;
+        while matches!(batch, Batch::Conflict) && tries < MAX_TRIES {
+            batch = permit.write(pool, is_contention, |pool, layouts| all.apply_in_order(pool, layouts)).await?;
+            tries += 1;
         }
-    };
-    Ok(applied.map(|applied| changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
-}
-
-/// What became of a batch that was sent as one statement.
-enum Alone {
-    Applied(Vec<Applied>),
-    NotAnchored,
-    /// Nothing was changed: the items depend on each other.
-    Dependent,
+    }
+    match batch {
+        Batch::Applied(applied) => {
+            Ok(Some(changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
+        }
+        Batch::NotAnchored => Ok(None),
+        Batch::Conflict => {
+            tracing::error!("a batch of updates lost a name to another writer {MAX_TRIES} times");
+            Err(Error::internal())
+        }
+    }
 }
 
 /// Whether no two changes are of one affiliate, or want one name.
@@ -174,104 +200,62 @@ fn are_distinct(changes: &[Input]) -> bool {
     changes.iter().all(|change| ids.insert(change.key) && change.new_name().is_none_or(|name| names.insert(name)))
 }
 
-/// Applies distinct changes by one statement.
-async fn apply_alone(
-    pool: &Connections,
-    permit: &WritePermit,
+/// The changes of a batch, which are applied if the company has the anchor.
+#[derive(Clone, Copy)]
+struct Update<'c> {
     company_id: i64,
     anchor: Option<i64>,
-    changes: &[Input],
-) -> Result<Alone, Error> {
-    let update = |pool, layouts| async move { run(&pool, layouts, company_id, anchor, changes).await };
-    let outcomes = permit.write(pool, is_contention, update).await?;
-    Ok(if outcomes.iter().any(|outcome| !outcome.anchored) {
-        Alone::NotAnchored
-    } else if outcomes.iter().any(|outcome| outcome.dependent) {
-        Alone::Dependent
-    } else {
-        Alone::Applied(
-            outcomes
-                .into_iter()
-                .zip(changes)
-                .map(|(outcome, change)| Applied::new(change, outcome.found, outcome.holder))
-                .collect(),
-        )
-    })
+    changes: &'c [Input],
 }
 
-/// Applies changes that depend on each other, in a few statements. `None` when the company does not have the anchor.
-async fn apply_in_order(
-    pool: &Connections,
-    permit: &WritePermit,
-    company_id: i64,
-    anchor: Option<i64>,
-    changes: &[Input],
-) -> Result<Option<Vec<Applied>>, Error> {
-    for _ in 0..MAX_TRIES {
-        let run = |pool, layouts| transaction(pool, layouts, company_id, anchor, changes);
-        match permit.write(pool, is_contention, run).await? {
-            InOrder::Applied(applied) => return Ok(Some(applied)),
-            InOrder::NotAnchored => return Ok(None),
-            InOrder::NameLost => {}
+impl Update<'_> {
+    async fn apply_alone(self, pool: Connections, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
+        let Self { company_id, anchor, changes } = self;
+        let outcomes = run(&pool, layouts, company_id, anchor, changes).await?;
+        Ok(match outcomes.first() {
+            Some(first) if !first.anchored => Batch::NotAnchored,
+            Some(first) if first.dependent => Batch::Conflict,
+            _ => {
+                Batch::Applied(outcomes.iter().zip(changes).map(|(outcome, change)| outcome.applied(change)).collect())
+            }
+        })
+    }
+
+    async fn apply_in_order(self, pool: Connections, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
+        // A connection that is not `done` is closed, which rolls back what was not committed.
+        let mut lease = pool.lease().await?;
+        let mut transaction = lease.transaction()?.0.begin().await?;
+        let batch = self.in_transaction(&mut transaction, layouts).await?;
+        if matches!(batch, Batch::Applied(_)) {
+            check_caller().await;
+            transaction.commit().await?;
+        } else {
+            transaction.rollback().await?;
         }
+        lease.done(Ok(batch))
     }
-    tracing::error!("a batch of updates lost a name to another writer {MAX_TRIES} times");
-    Err(Error::internal())
-}
 
-/// What became of a batch that was applied in order.
-enum InOrder {
-    Applied(Vec<Applied>),
-    NotAnchored,
-    /// Nothing was changed: another writer has taken a name that was free.
-    NameLost,
-}
-
-async fn transaction(
-    pool: Connections,
-    layouts: Arc<Layouts>,
-    company_id: i64,
-    anchor: Option<i64>,
-    changes: &[Input],
-) -> Result<InOrder, sqlx::Error> {
-    // A connection that is not `done` is closed, which rolls back what was not committed.
-    let mut lease = pool.lease().await?;
-    let mut transaction = lease.transaction()?.begin().await?;
-    let mut ids: Vec<i64> = changes.iter().map(|change| change.key).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let (anchored, ids): (bool, Vec<i64>) =
-        sqlx::query_as(LOCK).bind(company_id).bind(anchor).bind(ids).fetch_one(&mut *transaction).await?;
-    if !anchored {
-        transaction.rollback().await?;
-        lease.done(&Ok(()));
-        return Ok(InOrder::NotAnchored);
-    }
-    let mut wanted: Vec<&str> = changes.iter().filter_map(Input::new_name).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let names = sqlx::query_as(NAMES).bind(company_id).bind(ids).bind(wanted);
-    let names: Vec<(i64, String, bool)> = names.fetch_all(&mut *transaction).await?;
-    let mut before = Before::default();
-    for (id, name, is_changed) in names {
-        before.insert(id, name, is_changed);
-    }
-    let plan = in_order::apply(changes, before);
-    if !plan.give_up.is_empty() {
+    async fn in_transaction(self, connection: &mut PgConnection, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
+        let Self { company_id, anchor, changes } = self;
+        let ids: BTreeSet<i64> = changes.iter().map(|change| change.key).collect();
+        let lock = sqlx::query_as(LOCK).bind(company_id).bind(anchor).bind(Vec::from_iter(ids));
+        let (anchored, ids): (bool, Vec<i64>) = lock.fetch_one(&mut *connection).await?;
+        if !anchored {
+            return Ok(Batch::NotAnchored);
+        }
+        let wanted: BTreeSet<&str> = changes.iter().filter_map(Input::new_name).collect();
+        let names = sqlx::query_as(NAMES).bind(company_id).bind(ids).bind(Vec::from_iter(wanted));
+        let names: Vec<(i64, String, bool)> = names.fetch_all(&mut *connection).await?;
+        let plan = in_order::apply(changes, &names);
+        if !plan.give_up.is_empty() {
+            check_caller().await;
+            sqlx::query(GIVE_UP).bind(company_id).bind(plan.give_up).execute(&mut *connection).await?;
+        }
         check_caller().await;
-        sqlx::query(GIVE_UP).bind(company_id).bind(plan.give_up).execute(&mut *transaction).await?;
+        let written = run(connection, layouts, company_id, None, &plan.writes).await?;
+        let is_name_lost = written.iter().any(|outcome| outcome.holder.is_some());
+        Ok(if is_name_lost { Batch::Conflict } else { Batch::Applied(plan.applied) })
     }
-    check_caller().await;
-    let written = run(&mut *transaction, layouts, company_id, None, &plan.writes).await?;
-    if written.iter().any(|outcome| outcome.holder.is_some()) {
-        transaction.rollback().await?;
-        lease.done(&Ok(()));
-        return Ok(InOrder::NameLost);
-    }
-    check_caller().await;
-    transaction.commit().await?;
-    lease.done(&Ok(()));
-    Ok(InOrder::Applied(plan.applied))
 }
 
 async fn run<I: Borrow<Input>>(
@@ -281,8 +265,8 @@ async fn run<I: Borrow<Input>>(
     anchor: Option<i64>,
     changes: &[I],
 ) -> Result<Vec<Outcome>, sqlx::Error> {
-    let query = sqlx::query_as(*UPDATE);
-    query.bind(company_id).bind(anchor).bind(INPUT.batch(&layouts, changes)).fetch_all(executor).await
+    let query = sqlx::query_as(*UPDATE).bind(company_id).bind(INPUT.batch(&layouts, changes)).bind(anchor);
+    query.fetch_all(executor).await
 }
 
 fn result(change: &Input, applied: Applied) -> AffiliateResult {
@@ -296,10 +280,4 @@ fn result(change: &Input, applied: Applied) -> AffiliateResult {
     };
     let msg = msg.into_owned();
     AffiliateResult { code: code.into(), affiliate_id: Some(change.key), client_affiliate_id: None, msg }
-}
-
-pub(super) fn change(update: AffiliateUpdate) -> Input {
-    let fields = update.affiliate.unwrap_or_default();
-    let mask = update.update_mask.as_ref().map_or_else(|| FieldSet::given(&fields), FieldSet::of_mask);
-    Input::new(update.id.unwrap_or_default(), fields, mask)
 }

@@ -11,13 +11,11 @@ use compliance_api::{
 use super::record;
 use crate::{
     database::Connections,
-    lists::{
-        Asked, Counted, Filter, Key, List, Page, PageQuery, Records, Sort, Source, Statements, Value, days, too_large,
-    },
-    reads::{Reads, Statement},
+    lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, days},
+    reads::{ReadByKey, Reads},
 };
 
-static LIST: List<ListComplianceCasesRequest> = List {
+pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
     table: "compliance_cases",
     counts: "compliance_case_counts",
     filters: &[Filter {
@@ -26,37 +24,22 @@ static LIST: List<ListComplianceCasesRequest> = List {
         value: Value::Integer(|request| request.case_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
         leads: true,
     }],
-    affiliate: "affiliate_id",
     date: "created_date",
     sorts: &[
-        Sort { number: CaseSort::Id as i32, key: Key::Id },
-        Sort { number: CaseSort::CreatedDt as i32, key: Key::Timestamp("created_date") },
+        Sort { number: CaseSort::Id as i32, parts: &[Part::Ids] },
+        Sort { number: CaseSort::CreatedDt as i32, parts: &[Part::Days("created_date")] },
     ],
     buckets: "compliance_case_buckets(r.id, r.created_date)",
     lock: 2,
-    record: record::query,
+    record: record::query::<ComplianceCase>,
 };
 
-static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> = LazyLock::new(|| Statements::of(&LIST));
+pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
+    LazyLock::new(|| Statements::of(&LIST));
 
-/// How cases are counted.
-pub(crate) fn counted() -> Counted {
-    LIST.counted()
-}
-
-/// Every statement that reads a page of cases, with its name and the types of its parameters.
-pub(crate) fn statements() -> impl Iterator<Item = (String, &'static str, String)> {
-    STATEMENTS.pages()
-}
-
-/// Every statement that reads cases by ID, with the types of its parameters.
-pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    STATEMENTS.reads()
-}
-
-/// The reader of single cases.
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceCase> {
-    Reads::new(Statement {
+    Reads::new(ReadByKey {
+        name: "reads of cases",
         pool: pool.clone(),
         memory: memory.clone(),
         sql: STATEMENTS.by_keys,
@@ -66,24 +49,11 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceCas
     })
 }
 
-/// The cases of the company among `ids`, by ID.
-pub(super) async fn by_ids(source: Source<'_>, ids: &[i64], most: usize) -> Result<Records<ComplianceCase>, Error> {
-    STATEMENTS.read_by_ids(source, ids, most, record::read).await
-}
-
-/// One page of the company's cases.
-pub(super) async fn page(
-    source: Source<'_>,
-    request: &ListComplianceCasesRequest,
-    page: PageQuery,
-    most: usize,
-) -> Result<Page<ComplianceCase>, Error> {
-    let asked = Asked {
-        page,
+pub(super) fn asked(request: &ListComplianceCasesRequest) -> Asked {
+    Asked {
+        page: PageQuery::new(request.per_page, request.page, request.sort_dir()),
         sort: request.sort_by().into(),
         days: days(request.created_after.as_deref(), request.created_before.as_deref()),
         affiliate: request.distributor_id,
-    };
-    let page = STATEMENTS.page(source, request, asked, most, record::read).await?;
-    page.ok_or_else(|| too_large(most))
+    }
 }

@@ -11,16 +11,11 @@ use crate::{
     table::{Reader, selection},
 };
 
-/// A query for the case of a company, which is given as SQL, and of the ID `p.id`; [`read`] reads its row.
-pub(crate) fn query(company: &str) -> String {
-    query_as::<ComplianceCase>(company)
-}
-
-/// The same query for another form of the record.
+/// A query for a form of the case of a company, which is given as SQL, and of the ID `p.id`.
 ///
 /// A case always has its affiliate, but an inner join would let the planner look the case up in the index on affiliates. The
 /// affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
-pub(crate) fn query_as<R: Record>(company: &str) -> String {
+pub(crate) fn query<R: Record>(company: &str) -> String {
     let upline_name = format!(
         "(select up.affiliate_name from affiliates up
         where up.company_id = {company} and up.client_affiliate_id = a.upline order by up.id limit 1)"
@@ -46,7 +41,7 @@ pub(crate) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<Compl
     Ok(ComplianceCase { incidents: incidents(row)?, ..reader.read(row)? })
 }
 
-/// Reads the incidents of a row of [`query_as`].
+/// Reads the incidents of a row of [`query`].
 pub(crate) fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
     let ids = row.try_get::<Option<Vec<i64>>, _>("incident_ids")?.unwrap_or_default();
     let types = row.try_get::<Option<Vec<i16>>, _>("incident_types")?.unwrap_or_default();

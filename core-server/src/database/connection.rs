@@ -1,76 +1,106 @@
 //! One connection to PostgreSQL, and what has to be known to abandon its statements.
 
-use std::time::{Duration, Instant};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
+use tokio_util::sync::CancellationToken;
 
-use super::availability::Generation;
-use crate::error::is_disconnected;
+use crate::{
+    error::is_disconnected,
+    limits::{CONNECTION_LIFETIME, LATE_ERRORS, LOCK_TIMEOUT},
+};
 
-/// How long a connection is used. Afterwards it is replaced, so that none keeps its memory, or the server that a name
-/// resolved to, for good.
-const LIFETIME: Duration = Duration::from_mins(30);
-/// How long a connection is kept without being used.
-const IDLE_TIMEOUT: Duration = Duration::from_mins(10);
-/// Errors of abandoned statements that a connection may report before it is ready. There is one for each statement.
-const LATE_ERRORS: usize = 16;
+/// Connections that were opened in the same period. A period ends when they are suspected to hang.
+#[derive(Debug, Default)]
+pub(crate) struct Generation {
+    responses: AtomicU64,
+    /// Cancelled when these connections are abandoned.
+    pub(super) hung: CancellationToken,
+}
+
+impl Generation {
+    /// Records that the database has responded to a statement.
+    pub(super) fn record_response(&self) {
+        self.responses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Statements that the database has responded to on these connections.
+    pub(super) fn responses(&self) -> u64 {
+        self.responses.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the end of a statement, unless the connection hangs.
+    pub(crate) async fn unless_hung<F: Future>(&self, statement: F) -> Result<F::Output, sqlx::Error> {
+        self.hung.run_until_cancelled(statement).await.ok_or_else(|| Unavailable::Hung.into())
+    }
+}
+
+/// Why a statement was not sent, or not waited for. It is the source of a [`sqlx::Error::Io`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unavailable {
+    /// The database was known not to respond, so nothing was sent.
+    #[error("the database does not respond")]
+    Down,
+    #[error("the connection to the database hangs")]
+    Hung,
+}
+
+impl Unavailable {
+    /// The reason in `error`, if it is one of these.
+    pub(crate) fn of(error: &sqlx::Error) -> Option<Self> {
+        let sqlx::Error::Io(error) = error else { return None };
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
+impl From<Unavailable> for sqlx::Error {
+    fn from(reason: Unavailable) -> Self {
+        Self::Io(io::Error::new(io::ErrorKind::NotConnected, reason))
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) raw: PgConnection,
     /// The process of the server that serves it.
     pub(super) backend: i32,
-    /// What it was opened with.
-    pub(super) generation: Generation,
+    pub(super) generation: Arc<Generation>,
     /// When it was last known to work.
     pub(super) worked: Instant,
     /// How long its statements wait for each lock, if that is known.
     pub(super) lock_timeout: Option<&'static str>,
     opened: Instant,
-    used: Instant,
 }
 
 impl Connection {
-    /// `options` say how long statements wait for each lock: for `lock_timeout`.
-    pub(super) async fn open(
-        options: &PgConnectOptions,
-        generation: Generation,
-        lock_timeout: &'static str,
-    ) -> Result<Self, sqlx::Error> {
+    /// `options` let statements wait for locks for [`LOCK_TIMEOUT`].
+    pub(super) async fn open(options: &PgConnectOptions, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
         let mut raw = PgConnection::connect_with(options).await?;
-        let row = sqlx::raw_sql("select pg_backend_pid()");
-        let backend = sqlx::Executor::fetch_one(&mut raw, row).await?.try_get(0)?;
+        let backend = sqlx::raw_sql("select pg_backend_pid()").fetch_one(&mut raw).await?.try_get(0)?;
         let now = Instant::now();
-        Ok(Self { raw, backend, generation, worked: now, lock_timeout: Some(lock_timeout), opened: now, used: now })
+        Ok(Self { raw, backend, generation, worked: now, lock_timeout: Some(LOCK_TIMEOUT), opened: now })
     }
 
-    /// Records that a statement came to its end.
-    pub(super) fn used(&mut self) {
-        let now = Instant::now();
-        (self.used, self.worked) = (now, now);
-    }
-
-    /// Whether it is to be closed because of its age.
     pub(super) fn is_old(&self) -> bool {
-        self.opened.elapsed() > LIFETIME || self.used.elapsed() > IDLE_TIMEOUT
+        self.opened.elapsed() > CONNECTION_LIFETIME
     }
 
-    /// Reads what abandoned statements have still to answer, until the server is ready for the next one.
+    /// Reads what abandoned statements have still to send, until the server is ready for the next one.
     pub(super) async fn settle(&mut self) -> Result<(), sqlx::Error> {
-        let mut last = Ok(());
         for _ in 0..LATE_ERRORS {
-            last = self.raw.ping().await;
-            match &last {
+            match self.raw.ping().await {
                 // The error belongs to the statement that was abandoned.
-                Err(error @ sqlx::Error::Database(_)) if !is_disconnected(error) => {}
-                _ => break,
+                Err(error @ sqlx::Error::Database(_)) if !is_disconnected(&error) => {}
+                settled => return settled,
             }
         }
-        last
-    }
-
-    /// Whether a part of a statement was not sent. The server would wait for the rest.
-    pub(super) fn is_half_sent(&self) -> bool {
-        self.raw.should_flush()
+        Err(sqlx::Error::Protocol("too many statements were abandoned".to_owned()))
     }
 }

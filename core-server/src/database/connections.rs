@@ -1,19 +1,14 @@
-//! Connections that are lent for one statement at a time.
+//! Connections that are borrowed for one statement at a time.
 //!
 //! A pool of sqlx asks the server for a sign of life whenever a connection comes back, which is a round trip for every
-//! statement, and waits for it without a time limit. Here a connection whose statement came to its end is simply lent again;
-//! [`Lease`] describes what happens to one that was let go half way.
+//! statement. Here a connection whose statement came to its end is simply borrowed again.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use admission::{Full, Reservation};
+use admission::{Full, Reservation, SMALL};
 use futures::{
-    StreamExt as _, TryStreamExt as _,
-    future::BoxFuture,
+    StreamExt as _, TryFutureExt as _, TryStreamExt as _,
+    future::{BoxFuture, ready},
     stream::{self, BoxStream},
 };
 use sqlx::{
@@ -21,92 +16,61 @@ use sqlx::{
     postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::timeout,
 };
 
 use super::{
-    availability::{Availability, Unavailable},
-    connection::Connection,
+    connection::{Connection, Generation, Unavailable},
     lease::Lease,
     reserve::Reserve,
 };
 use crate::{
     deadline::check_caller,
-    error::is_disconnected,
-    table::{Expected, Inputs, Layouts, SchemaError},
+    limits::{
+        ACQUIRE_TIMEOUT, CONNECTION_UNCHECKED, COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES, NOT_BORROWED,
+    },
+    table::{Expected, Inputs, Layouts, Rows, SchemaError},
 };
 
-/// How long a request waits for a connection: well below its deadline, so that a lack of connections is reported as such.
-pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a write is tried that conflicts with another one.
-pub(crate) const MAX_TRIES: u32 = 5;
-/// Connections that are not lent: the one in reserve, and one of the pool for questions about the schema.
-const NOT_LENT: usize = 2;
-/// How long a read waits for a lock. It holds a connection meanwhile, so it then returns that and runs again.
-pub(super) const LOCK_TIMEOUT: &str = "1s";
-/// The same for a statement that writes for several companies: longer than another one usually takes, and not so long that
-/// they notice.
-pub(crate) const SHARED_LOCK_TIMEOUT: &str = "50ms";
-/// The same for the first try of a write of one company. If the lock is not free by then, it waits in turn.
-pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
-/// Rows that take no more than this are not reserved: the calls in flight bound their number.
-pub(crate) const SMALL: usize = 16 << 10;
-/// A row is held as it was received, as a record, and as a part of the response.
-pub(crate) const COPIES: usize = 3;
-
-/// Rows that a statement returned.
 pub(crate) struct Fetched {
     pub(crate) rows: Vec<PgRow>,
     pub(crate) end: End,
-    /// What they take, and what is made of them.
     pub(crate) memory: Reservation,
 }
 
-/// Why there are no more rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// These are all.
     Complete,
-    /// More would take too many bytes.
     TooLarge,
-    /// There is no memory for more.
     Full(Full),
-}
-
-/// What the connections are doing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ConnectionsState {
-    /// Whether the database answers.
-    pub(crate) answers: bool,
-    /// Connections that are in use.
-    pub(crate) in_use: usize,
-    /// Connections that are open and idle.
-    pub(crate) idle: usize,
 }
 
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<SharedConnections>,
     /// How long a statement waits for each lock.
     lock_timeout: &'static str,
-    /// Whether the statements are writes of a call that runs here.
+    /// Whether the statements are writes of a call: none begins once its caller has left.
     of_call: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(crate) struct SharedConnections {
     pool: PgPool,
-    options: Arc<PgConnectOptions>,
-    /// One for each connection that may be lent at the same time.
+    options: PgConnectOptions,
     permits: Arc<Semaphore>,
-    /// Connections that may be lent.
-    lent: usize,
-    /// Connections that are not lent, the last used last.
+    limit: usize,
+    /// Connections that are not in use, the last used last.
     idle: Mutex<Vec<Connection>>,
     pub(super) reserve: Reserve,
-    pub(super) availability: Availability,
+    /// Whether the database responds. The probe writes it; every statement reads it.
+    pub(super) responds: watch::Sender<bool>,
+    /// Of connections that are opened now.
+    generation: watch::Sender<Arc<Generation>>,
+    /// Makes the probe check the database now, because a connection was lost.
+    pub(super) check_soon: Notify,
     inputs: Inputs,
 }
 
@@ -115,27 +79,27 @@ impl Connections {
     /// many as those of the pool may be; of the pool itself, at most one is used at a time.
     pub(crate) async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(pool, expected).await?;
-        let lent = (pool.options().get_max_connections() as usize).saturating_sub(NOT_LENT).max(1);
-        let options = Arc::new((*pool.connect_options()).clone().options([("lock_timeout", LOCK_TIMEOUT)]));
-        let inner = Inner {
+        let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
+        let options = (*pool.connect_options()).clone().options([("lock_timeout", LOCK_TIMEOUT)]);
+        let inner = SharedConnections {
             pool: pool.clone(),
-            permits: Arc::new(Semaphore::new(lent)),
-            lent,
+            permits: Arc::new(Semaphore::new(limit)),
+            limit,
             idle: Mutex::default(),
-            reserve: Reserve::new((*options).clone()),
-            availability: Availability::new(),
+            reserve: Reserve::new(options.clone()),
+            responds: watch::Sender::new(true),
+            generation: watch::Sender::default(),
+            check_soon: Notify::new(),
             options,
             inputs,
         };
         Ok(Self { inner: Arc::new(inner), lock_timeout: LOCK_TIMEOUT, of_call: false })
     }
 
-    /// The same, for the writes of a call: none of them begins once its caller has left.
     pub(crate) fn of_call(&self) -> Self {
         Self { of_call: true, ..self.with_lock_timeout(FIRST_LOCK_TIMEOUT) }
     }
 
-    /// The same, for statements that wait this long for each lock.
     pub(crate) fn with_lock_timeout(&self, lock_timeout: &'static str) -> Self {
         Self { lock_timeout, ..self.clone() }
     }
@@ -145,7 +109,6 @@ impl Connections {
         self.lock_timeout != FIRST_LOCK_TIMEOUT
     }
 
-    /// How batches are written at present.
     pub(crate) fn layouts(&self) -> Arc<Layouts> {
         self.inner.inputs.layouts()
     }
@@ -204,97 +167,87 @@ impl Connections {
             } else {
                 rows.push(row);
             }
-            end == End::Complete
+            ready(end == End::Complete)
         })
         .await?;
         Ok(Fetched { rows, end, memory })
     }
 
-    /// Passes the rows of a statement to `take` until it returns false. The rest of the statement is then abandoned.
-    pub(crate) async fn fetch_while<'q, E: 'q + Execute<'q, Postgres>>(
+    /// Passes the rows of a statement to `take`, each when it has taken the one before, until it returns false. The rest of the
+    /// statement is then abandoned.
+    pub(crate) async fn fetch_while<'q, E: 'q + Execute<'q, Postgres>, F: Future<Output = bool>>(
         &self,
         query: E,
-        mut take: impl FnMut(PgRow) -> bool + Send,
+        mut take: impl FnMut(PgRow) -> F,
     ) -> Result<(), sqlx::Error> {
         let mut lease = self.lease().await?;
-        let given_up = lease.given_up();
-        let connection = lease.connection()?;
+        let (connection, generation) = lease.connection()?;
         let reading = async {
             let mut returned = connection.fetch(query);
             while let Some(row) = returned.try_next().await? {
-                if !take(row) {
+                if !take(row).await {
                     return Ok(false);
                 }
             }
             Ok(true)
         };
-        let result = tokio::select! {
-            biased;
-            result = reading => result,
-            () = given_up => return Err(Unavailable::Hung.into()),
-        };
-        if let Ok(false) = result {
-            return Ok(());
+        match generation.unless_hung(reading).await? {
+            Ok(false) => Ok(()),
+            result => lease.done(result).map(drop),
         }
-        lease.done(&result);
-        result.map(|_| ())
     }
 
-    /// Sends the rows of a statement as they are taken. If the receiver is dropped, the rest of the statement is abandoned.
-    pub(crate) async fn send_rows<'q, E: 'q + Execute<'q, Postgres>>(
+    async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
+        let mut lease = self.lease().await?;
+        let (connection, generation) = lease.connection()?;
+        let result = generation.unless_hung(connection.fetch_all(query)).await?;
+        lease.done(result)
+    }
+
+    /// Copies rows into a table, all of them or none. They are encoded while the server takes those before them.
+    pub(crate) async fn copy<'r, T: 'static>(
         &self,
-        query: E,
-        rows: mpsc::Sender<PgRow>,
+        mut rows: Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
     ) -> Result<(), sqlx::Error> {
         let mut lease = self.lease().await?;
-        let given_up = lease.given_up();
-        let connection = lease.connection()?;
-        let sending = async {
-            let mut returned = connection.fetch(query);
-            while let Some(row) = returned.try_next().await? {
-                if rows.send(row).await.is_err() {
-                    return Ok(false);
-                }
+        // The server of a connection that is let go half way would wait for more rows.
+        let (connection, generation) = lease.transaction()?;
+        let copying = async {
+            let statement = rows.statement.clone();
+            let mut copy = connection.copy_in_raw(&statement).await?;
+            while let Some(part) = rows.next_part()? {
+                copy.send(part).await?;
             }
-            Ok(true)
+            copy.finish().await.map(|_| ())
         };
-        let result = tokio::select! {
-            biased;
-            result = sending => result,
-            () = given_up => return Err(Unavailable::Hung.into()),
-        };
-        if let Ok(false) = result {
-            return Ok(());
-        }
-        lease.done(&result);
-        result.map(|_| ())
+        let result = generation.unless_hung(copying).await?;
+        // The server has rolled it back, and its whole response was read.
+        lease.in_transaction &= !matches!(result, Err(sqlx::Error::Database(_)));
+        lease.done(result)
     }
 
-    /// Connections that there may be.
     pub(crate) fn most(&self) -> u32 {
         self.inner.pool.options().get_max_connections()
     }
 
-    /// A function that returns the state of the connections, or `None` once these are dropped.
-    pub(crate) fn state(&self) -> impl Fn() -> Option<ConnectionsState> + Send + use<> {
-        let inner = Arc::downgrade(&self.inner);
-        move || {
-            let inner = inner.upgrade()?;
-            let in_use = inner.lent.saturating_sub(inner.permits.available_permits());
-            Some(ConnectionsState { answers: inner.availability.answers(), in_use, idle: inner.idle().len() })
-        }
+    /// Whether the database responds, now and whenever that changes.
+    pub(crate) fn responds(&self) -> watch::Receiver<bool> {
+        self.inner.responds.subscribe()
     }
 
-    /// Whether the database answers.
-    pub(crate) fn availability(&self) -> &Availability {
-        &self.inner.availability
+    /// Measures the connections until they are dropped.
+    pub(crate) fn measure(&self, measure: fn(&SharedConnections) -> usize) -> impl Fn() -> Option<f64> + Send + use<> {
+        let inner = Arc::downgrade(&self.inner);
+        move || Some(measure(&*inner.upgrade()?) as f64)
     }
 
     /// Borrows a connection. Waits a bounded time for one to become free, and not at all while the database is known not
-    /// to answer.
+    /// to respond.
     pub(crate) async fn lease(&self) -> Result<Lease, sqlx::Error> {
         let inner = &self.inner;
-        inner.availability.check()?;
+        if !inner.responds() {
+            return Err(Unavailable::Down.into());
+        }
         let permits = Arc::clone(&inner.permits);
         let permit = match Arc::clone(&permits).try_acquire_owned() {
             Ok(permit) => permit,
@@ -309,59 +262,36 @@ impl Connections {
             // Boxed: it is rare, and too large to be a part of every statement.
             None => Box::pin(inner.wait(inner.open())).await?,
         };
+        let waits_as_long = connection.lock_timeout == Some(self.lock_timeout);
         let mut lease = Lease::new(Arc::clone(inner), connection, permit);
-        if !lease.has_lock_timeout(self.lock_timeout) {
-            match Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
-                // The others that are idle are lost, too.
-                Err(error) if is_disconnected(&error) => {
-                    let lost: Result<Infallible, _> = Err(error);
-                    lease.done(&lost);
-                    let Err(error) = lost;
-                    return Err(error);
-                }
-                set => set?,
-            }
+        if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
+            return lease.done(Err(error));
         }
         if self.of_call {
             check_caller().await;
         }
         Ok(lease)
     }
-
-    pub(super) fn reserve(&self) -> &Reserve {
-        &self.inner.reserve
-    }
-
-    pub(super) fn drop_idle(&self) {
-        self.inner.drop_idle();
-    }
-
-    pub(super) fn take_back(&self, connection: Connection) {
-        self.inner.take_back(connection);
-    }
-
-    /// Takes out the connection that was not used for the longest time, if it has not been known to work for `unchecked`,
-    /// with a permit: together with those that are lent, there are no more than there may be.
-    pub(super) fn oldest_idle(&self, unchecked: Duration) -> Option<(Connection, OwnedSemaphorePermit)> {
-        let permit = Arc::clone(&self.inner.permits).try_acquire_owned().ok()?;
-        let mut idle = self.inner.idle();
-        let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
-        if oldest.worked.elapsed() < unchecked {
-            return None;
-        }
-        let oldest = idle.remove(index);
-        drop(idle);
-        Some((oldest, permit))
-    }
 }
 
-/// The bytes of a row's values.
 pub(crate) fn size(row: &PgRow) -> usize {
     let value = |index| row.try_get_raw(index).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     (0..row.len()).map(value).sum()
 }
 
-impl Inner {
+impl SharedConnections {
+    pub(crate) fn responds(&self) -> bool {
+        *self.responds.borrow()
+    }
+
+    pub(crate) fn in_use(&self) -> usize {
+        self.limit.saturating_sub(self.permits.available_permits())
+    }
+
+    pub(crate) fn idle_count(&self) -> usize {
+        self.idle().len()
+    }
+
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -370,54 +300,60 @@ impl Inner {
     /// taken if no more may be opened: it costs a round trip each time.
     fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
         let mut idle = self.idle();
-        let in_use = self.lent.saturating_sub(self.permits.available_permits());
         let fitting = idle.iter().rposition(|connection| connection.lock_timeout == Some(lock_timeout));
-        let last = idle.len().checked_sub(1).filter(|last| last + 1 + in_use > self.lent);
+        let last = idle.len().checked_sub(1).filter(|last| last + 1 + self.in_use() > self.limit);
         fitting.or(last).map(|index| idle.remove(index))
     }
 
-    /// Waits a bounded time for a connection.
+    /// Takes out the connection that was not used for the longest time, if it is to be checked, with a permit:
+    /// together with those that are in use, there are no more than there may be.
+    pub(super) fn oldest_idle(&self) -> Option<(Connection, OwnedSemaphorePermit)> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
+        let mut idle = self.idle();
+        let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
+        (oldest.worked.elapsed() >= CONNECTION_UNCHECKED).then(|| (idle.remove(index), permit))
+    }
+
+    /// Waits a bounded time. Fails as soon as the database is known not to respond.
     async fn wait<T>(&self, waiting: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
-        let bounded = async { timeout(ACQUIRE_TIMEOUT, waiting).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) };
-        self.availability.unless_down(bounded).await
+        let mut responds = self.responds.subscribe();
+        tokio::select! {
+            biased;
+            result = timeout(ACQUIRE_TIMEOUT, waiting) => result.unwrap_or(Err(sqlx::Error::PoolTimedOut)),
+            _ = responds.wait_for(|responds| !responds) => Err(Unavailable::Down.into()),
+        }
     }
 
     async fn open(&self) -> Result<Connection, sqlx::Error> {
-        let opened = Connection::open(&self.options, self.availability.generation(), LOCK_TIMEOUT).await;
-        opened.inspect_err(|_| self.availability.check_soon())
+        let opened = Connection::open(&self.options, self.generation()).await;
+        opened.inspect_err(|_| self.check_soon.notify_one())
     }
 
-    /// Closes the connections that are not lent.
+    pub(super) fn generation(&self) -> Arc<Generation> {
+        Arc::clone(&self.generation.borrow())
+    }
+
+    pub(super) fn is_current(&self, generation: &Arc<Generation>) -> bool {
+        Arc::ptr_eq(generation, &self.generation.borrow())
+    }
+
+    /// Suspects all connections that are open now, and closes those that are not in use. Returns their generation.
+    pub(super) fn suspect(&self) -> Arc<Generation> {
+        let suspected = self.generation.send_replace(Arc::default());
+        self.drop_idle();
+        suspected
+    }
+
     pub(super) fn drop_idle(&self) {
         let dropped = std::mem::take(&mut *self.idle());
         drop(dropped);
     }
 
-    /// Takes back a connection that is ready for the next statement.
     pub(super) fn take_back(&self, connection: Connection) {
-        if !connection.is_old() && connection.generation.is_current(&self.availability) && !self.pool.is_closed() {
+        if !connection.is_old() && self.is_current(&connection.generation) && !self.pool.is_closed() {
             self.idle().push(connection);
         }
     }
-}
-
-/// Runs a statement on a connection of its own, and reports how it ended. A connection that is given up is let go.
-macro_rules! run_on_lease {
-    ($connections:expr, |$connection:ident| $run:expr) => {{
-        let connections = $connections.clone();
-        Box::pin(async move {
-            let mut lease = connections.lease().await?;
-            let given_up = lease.given_up();
-            let $connection = lease.connection()?;
-            let result = tokio::select! {
-                biased;
-                result = $run => result,
-                () = given_up => return Err(Unavailable::Hung.into()),
-            };
-            lease.done(&result);
-            result
-        })
-    }};
 }
 
 impl<'p> Executor<'p> for &'_ Connections {
@@ -427,40 +363,33 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        // A statement has few rows, and its caller takes all of them.
-        let rows = run_on_lease!(self, |connection| connection.fetch_many(query).try_collect::<Vec<_>>());
-        Box::pin(stream::once(rows).map_ok(|rows| stream::iter(rows).map(Ok)).try_flatten())
-    }
-
-    fn fetch_all<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Vec<PgRow>, sqlx::Error>>
-    where
-        E: 'q + Execute<'q, Postgres>,
-    {
-        run_on_lease!(self, |connection| connection.fetch_all(query))
+        let rows = stream::once(self.clone().rows(query));
+        Box::pin(rows.map_ok(|rows| stream::iter(rows).map(|row| Ok(Either::Right(row)))).try_flatten())
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        run_on_lease!(self, |connection| connection.fetch_optional(query))
+        Box::pin(self.clone().rows(query).map_ok(|rows| rows.into_iter().next()))
     }
 
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [PgTypeInfo],
-    ) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
+    fn prepare_with<'e>(self, _: SqlStr, _: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
     where
         'p: 'e,
     {
-        run_on_lease!(self, |connection| connection.prepare_with(sql, parameters))
+        not_used()
     }
 
-    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
+    fn describe<'e>(self, _: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
     where
         'p: 'e,
     {
-        run_on_lease!(self, |connection| connection.describe(sql))
+        not_used()
     }
+}
+
+/// Statements are prepared by the connection that runs them.
+fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
+    Box::pin(ready(Err(sqlx::Error::Protocol("no statement is prepared without a connection".to_owned()))))
 }

@@ -1,22 +1,15 @@
 //! The connection that no caller gets: it checks the database, and cancels statements.
 
-use std::time::Duration;
-
-use sqlx::{PgConnection, postgres::PgConnectOptions};
+use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
 use tokio::{
     sync::Mutex,
     time::{sleep, timeout},
 };
 
-use super::{availability::Generation, connection::Connection, connections::LOCK_TIMEOUT};
-use crate::error::is_disconnected;
-
-/// How long the database may take to answer a check.
-const CHECK_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long a check waits for the open connection before it opens another one.
-const HEDGE_DELAY: Duration = Duration::from_millis(200);
-/// How long a cancellation may take.
-const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+use crate::{
+    error::is_disconnected,
+    limits::{CANCEL_TIMEOUT, CHECK_TIMEOUT, HEDGE_DELAY},
+};
 
 /// Reads a table, as every operation does: the one of which nothing locks out readers, as a migration may do with another.
 /// A server that takes no writes does not serve.
@@ -30,18 +23,8 @@ pub(super) struct Reserve {
     connection: Mutex<Option<PgConnection>>,
 }
 
-/// The result of a check.
-#[derive(Debug)]
-pub(super) enum Answer {
-    /// The database answers.
-    Serves,
-    /// The database answers on a new connection, but not on the one that was open.
-    ServesAnew,
-    /// The database does not answer.
-    Silent,
-    /// The database does not accept connections, or cannot serve.
-    Refuses(sqlx::Error),
-}
+/// Why a check failed: the database does not accept connections, or cannot serve. `None` is silence.
+type Failure = Option<sqlx::Error>;
 
 impl Reserve {
     pub(super) fn new(options: PgConnectOptions) -> Self {
@@ -54,7 +37,7 @@ impl Reserve {
             let mut reserve = self.connection.lock().await;
             let mut connection = match reserve.take() {
                 Some(connection) => connection,
-                None => self.open().await?,
+                None => PgConnection::connect_with(&self.options).await?,
             };
             sqlx::query("select pg_cancel_backend($1)").bind(backend).execute(&mut connection).await?;
             *reserve = Some(connection);
@@ -63,19 +46,19 @@ impl Reserve {
         timeout(CANCEL_TIMEOUT, cancel).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Checks the database.
-    pub(super) async fn check(&self) -> Answer {
+    /// Checks the database. Returns whether it responded on a new connection, but not on the one that was open.
+    pub(super) async fn check(&self) -> Result<bool, Failure> {
         let mut reserve = self.connection.lock().await;
-        let (connection, answer) = match reserve.take() {
-            Some(open) => self.check_open(open).await,
-            None => self.check_anew().await,
+        let (connection, is_new) = match reserve.take() {
+            Some(open) => self.check_open(open).await?,
+            None => (self.check_anew().await?, false),
         };
-        *reserve = connection;
-        answer
+        *reserve = Some(connection);
+        Ok(is_new)
     }
 
     /// Checks it on the open connection. One that takes long is compared with a new one.
-    async fn check_open(&self, open: PgConnection) -> (Option<PgConnection>, Answer) {
+    async fn check_open(&self, open: PgConnection) -> Result<(PgConnection, bool), Failure> {
         let mut asked = Box::pin(timeout(CHECK_TIMEOUT, ask(open)));
         let hedge = async {
             sleep(HEDGE_DELAY).await;
@@ -83,48 +66,39 @@ impl Reserve {
         };
         let anew = tokio::select! {
             biased;
-            answer = &mut asked => return match answer {
-                Ok(Ok(open)) => (Some(open), Answer::Serves),
+            checked = &mut asked => return match checked {
+                Ok(Ok(open)) => Ok((open, false)),
                 // The connection was lost, which says nothing about the server.
-                Ok(Err(_)) => self.check_anew().await,
-                Err(_) => (None, Answer::Silent),
+                Ok(Err(_)) => Ok((self.check_anew().await?, false)),
+                Err(_) => Err(None),
             },
             anew = hedge => anew,
         };
         match (asked.await, anew) {
-            (Ok(Ok(open)), _) => (Some(open), Answer::Serves),
-            (_, Ok(new)) => (Some(new), Answer::ServesAnew),
-            (Ok(Err(_)), Err(error)) => (None, Answer::Refuses(error)),
-            (Err(_), Err(_)) => (None, Answer::Silent),
+            (Ok(Ok(open)), _) => Ok((open, false)),
+            (_, Ok(new)) => Ok((new, true)),
+            (Ok(Err(_)), Err(error)) => Err(Some(error)),
+            (Err(_), Err(_)) => Err(None),
         }
     }
 
     /// Checks it on a new connection, and once more if that is lost: a connection that is closed, as by a proxy that restarts,
     /// says nothing about the server.
-    async fn check_anew(&self) -> (Option<PgConnection>, Answer) {
+    async fn check_anew(&self) -> Result<PgConnection, Failure> {
         let asked = async {
             match self.ask_anew().await {
                 Err(error) if is_disconnected(&error) => self.ask_anew().await,
-                answer => answer,
+                checked => checked,
             }
         };
-        match timeout(CHECK_TIMEOUT, asked).await {
-            Ok(Ok(new)) => (Some(new), Answer::Serves),
-            Ok(Err(error)) => (None, Answer::Refuses(error)),
-            Err(_) => (None, Answer::Silent),
-        }
+        timeout(CHECK_TIMEOUT, asked).await.map_err(|_| None)?.map_err(Some)
     }
 
     async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
-        ask(self.open().await?).await
-    }
-
-    async fn open(&self) -> Result<PgConnection, sqlx::Error> {
-        Ok(Connection::open(&self.options, Generation::default(), LOCK_TIMEOUT).await?.raw)
+        ask(PgConnection::connect_with(&self.options).await?).await
     }
 }
 
-/// Runs the check; returns the connection if the database serves.
 async fn ask(mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
     let serves: bool = sqlx::query_scalar(CHECK).fetch_one(&mut connection).await?;
     if serves { Ok(connection) } else { Err(sqlx::Error::Io(std::io::Error::other("the database takes no writes"))) }

@@ -2,18 +2,18 @@
 
 use super::{
     description::Part,
-    statement::{COMPANY, FIRST_DAY, LAST_DAY, OFFSET, Statement, and, unindexed},
+    statement::{COMPANY, FIRST_DAY, LAST_DAY, OFFSET, PageStatement, and, unindexed},
 };
 
-impl<Q> Statement<'_, Q> {
+impl<Q> PageStatement<'_, Q> {
     /// One row: `total`, the records that match.
     pub(super) fn total(&self) -> String {
         let sum = "select coalesce(sum(c.n), 0)::bigint as total";
         if !self.shape.ranged {
-            return format!("{sum} {} and c.bucket = 0 {}", self.counts("c", "all"), self.equal("c"));
+            return format!("{sum} {} and c.bucket = 0 {}", self.counts("c", "all"), self.equal_counts("c"));
         }
         let days = Part::Days(self.list.date);
-        let (coarse, fine) = (self.counts("c", &days.coarse()), self.counts("c", &days.fine()));
+        let (coarse, fine) = (self.counts("c", &days.coarse()), self.counts("c", days.fine()));
         // Whole coarse buckets. At each end, one that is cut either is left out and the days within the range are added, or
         // it is taken whole and the days without are subtracted: whichever are fewer.
         let (first_whole, last_whole) = (format!("({FIRST_DAY} & 31) < 16"), format!("({LAST_DAY} & 31) >= 16"));
@@ -31,7 +31,7 @@ impl<Q> Statement<'_, Q> {
                 union all select 1, c.* {fine}
                     and not {last_whole} and c.bucket between {LAST_DAY} >> 5 << 5 and {LAST_DAY}
             ) c where {FIRST_DAY} <= {LAST_DAY} {}",
-            self.equal("c"),
+            self.equal_counts("c"),
         )
     }
 
@@ -41,7 +41,7 @@ impl<Q> Statement<'_, Q> {
         format!(
             "select {columns}, sum(n) as n {} and c.bucket = 0 and c.n > 0 {} group by {columns}",
             self.counts("c", "all"),
-            self.equal("c"),
+            self.equal_counts("c"),
         )
     }
 
@@ -52,7 +52,7 @@ impl<Q> Statement<'_, Q> {
         // A bucket whose days do not meet the range has no match.
         let can_match = |alias: &str| {
             let days = format!("{alias}.last_day >= {FIRST_DAY} and {alias}.first_day <= {LAST_DAY}");
-            format!("and {alias}.{} > 0 and {days} {}", part.number(), self.equal(alias))
+            format!("and {alias}.{} > 0 and {days} {}", part.number(), self.equal_counts(alias))
         };
         let coarse = |direction: &str| {
             let (rows, can_match) = (self.counts("c", &part.coarse()), can_match("c"));
@@ -63,7 +63,7 @@ impl<Q> Statement<'_, Q> {
                 select f.bucket {fine} and f.bucket between n.bucket << 5 and (n.bucket << 5) + 31 {can_match}
                 order by f.bucket {nearest} limit 1
             ), (n.bucket << 5) {edge}) as near, ({far}) as far from ({near}) n",
-            fine = self.counts("f", &part.fine()),
+            fine = self.counts("f", part.fine()),
             can_match = can_match("f"),
             far = coarse(farthest),
             near = coarse(nearest),
@@ -116,7 +116,7 @@ impl<Q> Statement<'_, Q> {
         format!(
             "select c.bucket, coalesce({n}, 0)::bigint as n {rows} {range} {filters} group by c.bucket",
             rows = self.counts("c", &part.coarse()),
-            filters = self.equal("c"),
+            filters = self.equal_counts("c"),
         )
     }
 
@@ -127,7 +127,7 @@ impl<Q> Statement<'_, Q> {
                 "(select count(*) from {table} u where u.company_id = {COMPANY} {between} {matches})",
                 table = self.list.table,
                 between = part.between(Some("f.bucket"), Some("f.bucket + 1")),
-                matches = unindexed(&(self.equal("u") + &self.in_range())),
+                matches = unindexed(&(self.equal() + &self.in_range())),
             );
             zoned("f", part, &count)
         } else {
@@ -138,12 +138,11 @@ impl<Q> Statement<'_, Q> {
             "select f.bucket, coalesce({n}, 0)::bigint as n {rows}
                 and f.bucket between ({coarse} << 5) and ({coarse} << 5) + 31 {range} {filters}
             group by f.bucket",
-            rows = self.counts("f", &part.fine()),
-            filters = self.equal("f"),
+            rows = self.counts("f", part.fine()),
+            filters = self.equal_counts("f"),
         )
     }
 
-    /// The company's counts of one dimension.
     pub(super) fn counts(&self, alias: &str, dimension: &str) -> String {
         format!(
             "from {} {alias} where {alias}.company_id = {COMPANY} and {alias}.dimension = '{dimension}'",

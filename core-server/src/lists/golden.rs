@@ -1,8 +1,8 @@
-//! The statements of lists as they are sent, one of each kind: `golden/*.sql`. `scripts/write-reference` rewrites them.
+//! The statements of lists as they are sent, one of each kind: `golden/*.sql`. `tools/scripts/write-reference` rewrites them.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
-use crate::{database::STATEMENT_CACHE, list_statements, read_statements, write_statements};
+use crate::{limits::STATEMENT_CACHE, list_statements, read_statements, write_statements};
 
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 /// Each kind of statement, and what another sort key, direction or filter changes in it.
@@ -45,7 +45,7 @@ fn the_committed_statements_are_those_that_are_sent() {
             fs::write(folder.join(&name), &text).unwrap();
         }
         let committed = fs::read_to_string(folder.join(&name)).unwrap_or_default();
-        assert!(committed == text, "{name} is not what is sent: run scripts/write-reference. It is:\n{text}");
+        assert!(committed == text, "{name} is not what is sent: run tools/scripts/write-reference. It is:\n{text}");
         files.insert(name);
     }
     let committed = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());

@@ -12,9 +12,8 @@ const LAST_DAY: i32 = 2_932_896;
 /// Which page is asked for. The numbers have been checked.
 #[derive(Clone, Copy)]
 pub(crate) struct PageQuery {
-    per_page: i64,
+    pub(super) per_page: i64,
     page: i64,
-    /// Descending.
     pub(crate) descending: bool,
 }
 
@@ -26,7 +25,6 @@ pub(crate) struct Asked {
     pub(crate) sort: i32,
     /// First and last day of a range, as days since 1970-01-01.
     pub(crate) days: Option<(i32, i32)>,
-    /// ID of an affiliate.
     pub(crate) affiliate: Option<i64>,
 }
 
@@ -39,17 +37,11 @@ impl PageQuery {
         }
     }
 
-    /// Records on the page, at most.
-    pub(crate) fn limit(self) -> i64 {
-        self.per_page
-    }
-
     /// Records before the page.
     pub(crate) fn offset(self) -> i64 {
         (self.page - 1).saturating_mul(self.per_page)
     }
 
-    /// The metadata of the page among `total` records.
     pub(crate) fn meta(self, total: i64) -> PageMeta {
         PageMeta {
             total,
@@ -79,7 +71,7 @@ mod tests {
     #[test]
     fn pages_are_counted_from_one() {
         let query = PageQuery::new(Some(10), Some(3), SortDirection::Unspecified);
-        assert_eq!((query.offset(), query.limit(), query.descending), (20, 10, true));
+        assert_eq!((query.offset(), query.per_page, query.descending), (20, 10, true));
         assert_eq!([0, 1, 10, 11].map(|total| query.meta(total).last_page), [1, 1, 1, 2]);
         let last = PageQuery::new(Some(200), Some(compliance_api::MAX_ID), SortDirection::Asc);
         assert!(last.offset() > 0);

@@ -1,19 +1,10 @@
 //! The statement that counts what matches, finds a page and reads its records, on one snapshot.
 //!
-//! There are four kinds, by what is asked for:
-//!
-//! - Near the beginning, without a range or with one on the sort key: a scan along the sort order. Filters have an index
-//!   for each sort key, so that it reads nothing but matches.
-//! - Far from it: a walk. The counts say in which bucket the page begins, and the scan begins there. It reads each
-//!   combination of the filters' values by itself, or all records if most of them match.
-//! - With a range on another column than the sort key: a scan along the sort order, which passes over what is not in the
-//!   range, or all matches, sorted. The counts decide, and PostgreSQL does not execute the other.
-//! - Of one affiliate: all matches, sorted.
-//!
-//! The planner never learns a bound or a limit: each is a subquery, so that it plans with the same defaults whatever
-//! it knows of the table.
+//! Its strategy depends on what is asked for: a scan along the sort order, a walk over the counts, all matches sorted, or a
+//! choice between a scan and a sort, of which PostgreSQL executes one. `docs/architecture.md` gives the reasons. The planner
+//! never learns a bound or a limit: each is a subquery, so that it plans with the same defaults whatever it knows of the table.
 
-use super::description::{Filter, Key, List, Part, midnight};
+use super::description::{Filter, List, Part, midnight};
 
 /// Parameters that every statement of every list has. Those of the filters follow.
 pub(super) const COMPANY: &str = "$1";
@@ -27,74 +18,69 @@ pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint
 /// Number of the first filter's parameter.
 const FIRST_FILTER: usize = 7;
 
-/// What it costs to read and sort a match, in index entries that a scan reads in the same time: with a page near the
-/// beginning, where few are kept, and with one far from it. The first is low because a scan reads more than expected
-/// where the range and the sort key depend on each other.
+/// What it costs to read and sort a match, in index entries that a scan reads in the same time. The first is low because few
+/// matches are kept, and because a scan reads more than expected where the range and the sort key depend on each other.
 const SORT_NEAR: f64 = 0.25;
 const SORT_DEEP: f64 = 4.0;
 
 /// What decides on the statement that reads a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    pub(super) key: Key,
+    pub(super) parts: &'static [Part],
     pub(super) descending: bool,
-    /// Whether a range of days is asked for.
     pub(super) ranged: bool,
-    /// Whether any of the list's filters is asked for.
     pub(super) filtered: bool,
     pub(super) among: Among,
 }
 
-/// Where a page is looked for.
+/// Where a page is looked for: among the records of one affiliate, or among all, near the beginning or far from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
-    /// The records of one affiliate.
     Affiliate,
-    /// All records, near the beginning.
     Near,
-    /// All records, far from the beginning.
     Deep,
 }
 
 impl Shape {
-    /// The words that tell the statements of a list apart.
     pub(super) fn name(&self) -> String {
-        let place = match self.among {
+        let among = match self.among {
             Among::Affiliate => "of an affiliate",
             Among::Near => "near",
             Among::Deep => "deep",
         };
-        let words = [
-            Some(place),
-            Some("by"),
-            Some(self.key.column().unwrap_or("id")),
-            self.descending.then_some("descending"),
-            self.ranged.then_some("in a range"),
-            self.filtered.then_some("filtered"),
-        ];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let mut name = format!("{among} by {}", self.column().unwrap_or("id"));
+        for (is_so, words) in
+            [(self.descending, " descending"), (self.ranged, " in a range"), (self.filtered, " filtered")]
+        {
+            name += if is_so { words } else { "" };
+        }
+        name
+    }
+
+    /// The column that is sorted by, unless it is the ID.
+    fn column(&self) -> Option<&'static str> {
+        if let [Part::Days(column), ..] = self.parts { Some(column) } else { None }
     }
 }
 
-/// A statement for pages of a list.
-pub(super) struct Statement<'l, Q: 'static> {
+pub(super) struct PageStatement<'l, Q: 'static> {
     pub(super) list: &'l List<Q>,
     pub(super) shape: Shape,
 }
 
-impl<Q> Statement<'_, Q> {
+impl<Q> PageStatement<'_, Q> {
     pub(super) fn sql(&self) -> String {
         if self.shape.among == Among::Affiliate { self.of_affiliate() } else { self.of_all() }
     }
 
     fn of_all(&self) -> String {
-        let parts = self.shape.key.parts();
+        let parts = self.shape.parts;
         let mut ctes = vec![format!("counted as materialized ({})", self.total())];
         if self.grouped() || self.chooses() {
             ctes.push(format!("groups as materialized ({})", self.groups()));
         }
         if self.walks() {
-            ctes.extend(self.walk(&parts));
+            ctes.extend(self.walk(parts));
         }
         if self.chooses() {
             ctes.push(format!("choice as materialized ({})", self.choice()));
@@ -103,12 +89,13 @@ impl<Q> Statement<'_, Q> {
             });
             ctes.extend(bounds);
         }
-        if self.walks() && self.grouped() {
-            ctes.push(format!("way as materialized ({})", self.way()));
+        if self.walks_groups() {
+            ctes.push(format!("strategy as materialized ({})", self.strategy()));
         }
-        let ways = if self.weighs() { &[true, false][..] } else { &[self.grouped()] };
+        let strategies = if self.walks_groups() { &[true, false][..] } else { &[self.grouped()] };
         let parts = parts.iter().enumerate();
-        let scans = parts.flat_map(|(number, part)| ways.iter().map(move |grouped| self.scan(number, *part, *grouped)));
+        let scans =
+            parts.flat_map(|(number, part)| strategies.iter().map(move |grouped| self.scan(number, *part, *grouped)));
         let scans: Vec<String> = scans.collect();
         let scans = scans.join("\n    union all ");
         let scanned = format!("select id, k from (\n    {scans}\n) u offset {} limit {LIMIT}", self.skip());
@@ -122,19 +109,19 @@ impl<Q> Statement<'_, Q> {
 
     /// The statement for the records of one affiliate: its index has every column that is filtered or sorted by.
     fn of_affiliate(&self) -> String {
-        let List { table, affiliate, .. } = self.list;
+        let table = self.list.table;
         // Two readings cost less than one that is kept, unless a range leaves out most. In the order of the index, new
         // records come first where they sort first, so that few enter the sort that others would drive out.
         let keep = if self.shape.ranged { "materialized" } else { "not materialized" };
         format!(
             "with matches as {keep} (
                 select u.id, {key} as k from {table} u
-                where u.company_id = {COMPANY} and u.{affiliate} = {AFFILIATE} {equal} {in_range}
-                order by u.{affiliate} {direction}, u.id {direction}
+                where u.company_id = {COMPANY} and u.affiliate_id = {AFFILIATE} {equal} {in_range}
+                order by u.affiliate_id {direction}, u.id {direction}
             ), counted as materialized (select count(*) as total from matches
             ), page as (select id, k from matches order by {order} offset {OFFSET} limit {LIMIT}) {records}",
             key = self.key_column(),
-            equal = self.equal("u"),
+            equal = self.equal(),
             in_range = unindexed(&self.in_range()),
             direction = self.direction(),
             order = self.order_of(""),
@@ -162,7 +149,7 @@ impl<Q> Statement<'_, Q> {
 
     /// Whether a walk scans all records of its buckets in order, or the matches of each group and sorts them: whichever reads
     /// less. Groups are each scanned until they have filled the page alone.
-    fn way(&self) -> String {
+    fn strategy(&self) -> String {
         format!(
             "select (select coalesce(sum(c.n), 0) {all} and c.bucket = 0) <= coalesce(sum(n), 0) * count(*) as ordered
             from groups",
@@ -176,14 +163,14 @@ impl<Q> Statement<'_, Q> {
         let (low, high) = self.ends(number, part);
         let limit = format!("limit (select {} + {LIMIT})", self.skip());
         let group = if grouped { self.of_group() } else { String::new() };
-        let mut passed_over = if grouped { String::new() } else { self.equal("u") };
+        let mut passed_over = if grouped { String::new() } else { self.equal() };
         if self.ranged_elsewhere() {
             passed_over += &self.in_range();
         }
         let matches = format!(
             "select u.id, {key} as k from {table} u
             where u.company_id = {COMPANY} {group} {between} {passed_over} {ordered} order by {order} {limit}",
-            ordered = and(self.weighs() && !grouped, || "(select ordered from way)".to_owned()),
+            ordered = and(self.walks_groups() && !grouped, || "(select ordered from strategy)".to_owned()),
             key = self.key_column(),
             table = self.list.table,
             between = part.between(low.as_deref(), high.as_deref()),
@@ -192,7 +179,7 @@ impl<Q> Statement<'_, Q> {
         );
         if grouped {
             let order = self.order_of("u.");
-            let sorted = if self.weighs() { "where not (select ordered from way)" } else { "" };
+            let sorted = if self.walks_groups() { "where not (select ordered from strategy)" } else { "" };
             format!("(select u.* from groups g cross join lateral ({matches}) u {sorted} order by {order} {limit})")
         } else {
             format!("({matches})")
@@ -245,9 +232,13 @@ impl<Q> Statement<'_, Q> {
 
     /// Records `u` of the group `g`, as a further condition.
     fn of_group(&self) -> String {
-        let equal = self.leading().into_iter().map(|column| format!("and u.{column} = g.{column}"));
-        let others = self.equal_where("u", |filter| !filter.leads);
-        equal.chain([others]).collect::<Vec<_>>().join(" ")
+        let of_groups = self.leading().into_iter().map(|column| format!("and u.{column} = g.{column}"));
+        let others = self.each_filter(
+            |number, Filter { column, leads, .. }| {
+                if *leads { String::new() } else { equal_or_null("u", column, number) }
+            },
+        );
+        of_groups.chain([others]).collect::<Vec<_>>().join(" ")
     }
 
     /// The records of the page, each with the total. Without records it is one row of the total alone.
@@ -260,17 +251,34 @@ impl<Q> Statement<'_, Q> {
         )
     }
 
-    /// Compares the columns of the filters with their parameters. One that is not asked for is null.
-    pub(super) fn equal(&self, alias: &str) -> String {
-        self.equal_where(alias, |_| true)
+    /// Compares the columns of the counts with the filters. A filter that is not requested is null. Where the column is never
+    /// null the condition is a range, so that the counts' index decides it.
+    pub(super) fn equal_counts(&self, alias: &str) -> String {
+        self.each_filter(|number, Filter { column, value, leads }| {
+            if !leads {
+                return equal_or_null(alias, column, number);
+            }
+            let (_, lowest, highest) = value.sql_type();
+            format!(" and {alias}.{column} between coalesce(${number}, {lowest}) and coalesce(${number}, {highest})")
+        })
     }
 
-    fn equal_where(&self, alias: &str, take: fn(&Filter<Q>) -> bool) -> String {
-        let numbered = (FIRST_FILTER..).zip(self.list.filters);
-        let taken = numbered.filter(|(_, filter)| self.shape.filtered && take(filter));
-        let equal = taken
-            .map(|(number, Filter { column, .. })| format!(" and ({alias}.{column} = ${number} or ${number} is null)"));
-        equal.collect()
+    pub(super) fn equal(&self) -> String {
+        self.each_filter(|number, Filter { column, leads, .. }| {
+            // One comparison instead of two, where the column is never null. The planner takes it for half of the records; a
+            // column that is compared with itself would be taken for a few.
+            if *leads {
+                format!(" and coalesce(u.{column} = ${number}, true)")
+            } else {
+                equal_or_null("u", column, number)
+            }
+        })
+    }
+
+    /// A condition for each filter, with the number of its parameter, if any is requested.
+    fn each_filter(&self, condition: impl Fn(usize, &Filter<Q>) -> String) -> String {
+        let filters = if self.shape.filtered { self.list.filters } else { &[] };
+        (FIRST_FILTER..).zip(filters).map(|(number, filter)| condition(number, filter)).collect()
     }
 
     /// Compares the date of `u` with the range. As subqueries the bounds are computed once a statement.
@@ -284,12 +292,10 @@ impl<Q> Statement<'_, Q> {
         self.list.filters.iter().filter(|filter| filter.leads).map(|filter| filter.column).collect()
     }
 
-    /// Whether the range is about another column than the one that is sorted by.
     pub(super) fn ranged_elsewhere(&self) -> bool {
-        self.shape.ranged && self.shape.key.column() != Some(self.list.date)
+        self.shape.ranged && self.shape.column() != Some(self.list.date)
     }
 
-    /// Whether the range is about the part's own column.
     pub(super) fn ranged_along(&self, part: Part) -> bool {
         self.shape.ranged && part == Part::Days(self.list.date)
     }
@@ -297,10 +303,9 @@ impl<Q> Statement<'_, Q> {
     /// Whether the statement finds the page by a walk. With a range on another column it must count the records of each
     /// bucket that the range cuts: few where the sort key is the ID, nearly all with another timestamp.
     fn walks(&self) -> bool {
-        self.shape.among == Among::Deep && (!self.ranged_elsewhere() || self.shape.key.column().is_none())
+        self.shape.among == Among::Deep && (!self.ranged_elsewhere() || self.shape.column().is_none())
     }
 
-    /// Whether the statement decides between a scan and a sort.
     fn chooses(&self) -> bool {
         self.ranged_elsewhere() && !self.walks()
     }
@@ -311,19 +316,17 @@ impl<Q> Statement<'_, Q> {
         self.shape.filtered && !(self.chooses() && self.shape.among == Among::Deep)
     }
 
-    /// Whether a walk chooses between a scan of all records and one of each group.
-    fn weighs(&self) -> bool {
+    fn walks_groups(&self) -> bool {
         self.walks() && self.grouped()
     }
 
-    /// How many matches of the scans precede the page.
     fn skip(&self) -> &'static str {
         if self.walks() { "(select skip from start)" } else { OFFSET }
     }
 
     /// The sort key, null for the ID: that is selected anyway.
     fn key_column(&self) -> String {
-        self.shape.key.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
+        self.shape.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
     }
 
     pub(super) fn direction(&self) -> &'static str {
@@ -336,12 +339,16 @@ impl<Q> Statement<'_, Q> {
     }
 }
 
+/// Compares a column that may be null with the parameter of a filter.
+fn equal_or_null(alias: &str, column: &str, number: usize) -> String {
+    format!(" and ({alias}.{column} = ${number} or ${number} is null)")
+}
+
 /// The same conditions in a form that the planner cannot use for a choice of an index.
 pub(super) fn unindexed(conditions: &str) -> String {
     and(!conditions.is_empty(), || format!("(true {conditions}) is true"))
 }
 
-/// A further condition, where it is needed.
 pub(super) fn and(needed: bool, condition: impl FnOnce() -> String) -> String {
     if needed { format!(" and {}", condition()) } else { String::new() }
 }
@@ -358,43 +365,46 @@ mod tests {
             Filter { column: "status", value: Value::Integer(|()| None), leads: true },
             Filter { column: "hidden", value: Value::Boolean(|()| None), leads: false },
         ],
-        affiliate: "affiliate_id",
         date: "made",
         sorts: &[],
         buckets: "",
         lock: 0,
         record: |_| String::new(),
     };
-    const MADE: Key = Key::Timestamp("made");
-    const SEEN: Key = Key::NullableTimestamp("seen");
+    const IDS: &[Part] = &[Part::Ids];
+    const MADE: &[Part] = &[Part::Days("made")];
+    const SEEN: &[Part] = &[Part::Days("seen"), Part::Nulls("seen")];
 
-    fn statement(key: Key, ranged: bool, filtered: bool, among: Among) -> Statement<'static, ()> {
-        Statement { list: &LIST, shape: Shape { key, descending: false, ranged, filtered, among } }
+    /// What is asked for, and how the page is found.
+    type Row<'a> = (&'static [Part], bool, bool, Among, &'a [&'a str]);
+
+    fn statement(parts: &'static [Part], ranged: bool, filtered: bool, among: Among) -> PageStatement<'static, ()> {
+        PageStatement { list: &LIST, shape: Shape { parts, descending: false, ranged, filtered, among } }
     }
 
-    /// How a page is found: by a walk, by a choice between a scan and a sort, and each group of the filters' values by itself.
+    /// How a page is found: by a walk, by a choice between a scan and a sort, and one scan for each group of the filters' values.
     #[test]
     fn what_is_asked_for_decides_how_a_page_is_found() {
         let (walks, chooses, grouped) = ("walks", "chooses", "grouped");
-        let table: &[(Key, bool, bool, Among, &[&str])] = &[
-            (Key::Id, false, false, Among::Near, &[]),
+        let table: &[Row] = &[
+            (IDS, false, false, Among::Near, &[]),
             (MADE, true, false, Among::Near, &[]),
             (MADE, false, true, Among::Near, &[grouped]),
             (SEEN, true, false, Among::Near, &[chooses]),
             (SEEN, true, true, Among::Near, &[chooses, grouped]),
-            (Key::Id, true, true, Among::Near, &[chooses, grouped]),
-            (Key::Id, false, false, Among::Deep, &[walks]),
-            (Key::Id, true, false, Among::Deep, &[walks]),
+            (IDS, true, true, Among::Near, &[chooses, grouped]),
+            (IDS, false, false, Among::Deep, &[walks]),
+            (IDS, true, false, Among::Deep, &[walks]),
             (MADE, true, false, Among::Deep, &[walks]),
             (SEEN, false, false, Among::Deep, &[walks]),
             (SEEN, true, false, Among::Deep, &[chooses]),
             (SEEN, true, true, Among::Deep, &[chooses]),
             (MADE, true, true, Among::Deep, &[walks, grouped]),
             (SEEN, false, true, Among::Deep, &[walks, grouped]),
-            (Key::Id, true, true, Among::Deep, &[walks, grouped]),
+            (IDS, true, true, Among::Deep, &[walks, grouped]),
         ];
-        for (number, (key, ranged, filtered, among, expected)) in table.iter().enumerate() {
-            let statement = statement(*key, *ranged, *filtered, *among);
+        for (number, (parts, ranged, filtered, among, expected)) in table.iter().enumerate() {
+            let statement = statement(parts, *ranged, *filtered, *among);
             let found = [(walks, statement.walks()), (chooses, statement.chooses()), (grouped, statement.grouped())];
             let found: Vec<&str> = found.into_iter().filter_map(|(name, is_so)| is_so.then_some(name)).collect();
             assert_eq!(found, *expected, "row {number}");
@@ -411,10 +421,13 @@ mod tests {
     #[test]
     fn filters_that_do_not_lead_an_index_are_compared_in_each_group() {
         let statement = |filtered| statement(MADE, false, filtered, Among::Near);
-        let (status, hidden) = ("and (u.status = $7 or $7 is null)", "and (u.hidden = $8 or $8 is null)");
-        assert_eq!(statement(true).equal("u"), format!(" {status} {hidden}"));
-        assert_eq!(statement(false).equal("u"), "");
+        let hidden = "and (u.hidden = $8 or $8 is null)";
+        assert_eq!(statement(true).equal(), format!(" and coalesce(u.status = $7, true) {hidden}"));
+        assert_eq!(statement(false).equal(), "");
         let of_group: String = statement(true).of_group().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(of_group, format!("and u.status = g.status {hidden}"));
+        let counts = " and c.status between coalesce($7, -2147483648) and coalesce($7, 2147483647) \
+                      and (c.hidden = $8 or $8 is null)";
+        assert_eq!(statement(true).equal_counts("c"), counts);
     }
 }

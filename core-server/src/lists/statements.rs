@@ -14,30 +14,25 @@ use sqlx::{
 use super::{
     description::{List, Value},
     page::Asked,
-    statement::{Among, Shape, Statement, TYPES},
+    statement::{Among, PageStatement, Shape, TYPES},
 };
 use crate::{
-    database::{self, COPIES, Connections, End},
+    database::{self, Connections, End, Fetched},
     error::from_database,
+    limits::{COPIES, NEAR},
     table::{Read, Reader, read_all},
 };
 
-/// Records before a page that is near the beginning, at most: so many are read faster than their counts.
-const NEAR: i64 = 500;
-
-/// Every statement of a list.
 pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,
     pages: Vec<(Shape, &'static str)>,
     /// Records by company and ID, for many reads at once.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
-    by_ids: &'static str,
+    pub(crate) by_ids: &'static str,
 }
 
-/// A page of records.
 pub(crate) struct Page<T> {
-    /// In the order asked for.
     pub(crate) records: Vec<T>,
     /// How many there are on all pages.
     pub(crate) total: i64,
@@ -45,55 +40,40 @@ pub(crate) struct Page<T> {
     pub(crate) memory: Reservation,
 }
 
-/// Records that were read.
 pub(crate) struct Records<T> {
     pub(crate) records: Vec<T>,
     /// What they take until they were sent.
     pub(crate) memory: Reservation,
 }
 
-/// What records are read from, and for whom.
-#[derive(Clone, Copy)]
 pub(crate) struct Source<'s> {
     pub(crate) pool: &'s Connections,
     pub(crate) company_id: i64,
     /// Of the company. What is read has a reservation of its own.
-    pub(crate) memory: &'s Reservation,
+    pub(crate) memory: Reservation,
+    /// Bytes that the records may have.
+    pub(crate) most: usize,
 }
 
-/// Bytes of records that are read at once for a caller that takes them in parts.
-pub(crate) const PART: usize = 4 << 20;
-
 impl<Q> Statements<Q> {
-    /// Builds the statements of a list.
     pub(crate) fn of(list: &'static List<Q>) -> Self {
         let mut pages = Vec::new();
         for sort in list.sorts {
             for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
                 for filtered in [false, true] {
                     for among in [Among::Affiliate, Among::Near, Among::Deep] {
-                        let shape = Shape { key: sort.key, descending, ranged, filtered, among };
-                        pages.push((shape, &*Statement { list, shape }.sql().leak()));
+                        let shape = Shape { parts: sort.parts, descending, ranged, filtered, among };
+                        pages.push((shape, &*PageStatement { list, shape }.sql().leak()));
                     }
                 }
             }
         }
-        let by_keys = format!(
-            "select p.company_id as key_company_id, p.id as key_id, r.*
-            from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)
-            cross join lateral ({}) r",
-            (list.record)("p.company_id")
-        );
-        let by_ids = format!(
-            "select r.* from unnest($2::bigint[]) as p (id) cross join lateral ({}) r order by p.id",
-            (list.record)("$1")
-        );
-        Self { list, pages, by_keys: by_keys.leak(), by_ids: by_ids.leak() }
+        Self { list, pages, by_keys: by_keys(list.record), by_ids: by_ids(list.record) }
     }
 
     /// Every statement that reads a page, each with its name and the types of its parameters.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (String, &'static str, String)> {
-        let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type()]);
+        let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]);
         let types: String = std::iter::once(TYPES).chain(filters).collect();
         let table = self.list.table;
         self.pages.iter().map(move |(shape, sql)| (format!("{table} {}", shape.name()), *sql, types.clone()))
@@ -104,26 +84,22 @@ impl<Q> Statements<Q> {
         [(self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")].into_iter()
     }
 
-    /// Reads one page of the company's records. `None` if they take more than `most` bytes.
+    /// Reads one page of the company's records. `None` if they take more bytes than they may.
     pub(crate) async fn page<T: Record>(
         &self,
-        Source { pool, company_id, memory }: Source<'_>,
+        source: Source<'_>,
         request: &Q,
         asked: Asked,
-        most: usize,
         read: Read<T>,
     ) -> Result<Option<Page<T>>, Error> {
         let statement = self.statement(request, asked)?;
-        let query = || self.query(statement, company_id, request, asked);
-        let fetched = database::read(|| pool.fetch_at_most(query(), most, memory)).await;
-        let fetched = fetched.map_err(|error| from_database(&error))?;
-        match fetched.end {
-            End::Complete => {
-                Page::read(fetched.rows, fetched.memory, read).map(Some).map_err(|error| from_database(&error))
-            }
-            End::TooLarge => Ok(None),
-            End::Full(full) => Err(full.into()),
-        }
+        let rows = source.fetch(|| self.query(statement, source.company_id, request, asked)).await?;
+        let Some((mut rows, memory)) = rows else { return Ok(None) };
+        // A page without records is one row that has the total alone.
+        let total = rows.first().map_or(Ok(0), |row| row.try_get("total")).map_err(from_database)?;
+        rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
+        let Records { records, memory } = Records::read(rows, memory, read)?;
+        Ok(Some(Page { records, total, memory }))
     }
 
     /// The statement that reads a page.
@@ -131,7 +107,7 @@ impl<Q> Statements<Q> {
         let sorts = self.list.sorts;
         let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
         let shape = Shape {
-            key: sort.key,
+            parts: sort.parts,
             descending: asked.page.descending,
             ranged: asked.days.is_some(),
             filtered: self.list.filters.iter().any(|filter| filter.value.is_asked(request)),
@@ -144,7 +120,6 @@ impl<Q> Statements<Q> {
         self.pages.iter().find(|(of, _)| *of == shape).map(|(_, statement)| *statement).ok_or_else(Error::internal)
     }
 
-    /// The statement with its parameters.
     pub(super) fn query(
         &self,
         statement: &'static str,
@@ -153,42 +128,65 @@ impl<Q> Statements<Q> {
         asked: Asked,
     ) -> Query<'static, Postgres, PgArguments> {
         let (first, last) = asked.days.unzip();
-        let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.limit()).bind(asked.page.offset());
+        let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.per_page).bind(asked.page.offset());
         let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
         self.list.filters.iter().fold(fixed, |bound, filter| match filter.value {
             Value::Integer(value) => bound.bind(value(request)),
             Value::Boolean(value) => bound.bind(value(request)),
         })
     }
+}
 
-    /// The records of the company among `ids`, by ID.
-    pub(crate) async fn read_by_ids<T: Record>(
+impl Source<'_> {
+    /// The rows of a statement, with the memory for what is made of them. `None` if they take more bytes than they may.
+    async fn fetch<'q>(
         &self,
-        source: Source<'_>,
-        ids: &[i64],
-        most: usize,
-        read: Read<T>,
-    ) -> Result<Records<T>, Error> {
-        read_by_ids(source, self.by_ids, ids, most, read).await
+        query: impl Fn() -> Query<'q, Postgres, PgArguments>,
+    ) -> Result<Option<(Vec<PgRow>, Reservation)>, Error> {
+        let fetched = database::read(|| self.pool.fetch_at_most(query(), self.most, &self.memory)).await;
+        let Fetched { rows, end, memory } = fetched.map_err(from_database)?;
+        match end {
+            End::Complete => Ok(Some((rows, memory))),
+            End::TooLarge => Ok(None),
+            End::Full(full) => Err(full.into()),
+        }
     }
+}
+
+/// A statement that reads records by company and ID. Each is looked up separately: a join could read all records of a company
+/// instead, if the planner takes them to be few.
+pub(crate) fn by_keys(record: fn(&str) -> String) -> &'static str {
+    format!(
+        "select p.company_id as key_company_id, p.id as key_id, r.*
+        from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)
+        cross join lateral ({}) r",
+        record("p.company_id")
+    )
+    .leak()
+}
+
+/// A statement that reads the records of a company by ID.
+pub(crate) fn by_ids(record: fn(&str) -> String) -> &'static str {
+    format!(
+        "select r.*
+        from (select distinct id from unnest($2::bigint[]) as p (id)) p
+        cross join lateral ({}) r
+        order by p.id",
+        record("$1")
+    )
+    .leak()
 }
 
 /// The records that a statement returns for a company and IDs.
 pub(crate) async fn read_by_ids<R: Record, T>(
-    Source { pool, company_id, memory }: Source<'_>,
+    source: Source<'_>,
     statement: &'static str,
     ids: &[i64],
-    most: usize,
     read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
 ) -> Result<Records<T>, Error> {
-    let query = || sqlx::query(statement).bind(company_id).bind(ids);
-    let fetched = database::read(|| pool.fetch_at_most(query(), most, memory)).await;
-    let fetched = fetched.map_err(|error| from_database(&error))?;
-    match fetched.end {
-        End::Complete => Records::read(fetched.rows, fetched.memory, read).map_err(|error| from_database(&error)),
-        End::TooLarge => Err(too_large(most)),
-        End::Full(full) => Err(full.into()),
-    }
+    let rows = source.fetch(|| sqlx::query(statement).bind(source.company_id).bind(ids)).await?;
+    let (rows, memory) = rows.ok_or_else(|| too_large(source.most))?;
+    Records::read(rows, memory, read)
 }
 
 impl<T> Records<T> {
@@ -197,21 +195,11 @@ impl<T> Records<T> {
         rows: Vec<PgRow>,
         mut memory: Reservation,
         read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
-    ) -> Result<Self, sqlx::Error> {
-        let records = admission::compute(memory.bytes(), || read_all(&rows, read))?;
+    ) -> Result<Self, Error> {
+        let records = admission::compute(memory.bytes(), || read_all(&rows, read)).map_err(from_database)?;
         drop(rows);
         memory.shrink_to(memory.bytes() / COPIES * (COPIES - 1));
         Ok(Self { records, memory })
-    }
-}
-
-impl<T: Record> Page<T> {
-    /// Reads the rows of a page's statement. A page without records is one row that has the total alone.
-    fn read(mut rows: Vec<PgRow>, memory: Reservation, read: Read<T>) -> Result<Self, sqlx::Error> {
-        let total = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
-        rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
-        let Records { records, memory } = Records::read(rows, memory, read)?;
-        Ok(Self { records, total, memory })
     }
 }
 

@@ -15,7 +15,6 @@ pub(super) const AFFILIATE_NOT_FOUND: &str = "No affiliate of the company has th
 const AFFILIATE: [&str; 2] = ["client_affiliate_id", AFFILIATE_COLUMN];
 const AFFILIATE_COLUMN: &str = "affiliate_id";
 
-/// What is to be written of a record.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes<R: Record> {
     pub(super) record: R,
@@ -92,7 +91,7 @@ impl<R: Record> Changes<R> {
             }
             _ => Attribute::field(field, move |value| &changes(value).record),
         });
-        let cleared = Attribute::texts("cleared", move |value| {
+        let cleared = Attribute::borrowed("cleared", move |value| {
             Some(&changes(value).cleared[..]).filter(|cleared| !cleared.is_empty())
         });
         fields.chain([cleared])

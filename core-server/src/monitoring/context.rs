@@ -1,152 +1,110 @@
 //! What every operation works with: connections and names.
 
-use std::{collections::HashMap, hash::Hash, sync::Arc};
+use std::sync::Arc;
 
 use compliance_api::error::Error;
+use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
-use super::names::NameCache;
+use super::names::CompanyNames;
 use crate::{
-    database::{Connections, MAX_TRIES},
+    backend::Backend,
+    database::Connections,
     error::{is_contention, is_disconnected},
+    limits::{MAX_CACHED_COMPANIES, MAX_TRIES},
     table::Layouts,
-    writes::{Queues, WritePermit},
+    writes::CompanyQueue,
 };
 
-/// What every operation works with.
 pub(super) struct Context {
-    pub(super) pool: Connections,
-    pub(super) names: NameCache,
-    pub(super) queues: Queues,
+    pub(super) backend: Arc<Backend>,
+    /// Names of the companies that have some of their own.
+    pub(super) names: Cache<i64, Arc<CompanyNames>>,
     /// One for each chunk of observations that may be saved at a time, so that reads find connections as well.
     pub(super) chunk_permits: Semaphore,
 }
 
 impl Context {
-    pub(super) fn new(pool: &Connections, queues: &Queues) -> Self {
+    pub(super) fn new(backend: Arc<Backend>) -> Self {
         // The writers of one company wait for each other at its counts; more of them would only hold connections.
-        let chunk_permits = Semaphore::new((pool.most() / 4).clamp(1, 8) as usize);
-        Self { pool: pool.clone(), names: NameCache::new(pool), queues: queues.clone(), chunk_permits }
+        let chunk_permits = Semaphore::new((backend.pool.most() / 4).clamp(1, 8) as usize);
+        Self { names: Cache::new(MAX_CACHED_COMPANIES), backend, chunk_permits }
     }
+}
 
-    /// Runs a statement of a company that sends a batch, and retries it where that helps: every write of internal services
-    /// is idempotent.
+/// A company whose records are written.
+#[derive(Clone, Copy)]
+pub(super) struct Company<'c> {
+    pub(super) id: i64,
+    pub(super) context: &'c Context,
+}
+
+impl Company<'_> {
+    /// Runs a statement that sends a batch, and retries it where that helps: every write of internal services is idempotent.
     pub(super) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
-        &self,
-        company_id: i64,
+        self,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        let permit = self.queues.monitoring.one(company_id).await?;
-        self.write_with(&permit, run).await
+        self.write_in(&self.context.backend.queues.monitoring, run).await
     }
 
-    /// The same, for a caller that has waited in another queue.
-    pub(super) async fn write_with<T, F: Future<Output = Result<T, sqlx::Error>>>(
-        &self,
-        permit: &WritePermit,
+    /// The same, for a statement that waits in another queue.
+    pub(super) async fn write_in<T, F: Future<Output = Result<T, sqlx::Error>>>(
+        self,
+        queue: &CompanyQueue,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        permit.write(&self.pool, |error| is_contention(error) || is_disconnected(error), run).await
-    }
-
-    /// Writes items of which no two have the same key, and returns what became of each. `run` hands the items back. It
-    /// leaves out what became of an item that another writer has just written: the next run finds it.
-    pub(super) async fn write_all<T, K: Eq + Hash, R, F: Future<Output = Result<(Vec<T>, HashMap<K, R>), Error>>>(
-        &self,
-        mut items: Vec<T>,
-        key: impl Fn(&T) -> K,
-        run: impl Fn(Vec<T>) -> F,
-    ) -> Result<Vec<(T, R)>, Error> {
-        let mut results = Vec::with_capacity(items.len());
-        for _ in 0..MAX_TRIES {
-            if items.is_empty() {
-                break;
-            }
-            let (sent, mut written) = run(items).await?;
-            items = Vec::new();
-            for item in sent {
-                match written.remove(&key(&item)) {
-                    Some(result) => results.push((item, result)),
-                    None => items.push(item),
-                }
-            }
-        }
-        if items.is_empty() {
-            return Ok(results);
-        }
-        tracing::error!("records could not be written in {MAX_TRIES} tries");
-        Err(Error::internal())
+        let can_retry = |error: &sqlx::Error| is_contention(error) || is_disconnected(error);
+        queue.one(self.id).await?.write(&self.context.backend.pool, can_retry, run).await
     }
 }
 
-/// A row that a statement returns for an item.
-pub(super) trait ItemRow {
-    /// Whether another run would not change the row. An item whose record another writer has just added is found by the
-    /// next run only.
-    fn is_final(&self) -> bool;
-
-    /// Adds that an earlier run has changed the record.
-    fn changed_before(&mut self, before: &Self);
-}
-
-/// Runs a statement until the rows of all items are final.
-pub(super) async fn until_final<R: ItemRow, F: Future<Output = Result<Vec<R>, Error>>>(
-    run: impl Fn() -> F,
+/// Writes items, and returns what became of each. `run` sends items, and returns a row for each, in their order. Without one,
+/// another writer has just added the record: the next run finds it.
+pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option<R>>, Error>>>(
+    items: impl IntoIterator<Item = &'i T>,
+    run: impl Fn(Vec<&'i T>) -> F,
 ) -> Result<Vec<R>, Error> {
-    let mut rows = run().await?;
-    for _ in 1..MAX_TRIES {
-        if rows.iter().all(R::is_final) {
+    let items: Vec<&T> = items.into_iter().collect();
+    let mut rows: Vec<Option<R>> = items.iter().map(|_| None).collect();
+    for _ in 0..MAX_TRIES {
+        let missing: Vec<usize> = (0..items.len()).filter(|index| rows[*index].is_none()).collect();
+        if missing.is_empty() {
             break;
         }
-        let before = std::mem::replace(&mut rows, run().await?);
-        rows.iter_mut().zip(&before).for_each(|(row, before)| row.changed_before(before));
+        let written = run(missing.iter().map(|index| items[*index]).collect()).await?;
+        missing.into_iter().zip(written).for_each(|(index, row)| rows[index] = row);
     }
-    Ok(rows)
+    rows.into_iter().collect::<Option<_>>().ok_or_else(|| {
+        tracing::error!("records could not be written in {MAX_TRIES} tries");
+        Error::internal()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::{ItemRow, MAX_TRIES, until_final};
+    use super::write_all;
+    use crate::limits::MAX_TRIES;
 
-    /// The row of an item, after so many runs.
-    struct Row {
-        run: usize,
-        /// The run that is final.
-        last: usize,
-        /// Whether a run has changed the record.
-        is_changed: bool,
-    }
-
-    impl ItemRow for Row {
-        fn is_final(&self) -> bool {
-            self.run >= self.last
-        }
-
-        fn changed_before(&mut self, before: &Self) {
-            self.is_changed |= before.is_changed;
-        }
-    }
-
-    /// Runs until items are final that are so after `last` runs, of which the one numbered `changing` changes the record.
-    async fn run(last: [usize; 2], changing: [usize; 2]) -> (usize, Vec<bool>) {
+    /// Writes items, each of which is written by the run of its number. Returns how many runs there were, and the run of
+    /// each item.
+    async fn written(items: &[usize]) -> (usize, Option<Vec<usize>>) {
         let runs = AtomicUsize::new(0);
-        let rows = until_final(|| async {
+        let rows = write_all(items, async |items| {
             let run = runs.fetch_add(1, Ordering::Relaxed) + 1;
-            let row = |index: usize| Row { run, last: last[index], is_changed: run == changing[index] };
-            Ok(vec![row(0), row(1)])
+            Ok(items.into_iter().map(|item| Some(run).filter(|run| run >= item)).collect())
         });
-        let changed = rows.await.unwrap().iter().map(|row| row.is_changed).collect();
-        (runs.into_inner(), changed)
+        let rows = rows.await.ok();
+        (runs.into_inner(), rows)
     }
 
     #[tokio::test]
-    async fn items_are_run_until_all_are_final_and_remember_every_change() {
-        assert_eq!(run([1, 1], [1, 9]).await, (1, vec![true, false]));
-        assert_eq!(run([1, 2], [1, 9]).await, (2, vec![true, false]), "the first run has changed the first record");
-        assert_eq!(run([3, 1], [1, 2]).await, (3, vec![true, true]));
-        assert_eq!(run([3, 3], [3, 9]).await, (3, vec![true, false]));
-        assert_eq!(run([99, 1], [9, 1]).await, (MAX_TRIES as usize, vec![false, true]));
+    async fn items_are_sent_until_each_is_written() {
+        assert_eq!(written(&[]).await, (0, Some(vec![])));
+        assert_eq!(written(&[1, 1]).await, (1, Some(vec![1, 1])));
+        assert_eq!(written(&[3, 1, 2]).await, (3, Some(vec![3, 1, 2])));
+        assert_eq!(written(&[99, 1]).await, (MAX_TRIES as usize, None));
     }
 }

@@ -1,4 +1,121 @@
-//! Exports of all records of a company, in the form in which another company can write them.
+//! Exports of all records, as another company can write them: URLs as observations, cases as requests to open them.
 
-mod cases;
-mod urls;
+use std::sync::LazyLock;
+
+use compliance_api::v1::{
+    CaseInput, ExportCasesResponse, ExportUrlsResponse, IncidentInput, IncidentType, InfractionInput, OpenCaseRequest,
+    UrlObservation,
+};
+use sqlx::{Row as _, postgres::PgRow};
+
+use crate::{
+    cases,
+    limits::TRANSCRIPT_BYTES,
+    record_pages::RecordPage,
+    table::{Reader, read_all},
+    urls,
+};
+
+/// URLs of the company $1 with IDs above $2, at most $3. The length of a stored text is known without reading it.
+static URLS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "select p.id as last_id, r.*
+        from (
+            select u.id, sum(octet_length(u.transcription_text)) over (
+                order by u.id rows between unbounded preceding and 1 preceding
+            ) as bytes_before
+            from (
+                select u.id, u.transcription_text from compliance_urls u
+                where u.company_id = $1 and u.id > $2 order by u.id limit $3
+            ) u
+        ) p
+        cross join lateral ({}) r
+        where p.bytes_before is null or p.bytes_before < {TRANSCRIPT_BYTES}
+        order by p.id",
+        urls::record::query::<UrlObservation>("$1")
+    )
+});
+
+impl RecordPage for ExportUrlsResponse {
+    const MAY_BE_SHORT: bool = true;
+
+    fn statement() -> &'static str {
+        &URLS
+    }
+
+    fn read(rows: &[PgRow], last_url_id: i64) -> Result<Self, sqlx::Error> {
+        Ok(Self { observations: read_all(rows, observation)?, last_url_id })
+    }
+}
+
+fn observation(reader: &Reader<UrlObservation>, row: &PgRow) -> Result<UrlObservation, sqlx::Error> {
+    let infractions = urls::record::infractions(row)?.into_iter().map(|infraction| InfractionInput {
+        infraction_type: infraction.infraction_type,
+        infraction_name: infraction.infraction_name,
+        created_date: infraction.created_date,
+    });
+    // Another company has other IDs.
+    Ok(UrlObservation { infractions: infractions.collect(), affiliate_id: None, ..reader.read(row)? })
+}
+
+/// Cases of the company $1 with IDs above $2, at most $3. URLs and references are in the order of the record's incidents.
+static CASES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "select p.id as last_id, p.request_id, c.incident_urls, c.incident_references, r.*
+        from (
+            select u.id, u.request_id from compliance_cases u
+            where u.company_id = $1 and u.id > $2 order by u.id limit $3
+        ) p
+        left join lateral (
+            select array_agg(x.url) as incident_urls, array_agg(x.reference) as incident_references
+            from (
+                select i.reference, (
+                    select u.url from compliance_urls u where u.company_id = $1 and u.id = i.url_id limit 1
+                ) as url
+                from incidents i where i.company_id = $1 and i.case_id = p.id order by i.id
+            ) x
+        ) c on true
+        cross join lateral ({}) r
+        order by p.id",
+        cases::record::query::<CaseInput>("$1")
+    )
+});
+
+impl RecordPage for ExportCasesResponse {
+    fn statement() -> &'static str {
+        &CASES
+    }
+
+    fn read(rows: &[PgRow], last_case_id: i64) -> Result<Self, sqlx::Error> {
+        Ok(Self { cases: read_all(rows, opening)?, last_case_id })
+    }
+}
+
+fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, sqlx::Error> {
+    let urls = row.try_get::<Option<Vec<Option<String>>>, _>("incident_urls")?.unwrap_or_default();
+    let references = row.try_get::<Option<Vec<Option<String>>>, _>("incident_references")?.unwrap_or_default();
+    let incidents =
+        cases::record::incidents(row)?.into_iter().zip(urls).zip(references).map(|((incident, url), reference)| {
+            let is_url = incident.incident_type() == IncidentType::Url;
+            IncidentInput {
+                incident_type: incident.incident_type,
+                url,
+                url_id: None,
+                // Content without a reference gets one from the ID of its incident.
+                reference: reference.or_else(|| (!is_url).then(|| format!("incident-{}", incident.incident_id))),
+                infraction_type: incident.infraction_type,
+                infraction_name: incident.infraction_name,
+            }
+        });
+    let request_id = match row.try_get("request_id")? {
+        None => format!("case-{}", row.try_get::<i64, _>("last_id")?),
+        Some(request_id) => request_id,
+    };
+    Ok(OpenCaseRequest {
+        request_id: Some(request_id),
+        incidents: incidents.collect(),
+        dates_as_given: Some(true),
+        // Another company has other IDs.
+        case: Some(CaseInput { affiliate_id: None, ..reader.read(row)? }),
+    })
+}

@@ -6,8 +6,8 @@ mod detach;
 use std::sync::LazyLock;
 
 use compliance_api::{
-    rules::{Rule, Violations},
-    v1::{IncidentInput, IncidentType},
+    rules::Violations,
+    v1::{IncidentInput, IncidentKey, IncidentType},
 };
 
 pub(super) use self::{
@@ -15,13 +15,10 @@ pub(super) use self::{
     detach::{INPUT as KEY_INPUT, detach},
 };
 use super::{
-    names::{CompanyNames, InfractionIds, NameRef},
-    url_ref::read_url,
+    infractions::read_url,
+    names::{CompanyNames, InfractionIds},
 };
 use crate::table::{Attribute, Composite};
-
-/// Incidents that a case can have, so that one response holds it. Concurrent requests may attach a few more.
-pub(super) const MAX_INCIDENTS: i64 = 10_000;
 
 /// What identifies an incident within its case: its type and its content.
 #[derive(Clone, Debug, Default)]
@@ -32,14 +29,12 @@ pub(super) struct Content {
     reference: Option<String>,
 }
 
-/// An incident, checked.
 #[derive(Clone, Debug)]
 pub(super) struct Incident {
     pub(super) content: Content,
     infraction: InfractionIds,
 }
 
-/// The input type of incidents.
 pub(super) static INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
     let attributes = [
         Attribute::scalar("infraction_type_id", |incident: &Incident| incident.infraction.type_id),
@@ -57,32 +52,24 @@ impl Content {
                 Some(content(value).incident_type).filter(|incident_type| *incident_type != 0)
             }),
             Attribute::scalar("url_id", move |value| content(value).url_id),
-            Attribute::bytes("url_hash", move |value| content(value).url_hash.as_ref().map(<[u8; 32]>::as_slice)),
-            Attribute::text("reference", move |value| content(value).reference.as_deref()),
+            Attribute::borrowed("url_hash", move |value| content(value).url_hash.as_ref().map(<[u8; 32]>::as_slice)),
+            Attribute::borrowed("reference", move |value| content(value).reference.as_deref()),
         ]
         .into_iter()
     }
 
-    /// The field that refers to the URL.
     pub(super) fn url_field(&self) -> &'static str {
         if self.url_id.is_some() { "url_id" } else { "url" }
     }
 
-    /// The field that identifies the content.
     fn field(&self) -> &'static str {
         if self.incident_type == IncidentType::Url as i16 { self.url_field() } else { "reference" }
     }
 
     /// Reads the fields that identify the content. Their paths begin with `prefix`.
-    fn new(
-        violations: &mut Violations,
-        prefix: &str,
-        incident_type: IncidentType,
-        url_id: Option<i64>,
-        url: Option<String>,
-        reference: Option<String>,
-    ) -> Self {
-        let (url, reference) = (url.filter(|url| !url.is_empty()), reference.filter(|text| !text.is_empty()));
+    fn new(violations: &mut Violations, prefix: &str, key: IncidentKey) -> Self {
+        let (incident_type, url_id) = (key.incident_type(), key.url_id);
+        let (url, reference) = (key.url.filter(|url| !url.is_empty()), key.reference.filter(|text| !text.is_empty()));
         let unexpected = |violations: &mut Violations, field: &str| {
             let message = |label: &str| format!("The {label} field is not allowed for this type of incident.");
             violations.report(format!("{prefix}{field}"), message);
@@ -105,7 +92,7 @@ impl Content {
                     unexpected(violations, "url_id");
                 }
                 if reference.is_none() {
-                    violations.add(format!("{prefix}reference"), Rule::Required);
+                    violations.required(format!("{prefix}reference"));
                 }
             }
         }
@@ -123,14 +110,14 @@ impl Incident {
     ) -> Self {
         let (kind, name) = (incident.infraction_type.as_deref(), incident.infraction_name.as_deref());
         let infraction = names.resolve_infraction(violations, prefix, kind, name);
-        let incident_type = incident.incident_type();
-        let content =
-            Content::new(violations, prefix, incident_type, incident.url_id, incident.url, incident.reference);
-        Self { content, infraction }
+        let IncidentInput { incident_type, url_id, url, reference, .. } = incident;
+        let key = IncidentKey { incident_id: None, incident_type: Some(incident_type), url_id, url, reference };
+        Self { content: Content::new(violations, prefix, key), infraction }
     }
 }
 
-/// The names of an incident.
-pub(super) fn names_of(incident: &IncidentInput) -> NameRef<'_> {
-    NameRef::Infraction(incident.infraction_type.as_deref(), incident.infraction_name.as_deref())
+pub(super) fn are_known(names: &CompanyNames, incidents: &[IncidentInput]) -> bool {
+    incidents.iter().all(|incident| {
+        names.knows_infraction(incident.infraction_type.as_deref(), incident.infraction_name.as_deref())
+    })
 }

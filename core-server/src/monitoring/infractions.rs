@@ -10,33 +10,30 @@ use compliance_api::{
     rules::Violations,
     v1::{InfractionInput, UrlInfraction},
 };
-use futures::FutureExt as _;
 use time::OffsetDateTime;
 
 use super::{
-    context::Context,
-    items::{Items, Outcome},
-    names::{self, CompanyNames, InfractionIds},
-    url_ref::{URL_NOT_FOUND, read_url},
+    context::Company,
+    items::{Outcome, check_all},
+    names::{CompanyNames, InfractionIds},
 };
 use crate::{
     database::Connections,
     table::{Attribute, Composite, Layouts},
+    urls::identity,
 };
 
-/// What is done with infractions.
+/// The message for a URL that the company does not have.
+pub(super) const URL_NOT_FOUND: &str = "URL not found.";
+
 #[derive(Clone, Copy)]
 pub(super) enum Action {
-    /// They are recorded.
     Record,
-    /// They are withdrawn.
     Withdraw,
 }
 
-/// An infraction, checked.
 #[derive(Debug)]
 pub(super) struct Infraction {
-    /// The URL by its ID.
     url_id: Option<i64>,
     /// The URL by its hash. Within an observation there is neither.
     url_hash: Option<[u8; 32]>,
@@ -44,11 +41,12 @@ pub(super) struct Infraction {
     created_date: Option<OffsetDateTime>,
 }
 
-/// The input type of infractions.
 pub(super) static INPUT: LazyLock<Composite<Infraction>> = LazyLock::new(|| {
     let attributes = [
         Attribute::scalar("url_id", |infraction: &Infraction| infraction.url_id),
-        Attribute::bytes("url_hash", |infraction: &Infraction| infraction.url_hash.as_ref().map(<[u8; 32]>::as_slice)),
+        Attribute::borrowed("url_hash", |infraction: &Infraction| {
+            infraction.url_hash.as_ref().map(<[u8; 32]>::as_slice)
+        }),
         Attribute::scalar("infraction_type_id", |infraction: &Infraction| infraction.ids.type_id),
         Attribute::scalar("infraction_name_id", |infraction: &Infraction| infraction.ids.name_id),
         Attribute::scalar("created_date", |infraction: &Infraction| infraction.created_date),
@@ -62,22 +60,36 @@ struct Applied {
     changed: bool,
 }
 
-/// Records infractions or withdraws them. Returns one outcome an item, in the order sent.
 pub(super) async fn apply(
-    context: &Context,
-    company_id: i64,
+    company: Company<'_>,
     action: Action,
     infractions: Vec<UrlInfraction>,
 ) -> Result<Vec<Outcome>, Error> {
-    let used = infractions.iter().filter_map(|item| item.infraction.as_ref()).map(names::of_infraction);
-    let names = context.names.of(company_id, used).await?;
-    let items = Items::check(infractions, |violations, item| Infraction::new(&names, violations, item));
-    let rows = run(context, company_id, action, &items.valid).await?;
+    let given = infractions.iter().filter_map(|item| item.infraction.as_ref());
+    let names = company.names(|names| are_known(names, given.clone())).await?;
+    let (valid, checked) = check_all(infractions, |violations, item| Infraction::new(&names, violations, item));
+    let infractions = valid.as_slice();
+    let write = |pool: Connections, layouts: Arc<Layouts>| async move {
+        let batch = INPUT.batch(&layouts, infractions);
+        match action {
+            Action::Record => {
+                let record =
+                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/record.sql", company.id, batch as _);
+                record.fetch_all(&pool).await
+            }
+            Action::Withdraw => {
+                let withdraw =
+                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/withdraw.sql", company.id, batch as _);
+                withdraw.fetch_all(&pool).await
+            }
+        }
+    };
+    let rows = company.write(write).await?;
     let mut reported = HashSet::new();
-    items.outcomes(rows, |infraction, Applied { url_id, changed }| {
+    let outcome = |(infraction, Applied { url_id, changed }): (&Infraction, Applied)| {
         let Some(url_id) = url_id else {
             let field = if infraction.url_id.is_some() { "url_id" } else { "url" };
-            return Ok(Outcome::not_found(Violations::one(field, URL_NOT_FOUND)));
+            return Outcome::not_found(Violations::one(field, URL_NOT_FOUND));
         };
         // Of two items of the same infraction the first reports the change.
         let changed = changed && reported.insert((url_id, infraction.ids));
@@ -87,32 +99,34 @@ pub(super) async fn apply(
             (Action::Withdraw, true) => "Infraction withdrawn.",
             (Action::Withdraw, false) => "There was no such infraction.",
         };
-        Ok(Outcome::saved(url_id, changed, msg))
+        Outcome::saved(url_id, changed, msg)
+    };
+    checked.join(infractions.iter().zip(rows).map(outcome))
+}
+
+pub(super) fn are_known<'i>(names: &CompanyNames, mut infractions: impl Iterator<Item = &'i InfractionInput>) -> bool {
+    infractions.all(|infraction| {
+        names.knows_infraction(infraction.infraction_type.as_deref(), infraction.infraction_name.as_deref())
     })
 }
 
-async fn run(
-    context: &Context,
-    company_id: i64,
-    action: Action,
-    infractions: &[Infraction],
-) -> Result<Vec<Applied>, Error> {
-    let run = |pool: Connections, layouts: Arc<Layouts>| {
-        let batch = INPUT.batch(&layouts, infractions);
-        match action {
-            Action::Record => {
-                let record =
-                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/record.sql", company_id, batch as _);
-                async move { record.fetch_all(&pool).await }.boxed()
-            }
-            Action::Withdraw => {
-                let withdraw =
-                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/withdraw.sql", company_id, batch as _);
-                async move { withdraw.fetch_all(&pool).await }.boxed()
-            }
+/// Checks that an item refers to its URL by the ID or by the text, and returns the hash of the text. The paths of the
+/// fields begin with `prefix`.
+pub(super) fn read_url(
+    violations: &mut Violations,
+    prefix: &str,
+    url_id: Option<i64>,
+    url: Option<&str>,
+) -> Option<[u8; 32]> {
+    let url = url.filter(|url| !url.is_empty());
+    match (url_id, url) {
+        (None, None) => violations.required(format!("{prefix}url")),
+        (Some(_), Some(_)) => {
+            violations.report(format!("{prefix}url_id"), |_| "Give either url_id or url, not both.".to_owned());
         }
-    };
-    context.write(company_id, run).await
+        _ => {}
+    }
+    url.and_then(identity).map(|(hash, _)| hash)
 }
 
 impl Infraction {

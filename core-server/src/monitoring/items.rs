@@ -1,4 +1,4 @@
-//! The items of a request: each is checked by itself, and has a result of its own.
+//! The items of a request: each is checked separately, and has an outcome of its own. Outcomes are in the order sent.
 
 use compliance_api::{
     error::Error,
@@ -14,7 +14,6 @@ use compliance_api::{
 pub(super) struct Outcome {
     /// 1020, 1021 or 1025.
     pub(super) code: ResultCode,
-    /// The ID of the record.
     pub(super) id: Option<i64>,
     /// Whether the item changed the record, or created it.
     pub(super) changed: bool,
@@ -25,7 +24,6 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// The item is saved.
     pub(super) fn saved(id: impl Into<Option<i64>>, changed: bool, msg: &str) -> Self {
         let (id, msg) = (id.into(), msg.to_owned());
         Self { code: ResultCode::Saved, id, changed, violations: Violations::new(), msg }
@@ -42,7 +40,6 @@ impl Outcome {
     }
 }
 
-/// The messages of outcomes.
 pub(super) fn messages<M: From<Outcome>>(outcomes: Vec<Outcome>) -> Vec<M> {
     outcomes.into_iter().map(M::from).collect()
 }
@@ -70,48 +67,32 @@ message! {
     VocabularyEntryResult { id, created }
 }
 
-/// The items of a request in the order sent.
-pub(super) struct Items<T> {
-    /// The valid items.
-    pub(super) valid: Vec<T>,
-    /// The outcome of each item, if it is not valid.
-    outcomes: Vec<Option<Outcome>>,
+/// Checks items by their rules and by `read`. Returns the valid ones, and what their outcomes are joined with.
+pub(super) fn check_all<I: Check, T>(
+    items: Vec<I>,
+    mut read: impl FnMut(&mut Violations, I) -> T,
+) -> (Vec<T>, Checked) {
+    let (mut valid, mut outcomes) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+    for item in items {
+        let mut violations = check(&item);
+        let item = read(&mut violations, item);
+        if violations.is_empty() {
+            valid.push(item);
+            outcomes.push(None);
+        } else {
+            outcomes.push(Some(Outcome::invalid(violations)));
+        }
+    }
+    (valid, Checked(outcomes))
 }
 
-impl<T> Items<T> {
-    /// Checks items by their rules and by `read`, which adds the violations that it finds.
-    pub(super) fn check<I: Check>(items: Vec<I>, mut read: impl FnMut(&mut Violations, I) -> T) -> Self {
-        let (mut valid, mut outcomes) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
-        for item in items {
-            let mut violations = check(&item);
-            let item = read(&mut violations, item);
-            if violations.is_empty() {
-                valid.push(item);
-                outcomes.push(None);
-            } else {
-                outcomes.push(Some(Outcome::invalid(violations)));
-            }
-        }
-        Self { valid, outcomes }
-    }
+/// The items of a request in the order sent: the outcome of each that is not valid.
+pub(super) struct Checked(Vec<Option<Outcome>>);
 
-    /// The valid items, and what their outcomes are joined with.
-    pub(super) fn split(self) -> (Vec<T>, Items<()>) {
-        let valid = vec![(); self.valid.len()];
-        (self.valid, Items { valid, outcomes: self.outcomes })
-    }
-
-    /// One outcome an item, in the order sent. `rows` are what the statement returned for the valid items, in order.
-    pub(super) fn outcomes<R>(
-        self,
-        rows: impl IntoIterator<Item = R>,
-        mut outcome: impl FnMut(&T, R) -> Result<Outcome, Error>,
-    ) -> Result<Vec<Outcome>, Error> {
-        let mut saved = self.valid.iter().zip(rows);
-        let outcomes = self.outcomes.into_iter().map(|invalid| match invalid {
-            Some(invalid) => Ok(invalid),
-            None => saved.next().map_or_else(|| Err(Error::internal()), |(item, row)| outcome(item, row)),
-        });
-        outcomes.collect()
+impl Checked {
+    /// One outcome an item, in the order sent. `valid` are those of the valid items, in order.
+    pub(super) fn join(self, valid: impl IntoIterator<Item = Outcome>) -> Result<Vec<Outcome>, Error> {
+        let mut valid = valid.into_iter();
+        self.0.into_iter().map(|invalid| invalid.or_else(|| valid.next()).ok_or_else(Error::internal)).collect()
     }
 }

@@ -8,32 +8,15 @@ use std::{
     sync::Arc,
 };
 
+use super::context::{Company, Context};
+use crate::{database, error::from_database, limits::MAX_LISTED_NAMES};
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
-    record::{Record, StoredAs},
+    record::{Field, Record, StoredAs},
     rules::Violations,
-    v1::InfractionInput,
-};
-use futures::{
-    FutureExt as _,
-    future::{BoxFuture, ready},
-};
-use quick_cache::sync::Cache;
-
-use crate::{
-    database::{self, Connections},
-    error::from_database,
 };
 
-/// Companies whose own names are cached.
-const MAX_CACHED_COMPANIES: usize = 1000;
-/// Names that a company can have of its own.
-pub(super) const MAX_OWN_NAMES: i64 = 10_000;
-/// Names that a message about an unknown one lists.
-const MAX_LISTED: usize = 100;
-
-/// A name that a company added.
 #[derive(Clone, Debug)]
 pub(super) struct OwnName {
     pub(super) vocabulary: i16,
@@ -43,20 +26,11 @@ pub(super) struct OwnName {
     pub(super) parent: Option<i32>,
 }
 
-/// The names that one company can use.
 #[derive(Debug, Default)]
 pub(super) struct CompanyNames {
-    own: Vec<OwnName>,
+    /// The company's own names, by vocabulary and ID.
+    pub(super) own: Vec<OwnName>,
     ids: HashMap<(i16, Option<i32>), HashMap<String, i32>>,
-}
-
-/// A name in a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum NameRef<'a> {
-    /// A name of a vocabulary other than infraction names.
-    Name(Vocabulary, &'a str),
-    /// An infraction's type and its name.
-    Infraction(Option<&'a str>, Option<&'a str>),
 }
 
 /// An infraction as it is stored.
@@ -69,17 +43,12 @@ pub(super) struct InfractionIds {
 /// The IDs of the names in the fields of a record, by the columns that hold them.
 pub(super) type NameIds = BTreeMap<&'static str, i32>;
 
-/// The names in the fields of a record.
-pub(super) fn of_record<R: Record>(record: &R) -> impl Iterator<Item = NameRef<'_>> {
+/// The fields of a record that are names, with their vocabularies and values.
+fn fields<R: Record>(record: &R) -> impl Iterator<Item = (&'static Field<R>, Vocabulary, &str)> {
     R::FIELDS.iter().filter_map(|field| match field.column.form {
-        StoredAs::Name(vocabulary) => Some(NameRef::Name(vocabulary, field.text(record)?)),
+        StoredAs::Name(vocabulary) => Some((field, vocabulary, field.text(record)?)),
         _ => None,
     })
-}
-
-/// The names of an infraction.
-pub(super) fn of_infraction(infraction: &InfractionInput) -> NameRef<'_> {
-    NameRef::Infraction(infraction.infraction_type.as_deref(), infraction.infraction_name.as_deref())
 }
 
 impl CompanyNames {
@@ -91,27 +60,24 @@ impl CompanyNames {
         Self { own, ids }
     }
 
-    /// The company's own names, by vocabulary and ID.
-    pub(super) fn own(&self) -> &[OwnName] {
-        &self.own
-    }
-
     /// The ID of a name; of an infraction name, one that belongs to the type `parent`.
     fn id(&self, vocabulary: Vocabulary, parent: Option<i32>, name: &str) -> Option<i32> {
         let default = vocabulary.default_id(name).filter(|id| parent.is_none() || default_type_of_name(*id) == parent);
         default.or_else(|| self.ids.get(&(vocabulary as i16, parent))?.get(name).copied())
     }
 
-    fn contains(&self, name: NameRef<'_>) -> bool {
+    /// Whether a name of a vocabulary other than infraction names is known, or empty.
+    pub(super) fn knows(&self, vocabulary: Vocabulary, name: &str) -> bool {
+        name.is_empty() || self.id(vocabulary, None, name).is_some()
+    }
+
+    pub(super) fn knows_record<R: Record>(&self, record: &R) -> bool {
+        fields(record).all(|(_, vocabulary, name)| self.knows(vocabulary, name))
+    }
+
+    pub(super) fn knows_infraction(&self, kind: Option<&str>, name: Option<&str>) -> bool {
         let mut violations = Violations::new();
-        match name {
-            NameRef::Name(vocabulary, name) => {
-                self.resolve(&mut violations, "", vocabulary, None, Some(name));
-            }
-            NameRef::Infraction(kind, name) => {
-                self.resolve_infraction(&mut violations, "", kind, name);
-            }
-        }
+        self.resolve_infraction(&mut violations, "", kind, name);
         violations.is_empty()
     }
 
@@ -134,14 +100,11 @@ impl CompanyNames {
 
     /// The IDs of the names in the fields of a record. The paths of the fields begin with `prefix`.
     pub(super) fn resolve_record<R: Record>(&self, violations: &mut Violations, prefix: &str, record: &R) -> NameIds {
-        let mut ids = NameIds::default();
-        for field in R::FIELDS {
-            if let (StoredAs::Name(vocabulary), Some(name)) = (field.column.form, field.text(record)) {
-                let id = self.resolve(violations, &format!("{prefix}{}", field.name), vocabulary, None, Some(name));
-                ids.extend(id.map(|id| (field.column.name, id)));
-            }
-        }
-        ids
+        let id = |(field, vocabulary, name): (&Field<R>, _, _)| {
+            let path = format!("{prefix}{}", field.name);
+            Some((field.column.name, self.resolve(violations, &path, vocabulary, None, Some(name))?))
+        };
+        fields(record).filter_map(id).collect()
     }
 
     /// The IDs of an infraction. The paths of its fields begin with `prefix`.
@@ -170,45 +133,31 @@ impl CompanyNames {
             defaults.filter(|(_, id)| parent.is_none() || default_type_of_name(*id) == parent).map(|(name, _)| *name);
         let own = self.own.iter().filter(|entry| entry.vocabulary == vocabulary as i16 && entry.parent == parent);
         let known: Vec<&str> = defaults.chain(own.map(|entry| entry.name.as_str())).collect();
-        let more = if known.len() > MAX_LISTED { ", …" } else { "" };
-        let known = known[..known.len().min(MAX_LISTED)].join(", ");
+        let more = if known.len() > MAX_LISTED_NAMES { ", …" } else { "" };
+        let known = known[..known.len().min(MAX_LISTED_NAMES)].join(", ");
         violations.report(path, |label| format!("The selected {label} is invalid; known: {known}{more}."));
     }
 }
 
-/// The names of companies.
-pub(super) struct NameCache {
-    pool: Connections,
-    companies: Cache<i64, Arc<CompanyNames>>,
-    defaults: Arc<CompanyNames>,
-}
-
-impl NameCache {
-    pub(super) fn new(pool: &Connections) -> Self {
-        Self { pool: pool.clone(), companies: Cache::new(MAX_CACHED_COMPANIES), defaults: Arc::default() }
+impl Company<'_> {
+    /// The company's names: the cached ones, if they are `enough`, otherwise read now.
+    pub(super) async fn names(self, enough: impl Fn(&CompanyNames) -> bool) -> Result<Arc<CompanyNames>, Error> {
+        let cached = self.context.names.get(&self.id).unwrap_or_default();
+        if enough(&cached) { Ok(cached) } else { self.read_names().await }
     }
 
-    /// The names of a company: the cached ones, if they contain all of `names`, otherwise read now.
-    pub(super) fn of<'s, 'a>(
-        &'s self,
-        company_id: i64,
-        mut names: impl Iterator<Item = NameRef<'a>>,
-    ) -> BoxFuture<'s, Result<Arc<CompanyNames>, Error>> {
-        let cached = self.companies.get(&company_id).unwrap_or_else(|| Arc::clone(&self.defaults));
-        if names.all(|name| cached.contains(name)) { ready(Ok(cached)).boxed() } else { self.read(company_id).boxed() }
-    }
-
-    /// The names of a company, read now.
-    pub(super) async fn read(&self, company_id: i64) -> Result<Arc<CompanyNames>, Error> {
+    /// The company's names, read now.
+    pub(super) async fn read_names(self) -> Result<Arc<CompanyNames>, Error> {
+        let Context { backend, names: cache, .. } = self.context;
         let own = database::read(|| {
-            sqlx::query_file_as!(OwnName, "src/monitoring/names.sql", company_id).fetch_all(&self.pool)
+            sqlx::query_file_as!(OwnName, "src/monitoring/names.sql", self.id).fetch_all(&backend.pool)
         });
-        let own = own.await.map_err(|error| from_database(&error))?;
+        let own = own.await.map_err(from_database)?;
         let names = Arc::new(CompanyNames::new(own));
         if names.own.is_empty() {
-            self.companies.remove(&company_id);
+            cache.remove(&self.id);
         } else {
-            self.companies.insert(company_id, Arc::clone(&names));
+            cache.insert(self.id, Arc::clone(&names));
         }
         Ok(names)
     }

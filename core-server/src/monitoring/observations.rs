@@ -1,66 +1,69 @@
 //! Observations of URLs: checked, merged to one row a URL, and saved by one statement a chunk.
 
-mod affiliates;
 mod row;
-mod store;
 mod stream;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use compliance_api::{error::Error, rules::Violations, v1::UrlObservation};
 
-use self::{affiliates::Found, row::Row, store::Saved};
+use self::row::Row;
 pub(super) use self::{
     row::INPUT,
-    stream::{Acknowledgements, Streams},
+    stream::{Acknowledgements, serve},
 };
 use super::{
     changes::AFFILIATE_NOT_FOUND,
-    context::Context,
-    items::{Items, Outcome},
-    names::{self, CompanyNames, NameRef},
+    context::{Company, write_all},
+    infractions,
+    items::{Checked, Outcome, check_all},
+    names::CompanyNames,
 };
+use crate::{database, error::from_database};
 
 /// Observations that are ready to be saved.
 pub(super) struct Chunk {
-    items: Items<()>,
+    checked: Checked,
     /// One row for each URL of the valid items.
     rows: Vec<Row>,
-    /// The indexes, among the valid items, of those whose affiliate is known not to exist, with their outcomes.
-    rejected: Vec<(usize, Outcome)>,
+    /// The outcomes of the valid items, so far only of those whose affiliate is known not to exist.
+    outcomes: Vec<Outcome>,
 }
+
+/// What became of a row. Without an ID, the company does not have its affiliate.
+struct Saved {
+    url_hash: Vec<u8>,
+    url_id: Option<i64>,
+    created: bool,
+}
+
+/// The affiliates that observations name, by field and value.
+type Affiliates = HashSet<(&'static str, String)>;
 
 impl Chunk {
     /// Checks observations and merges those of the same URL.
-    pub(super) async fn prepare(
-        context: &Context,
-        company_id: i64,
-        observations: Vec<UrlObservation>,
-    ) -> Result<Self, Error> {
-        let names = context.names.of(company_id, observations.iter().flat_map(names_of)).await?;
-        let (rows, items) = Self::check(&names, observations);
+    pub(super) async fn prepare(company: Company<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
+        let is_known = |names: &CompanyNames, observation: &UrlObservation| {
+            names.knows_record(observation) && infractions::are_known(names, observation.infractions.iter())
+        };
+        let are_known = |names: &CompanyNames| observations.iter().all(|observation| is_known(names, observation));
+        let names = company.names(are_known).await?;
+        let (rows, checked) = check(&names, observations);
         // The affiliate of an item may be unknown, which is the failure of that item alone. Items of one URL with the same
         // affiliate fail together. The affiliates of others are looked up before they are merged.
-        let found =
-            if has_several_affiliates(&rows) { Some(Found::look_up(context, company_id, &rows).await?) } else { None };
-        Ok(Self::merge(rows, items, |row| found.as_ref().is_none_or(|found| found.contains(row))))
+        let found = if has_several_affiliates(&rows) { Some(find_affiliates(company, &rows).await?) } else { None };
+        Ok(Self::merge(rows, checked, found.as_ref()))
     }
 
-    /// How many observations it has.
-    fn items(&self) -> usize {
-        self.items.valid.len()
-    }
-
-    fn check(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, Items<()>) {
-        Items::check(observations, |violations, item| Row::new(names, violations, item)).split()
-    }
-
-    fn merge(all: Vec<Row>, items: Items<()>, has_affiliate: impl Fn(&Row) -> bool) -> Self {
-        let (mut rows, mut rejected): (Vec<Row>, _) = (Vec::new(), Vec::new());
+    /// Merges rows of the same URL, except those whose affiliate is not among `found`.
+    fn merge(all: Vec<Row>, checked: Checked, found: Option<&Affiliates>) -> Self {
+        let (mut rows, mut outcomes): (Vec<Row>, _) = (Vec::new(), vec![Outcome::default(); all.len()]);
         let mut indexes: HashMap<[u8; 32], usize> = HashMap::new();
         for (item, mut row) in all.into_iter().enumerate() {
-            if !has_affiliate(&row) {
-                rejected.push((item, unknown_affiliate(&row)));
+            let is_unknown =
+                |found: &Affiliates| row.affiliate().is_some_and(|(field, id)| !found.contains(&(field, id.into())));
+            if found.is_some_and(is_unknown) {
+                outcomes[item] = unknown_affiliate(&row);
                 continue;
             }
             row.items.push(item);
@@ -71,25 +74,65 @@ impl Chunk {
                 rows.push(row);
             }
         }
-        Self { items, rows, rejected }
+        Self { checked, rows, outcomes }
     }
 
     /// Saves the valid items. Returns one outcome an item, in the order sent.
-    pub(super) async fn save(self, context: &Context, company_id: i64) -> Result<Vec<Outcome>, Error> {
-        let mut outcomes = vec![Outcome::default(); self.items.valid.len()];
-        for (item, outcome) in self.rejected {
-            outcomes[item] = outcome;
-        }
-        let mut rows = self.rows;
+    pub(super) async fn save(self, company: Company<'_>) -> Result<Vec<Outcome>, Error> {
+        let Self { checked, mut rows, mut outcomes } = self;
         // Every statement locks URLs in this order, so that two that cross do not deadlock.
         rows.sort_unstable_by_key(|row| row.hash);
-        for (row, saved) in store::save(context, company_id, rows).await? {
+        let saved = write_all(&rows, |rows| save(company, rows)).await?;
+        for (row, saved) in rows.iter().zip(saved) {
             for (index, item) in row.items.iter().enumerate() {
-                outcomes[*item] = outcome(&row, &saved, index == 0);
+                outcomes[*item] = outcome(row, &saved, index == 0);
             }
         }
-        self.items.outcomes(outcomes, |(), outcome| Ok(outcome))
+        checked.join(outcomes)
     }
+}
+
+fn check(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, Checked) {
+    check_all(observations, |violations, item| Row::new(names, violations, item))
+}
+
+/// The affiliates that rows name, as far as the company has them.
+async fn find_affiliates(company: Company<'_>, rows: &[Row]) -> Result<Affiliates, Error> {
+    struct Affiliate {
+        affiliate_id: Option<i64>,
+        client_affiliate_id: Option<String>,
+    }
+    let records = || rows.iter().map(|row| &row.observation.record);
+    let ids: BTreeSet<i64> = records().filter_map(|record| record.affiliate_id).collect();
+    let client_ids: BTreeSet<&str> = records().filter_map(|record| record.client_affiliate_id.as_deref()).collect();
+    let (ids, client_ids) = (Vec::from_iter(ids), Vec::from_iter(client_ids));
+    let found = database::read(|| {
+        let (ids, client_ids) = (&ids, &client_ids);
+        sqlx::query_file_as!(Affiliate, "src/monitoring/observations/affiliates.sql", company.id, ids, client_ids as _)
+            .fetch_all(&company.context.backend.pool)
+    });
+    let found = found.await.map_err(from_database)?.into_iter().flat_map(|found| {
+        let id = found.affiliate_id.map(|id| ("affiliate_id", id.to_string()));
+        id.into_iter().chain(found.client_affiliate_id.map(|id| ("client_affiliate_id", id)))
+    });
+    Ok(found.collect())
+}
+
+/// Saves rows of which no two are of the same URL.
+async fn save(company: Company<'_>, rows: Vec<&Row>) -> Result<Vec<Option<Saved>>, Error> {
+    let saved = company.write_in(&company.context.backend.queues.urls, |pool, layouts| {
+        let batch = INPUT.batch(&layouts, &rows);
+        let save = sqlx::query_file_as!(Saved, "src/monitoring/observations/save.sql", company.id, batch as _);
+        async move {
+            // A chunk that may wait for a lock has a turn instead.
+            let _permit =
+                if pool.waits_for_locks() { None } else { company.context.chunk_permits.acquire().await.ok() };
+            save.fetch_all(&pool).await
+        }
+    });
+    let saved = saved.await?.into_iter().map(|saved| (saved.url_hash.clone(), saved));
+    let mut saved: HashMap<Vec<u8>, Saved> = saved.collect();
+    Ok(rows.iter().map(|row| saved.remove(&row.hash[..])).collect())
 }
 
 /// Whether rows of one URL name different affiliates.
@@ -99,10 +142,6 @@ fn has_several_affiliates(rows: &[Row]) -> bool {
         let affiliate = row.affiliate();
         *affiliates.entry(row.hash).or_insert_with(|| affiliate.clone()) != affiliate
     })
-}
-
-fn names_of(observation: &UrlObservation) -> impl Iterator<Item = NameRef<'_>> {
-    names::of_record(observation).chain(observation.infractions.iter().map(names::of_infraction))
 }
 
 fn outcome(row: &Row, saved: &Saved, is_first: bool) -> Outcome {
@@ -144,26 +183,27 @@ mod tests {
             with(None, Some("4")),
             observation("nothing"),
         ];
-        let (rows, items) = Chunk::check(&CompanyNames::default(), items);
+        let (rows, checked) = check(&CompanyNames::default(), items);
         assert!(has_several_affiliates(&rows) && !has_several_affiliates(&rows[..3]));
-        let chunk = Chunk::merge(rows, items, |row| row.affiliate().is_none_or(|(_, id)| id == "5"));
+        let found = HashSet::from([("affiliate_id", "5".to_owned())]);
+        let chunk = Chunk::merge(rows, checked, Some(&found));
         let merged: Vec<&[usize]> = chunk.rows.iter().map(|row| row.items.as_slice()).collect();
         assert_eq!(merged, [&[0, 2, 3, 5][..], &[1]]);
         let record = &chunk.rows[0].observation.record;
         assert_eq!((record.affiliate_id, record.note.as_deref()), (Some(5), Some("4")));
-        assert_eq!((chunk.rejected[0].0, chunk.rejected[0].1.code), (4, ResultCode::NotFound));
+        assert_eq!(chunk.outcomes[4].code, ResultCode::NotFound);
         let renamed = UrlObservation { client_affiliate_id: Some("C".into()), ..with(None, None) };
         let cleared = UrlObservation { clear: vec!["affiliate_id".to_owned()], ..with(None, None) };
         for (later, affiliate, cleared) in [(renamed, Some("C"), &[][..]), (cleared, None, &["affiliate_id"][..])] {
-            let (rows, items) = Chunk::check(&CompanyNames::default(), vec![with(Some(5), None), later]);
-            let observation = &Chunk::merge(rows, items, |_| true).rows[0].observation;
+            let (rows, checked) = check(&CompanyNames::default(), vec![with(Some(5), None), later]);
+            let observation = &Chunk::merge(rows, checked, None).rows[0].observation;
             assert_eq!(observation.record.affiliate_id, None);
             assert_eq!(
                 (observation.record.client_affiliate_id.as_deref(), &*observation.cleared),
                 (affiliate, cleared)
             );
         }
-        let outcomes = chunk.items.outcomes([(); 6], |(), ()| Ok(Outcome::default())).unwrap();
+        let outcomes = chunk.checked.join(vec![Outcome::default(); 6]).unwrap();
         assert_eq!(outcomes[6].violations.iter().next().unwrap().path, "url");
     }
 }

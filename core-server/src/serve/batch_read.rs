@@ -1,6 +1,6 @@
 //! `ReadService`: single reads of many callers in one call. Those of one kind become one statement.
 
-use std::{collections::HashSet, iter::repeat_n, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::HashSet, iter::repeat_n, pin::Pin, sync::Arc};
 
 use compliance_api::{
     batch_read::MAX_READS,
@@ -10,8 +10,8 @@ use compliance_api::{
     rules::Violations,
     token::TokenError,
     v1::{
-        Affiliate, BatchReadRequest, BatchReadResponse, ComplianceCase, ComplianceUrl, RateLimitHeaders, Read,
-        batch_read_response::Result as Outcome, read, read_service_server::ReadService,
+        BatchReadRequest, BatchReadResponse, RateLimitHeaders, Read, batch_read_response::Result as Outcome, read,
+        read_service_server::ReadService,
     },
     wire::Operation,
 };
@@ -19,53 +19,42 @@ use futures::{
     FutureExt as _, StreamExt as _,
     stream::{self, BoxStream, FuturesUnordered},
 };
-use http_server::FinishBy;
 use tokio::time::{Instant, timeout_at};
-use tonic::{Code, Request, Response, Status};
+use tonic::{Code, Request, Status};
 
 use super::{
-    guard::{AdmittedRead, Guard},
-    tokens::{Tokens, Turns, Verified},
+    operations::Called,
+    pipeline::{Arrival, Call, Origin, Pipeline, RefusedCall},
+    tokens::{Tokens, Turns},
 };
 use crate::{
-    access::Denied,
-    reads::{COALESCED_READ, Found, Reads},
-    requests::timeout_of,
+    access::Verified,
+    backend::Backend,
+    reads::{COALESCED_READ, FoundRecord, Key, Reads},
+    requests::{Served, streamed, timeout_of},
 };
 
-/// How long a client has to read that its time is up.
-const SLACK: Duration = Duration::from_secs(2);
-
-/// The service. Clones share the readers.
 #[derive(Clone)]
 pub(super) struct BatchReads {
-    pub(super) guard: Guard,
-    /// Bounds a call that has no deadline of its own.
-    pub(super) call_timeout: Duration,
+    pub(super) pipeline: Pipeline,
+    pub(super) backend: Arc<Backend>,
     /// Messages with several tokens that are not valid verify the others in turns.
     pub(super) turns: Arc<Turns>,
-    pub(super) affiliates: Reads<Affiliate>,
-    pub(super) urls: Reads<ComplianceUrl>,
-    pub(super) cases: Reads<ComplianceCase>,
 }
 
-/// A read that was let through.
 struct Accepted {
     index: u32,
     request_id: Option<String>,
-    id: i64,
-    admitted: AdmittedRead,
+    key: Key,
+    call: Call,
 }
-
-/// A read, its index, and what became of its token.
-type Verifiable = (u32, Read, Verified);
 
 #[tonic::async_trait]
 impl ReadService for BatchReads {
     type BatchReadStream = client::BoxStream<BatchReadResponse>;
 
-    async fn batch_read(&self, request: Request<BatchReadRequest>) -> Result<Response<Self::BatchReadStream>, Status> {
-        let limit = timeout_of(&request).map_or(self.call_timeout, |asked| asked.min(self.call_timeout));
+    async fn batch_read(&self, request: Request<BatchReadRequest>) -> Served<Self::BatchReadStream> {
+        let limit = timeout_of(&request, self.backend.settings.call_timeout);
         let deadline = Instant::now() + limit;
         let BatchReadRequest { authorizations, reads } = request.into_inner();
         for (field, items) in [("authorizations", authorizations.len()), ("reads", reads.len())] {
@@ -77,7 +66,7 @@ impl ReadService for BatchReads {
         // A token that no read names is not verified.
         let named: HashSet<u32> = reads.iter().map(|read| read.authorization).collect();
         let named = named.into_iter().filter_map(|index| authorizations.get(index as usize).cloned());
-        let tokens = Tokens::verify(self.guard.clone(), named.collect());
+        let tokens = Tokens::verify(self.pipeline.clone(), named.collect());
         let (mut now, mut later) = (Vec::with_capacity(reads.len()), Vec::new());
         for (index, read) in (0..).zip(reads) {
             let Some(authorization) = authorizations.get(read.authorization as usize) else {
@@ -90,44 +79,36 @@ impl ReadService for BatchReads {
             }
         }
         let is_proven = tokens.has_valid();
-        let mut responses = self.clone().answer(now, deadline);
+        let mut responses = self.clone().respond(now, deadline);
         if !later.is_empty() {
-            let later = self.clone().verify_and_answer(tokens, later, deadline).flatten_stream();
+            let later = self.clone().verify_and_respond(tokens, later, deadline).flatten_stream();
             responses = stream::select(responses, later).boxed();
         }
         let responses = responses.map(Ok);
         if !is_proven {
             // Anybody can send it: it is delayed like a call that is refused, and no longer in flight meanwhile.
-            let guard = self.guard.clone();
+            let pipeline = self.pipeline.clone();
             let delayed = async move {
-                guard.hold_back().await;
+                pipeline.hold_back(None).await;
                 responses
             };
-            return Ok(finished_by(deadline, delayed.flatten_stream().boxed()));
+            return Ok(streamed(delayed.flatten_stream().boxed(), deadline));
         }
         let mut responses = responses.boxed().peekable();
         // Headers that are sent before a message cost both sides a wake-up.
         Pin::new(&mut responses).peek().await;
-        Ok(finished_by(deadline, responses.boxed()))
+        Ok(streamed(responses.boxed(), deadline))
     }
 }
 
-/// A response whose client must have read it by then: it holds the memory of its request.
-fn finished_by<S>(deadline: Instant, responses: S) -> Response<S> {
-    let mut response = Response::new(responses);
-    response.extensions_mut().insert(FinishBy(deadline + SLACK));
-    response
-}
-
 impl BatchReads {
-    /// Makes the reads whose tokens have to wait for their turn.
-    async fn verify_and_answer(
+    async fn verify_and_respond(
         self,
-        mut tokens: Tokens<Guard>,
+        mut tokens: Tokens<Pipeline>,
         reads: Vec<(u32, Read, String)>,
         deadline: Instant,
     ) -> BoxStream<'static, BatchReadResponse> {
-        // What has no result by then is not answered in time.
+        // What has no result by then is too late.
         let _ = timeout_at(deadline, tokens.verify_rest(&self.turns)).await;
         let (mut verified, mut late) = (Vec::with_capacity(reads.len()), Vec::new());
         for (index, read, authorization) in reads {
@@ -136,11 +117,11 @@ impl BatchReads {
                 None => late.push(response(index, None, Err(Error::deadline_exceeded().into()))),
             }
         }
-        stream::iter(late).chain(self.answer(verified, deadline)).boxed()
+        stream::iter(late).chain(self.respond(verified, deadline)).boxed()
     }
 
     /// The responses to reads: at first to those that are refused, then to those of each kind as they are there.
-    fn answer(self, reads: Vec<Verifiable>, deadline: Instant) -> BoxStream<'static, BatchReadResponse> {
+    fn respond(self, reads: Vec<(u32, Read, Verified)>, deadline: Instant) -> BoxStream<'static, BatchReadResponse> {
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, read, token) in reads {
             let headers = read.headers();
@@ -154,16 +135,22 @@ impl BatchReads {
                     continue;
                 }
             };
-            match self.guard.admit_read(operation, &headers, token) {
-                Ok(admitted) => accepted.push(Accepted { index, request_id: read.request_id, id, admitted }),
-                Err(Denied { error, rate_limit }) => refused.push(response(index, rate_limit, Err(error.into()))),
+            let called = Called::Operation(operation);
+            let arrival = Arrival { called, headers: &headers, origin: Origin::Batch, verified: Some(token) };
+            match self.pipeline.check(arrival).map(|call| (call.company_id, call)) {
+                Ok((Some(company_id), call)) => {
+                    accepted.push(Accepted { index, request_id: read.request_id, key: (company_id, id), call });
+                }
+                Ok((None, _)) => refused.push(response(index, None, Err(Error::internal().into()))),
+                Err(RefusedCall { error, rate_limit, .. }) => {
+                    refused.push(response(index, rate_limit, Err(error.into())));
+                }
             }
         }
-        let Self { affiliates: of_affiliates, urls: of_urls, cases: of_cases, .. } = self;
         let kinds = [
-            responses(of_affiliates, affiliates, Outcome::Affiliate, deadline).boxed(),
-            responses(of_urls, urls, Outcome::Url, deadline).boxed(),
-            responses(of_cases, cases, Outcome::Case, deadline).boxed(),
+            responses(self.backend.affiliates.clone(), affiliates, Outcome::Affiliate, deadline).boxed(),
+            responses(self.backend.urls.clone(), urls, Outcome::Url, deadline).boxed(),
+            responses(self.backend.cases.clone(), cases, Outcome::Case, deadline).boxed(),
         ];
         stream::iter(refused).chain(kinds.into_iter().collect::<FuturesUnordered<_>>().flatten()).boxed()
     }
@@ -179,33 +166,33 @@ async fn responses<T: Record>(
     if accepted.is_empty() {
         return stream::empty().boxed();
     }
-    let keys: Vec<_> = accepted.iter().map(|read| (read.admitted.company_id, read.id)).collect();
-    let statements: Vec<_> = accepted.iter().map(|read| read.admitted.record.span.statement(COALESCED_READ)).collect();
+    let keys: Vec<_> = accepted.iter().map(|read| read.key).collect();
+    let statements: Vec<_> = accepted.iter().map(|read| read.call.record.span.statement(COALESCED_READ)).collect();
     let found = timeout_at(deadline, source.get_all(&keys)).await;
     drop(statements);
     let found = found.unwrap_or_else(|_| repeat_n(Error::deadline_exceeded(), accepted.len()).map(Err).collect());
     let respond = move |mut read: Accepted, record: Result<T, Error>| {
         let result = record.map(|record| outcome(Box::new(record))).map_err(Status::from);
-        read.admitted.record.set_code(result.as_ref().map_or_else(Status::code, |_| Code::Ok));
+        read.call.record.code = result.as_ref().map_or_else(Status::code, |_| Code::Ok);
         if let Err(status) = &result
             && status.code() != Code::NotFound
         {
             tracing::warn!(request_id = read.request_id, "a read failed: {}", status.message());
         }
-        response(read.index, read.admitted.rate_limit, result)
+        response(read.index, read.call.rate_limit, result)
     };
     let (mut ready, mut large) = (Vec::with_capacity(accepted.len()), Vec::new());
     for (read, found) in accepted.into_iter().zip(found) {
         match found {
-            Ok(Found::Row(rows, index, memory)) => ready.push((respond(read, rows.record(index)), memory)),
-            Ok(Found::TooLarge(bytes)) => large.push((read, bytes)),
+            Ok(FoundRecord::Row(rows, index, memory)) => ready.push((respond(read, rows.record(index)), memory)),
+            Ok(FoundRecord::TooLarge(bytes)) => large.push((read, bytes)),
             Err(error) => ready.push((respond(read, Err(error)), None)),
         }
     }
     let large = stream::iter(large).then(move |(read, bytes)| {
         let source = source.clone();
         async move {
-            let read_alone = timeout_at(deadline, source.large((read.admitted.company_id, read.id), bytes)).await;
+            let read_alone = timeout_at(deadline, source.large(read.key, bytes)).await;
             let (record, memory) = match read_alone.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
                 Ok((record, memory)) => (Ok(record), memory),
                 Err(error) => (Err(error), None),

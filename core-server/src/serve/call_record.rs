@@ -8,11 +8,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use compliance_api::error::Error;
-use http::{HeaderMap, HeaderValue};
+use compliance_api::error::{Error, meaning};
+use http::HeaderValue;
 use http_body::Frame;
 use metrics::Label;
 use telemetry::{
+    MAX_REQUEST_ID,
     metrics::{Durations, count},
     trace::Span,
 };
@@ -20,12 +21,11 @@ use tonic::{Code, Status, body::Body};
 
 use super::{
     operations::Called,
-    protocol::{ENCODING, describe},
+    pipeline::{Arrival, Origin},
+    protocol::{ENCODING, code, describe},
 };
 
 const REQUEST_ID: &str = "x-request-id";
-/// The longest request ID that is written to the log, in bytes.
-pub(super) const MAX_ID_LENGTH: usize = 128;
 
 static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
     let text = "Time from the head of a gRPC call to the end of its response, as the core made it.";
@@ -42,54 +42,37 @@ pub(super) struct CallRecord {
     called: Called,
     /// Whether its response is one record without trailers.
     is_single_read: bool,
-    company_id: Option<i64>,
+    pub(super) company_id: Option<i64>,
     /// Whether it has a line in the access log. A request that comes through a gateway in this process has one there.
     is_logged: bool,
     request_id: Option<HeaderValue>,
-    code: Code,
+    pub(super) code: Code,
     pub(super) span: Span,
 }
 
 impl CallRecord {
-    /// A call from the network.
-    pub(super) fn remote(called: Called, headers: &HeaderMap) -> Self {
-        let mut record = Self::local(called, headers);
-        record.is_logged = true;
-        // These take the general path, which has the code in the trailers.
-        record.is_single_read &= !headers.contains_key(ENCODING);
-        record.request_id = headers.get(REQUEST_ID).cloned();
-        record
-    }
-
-    /// A call from this process.
-    pub(super) fn local(called: Called, headers: &HeaderMap) -> Self {
+    pub(super) fn new(arrival: &Arrival<'_>) -> Self {
+        let Arrival { called, headers, .. } = *arrival;
         let operation = called.name();
         let span = Span::server(headers, || operation.to_owned());
         span.set("rpc.system.name", "grpc");
         span.set("rpc.method", operation);
+        let is_logged = !matches!(arrival.origin, Origin::Gateway);
         Self {
             started: Instant::now(),
             called,
-            is_single_read: called.is_single_read(),
+            // Requests that name an encoding take the general path, which has the code in the trailers.
+            is_single_read: called.is_single_read() && !headers.contains_key(ENCODING),
             company_id: None,
-            is_logged: false,
-            request_id: None,
+            is_logged,
+            request_id: headers.get(REQUEST_ID).filter(|_| is_logged).cloned(),
             code: Code::Cancelled,
             span,
         }
     }
 
-    pub(super) fn set_company(&mut self, company_id: Option<i64>) {
-        self.company_id = company_id;
-    }
-
-    pub(super) fn set_code(&mut self, code: Code) {
-        self.code = code;
-    }
-
-    /// The call is refused before its service sees it.
     pub(super) fn refuse(&mut self, error: &Error) {
-        self.code = error.meaning().grpc;
+        self.code = meaning(error.reason).grpc;
         count("compliance_refusals_total", "reason", error.reason.as_str_name().trim_start_matches("REASON_"));
     }
 
@@ -123,7 +106,7 @@ impl Drop for CallRecord {
             return;
         }
         let id = self.request_id.as_ref().and_then(|id| id.to_str().ok());
-        let request_id = id.filter(|id| id.len() <= MAX_ID_LENGTH);
+        let request_id = id.filter(|id| id.len() <= MAX_REQUEST_ID);
         let (duration_ms, trace_id, status) = (duration.as_micros() as f64 / 1e3, span.trace_id(), name(code));
         macro_rules! line {
             ($level:ident, $message:literal) => {
@@ -136,6 +119,16 @@ impl Drop for CallRecord {
             _ if is_failure(code) => line!(warn, "call failed"),
             _ => line!(info, "call"),
         }
+    }
+}
+
+/// Names a call in the log. A single read has no span: nothing is logged in its task, since its statement is shared.
+pub(super) fn log_span(arrival: &Arrival<'_>) -> tracing::Span {
+    match arrival.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()) {
+        Some(id) if id.len() <= MAX_REQUEST_ID && !arrival.called.is_single_read() => {
+            tracing::error_span!("call", operation = arrival.called.name(), request_id = id)
+        }
+        _ => tracing::Span::none(),
     }
 }
 
@@ -152,12 +145,6 @@ fn is_failure(code: Code) -> bool {
     )
 }
 
-/// The code in headers or trailers.
-fn code(headers: &HeaderMap) -> Option<Code> {
-    headers.get(Status::GRPC_STATUS).map(|status| Code::from_bytes(status.as_bytes()))
-}
-
-/// A code as gRPC names it.
 fn name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",
@@ -180,7 +167,6 @@ fn name(code: Code) -> &'static str {
     }
 }
 
-/// A body, with the call that it is the response to.
 struct Recorded {
     body: Body,
     record: CallRecord,

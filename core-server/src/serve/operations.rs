@@ -4,7 +4,7 @@ use compliance_api::wire::{self, Authorization, Operation};
 
 use crate::shares::Work;
 
-/// The health check, which is answered even when all connections or calls are in use.
+/// The health check, which has a response even when all connections or calls are in use.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 
 /// Operations of standard services, which the contract does not have.
@@ -15,10 +15,8 @@ const STANDARD: [&str; 4] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// What a path names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Called {
-    /// An operation of the contract.
     Operation(&'static Operation),
     /// An operation of a standard service, by its path. It holds nothing of any company.
     Standard(&'static str),
@@ -42,7 +40,7 @@ impl Called {
         }
     }
 
-    /// Who may call it. Whoever has no token does not learn which operations there are.
+    /// Who may call it. Without a token, an unknown operation is rejected like a known one.
     pub(super) fn authorization(self) -> Authorization {
         match self {
             Self::Operation(operation) => operation.authorization,
@@ -66,15 +64,15 @@ impl Called {
             wire::Work::SingleRead => Work::Coalesced,
             // Their statements take no longer than those of short batches.
             wire::Work::Page => Work::Statement(1 + items / 100),
-            wire::Work::ByItems if items <= 1 => Work::Coalesced,
-            wire::Work::ByItems => Work::of_items(items),
+            wire::Work::Unspecified if items <= 1 => Work::Coalesced,
+            wire::Work::Unspecified => Work::of_items(items),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::wire::Operation;
+    use compliance_api::wire::{Authorization, Operation};
 
     use super::{Called, HEALTH_CHECK};
     use crate::shares::Work;
@@ -92,6 +90,14 @@ mod tests {
         assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), Work::Statement(1));
         assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), Work::Statement(11));
         assert_eq!(work(&Operation::GET_AFFILIATE, 0), Work::Coalesced);
+    }
+
+    #[test]
+    fn unknown_operations_need_a_token_and_standard_ones_need_none() {
+        let authorization = |path| Called::at(path).authorization();
+        assert_eq!(authorization("/compliance.v1.Unknown/Call"), Authorization::Token);
+        assert_eq!(authorization(HEALTH_CHECK), Authorization::Open);
+        assert_eq!(authorization(Operation::GET_AFFILIATE.path), Authorization::Token);
     }
 
     #[test]

@@ -6,14 +6,13 @@ use compliance_api::{
     rules::Violations,
 };
 use http::{
-    HeaderMap, HeaderValue, Method, Request, Response,
+    HeaderMap, HeaderValue, Method, Response,
     header::{ALLOW, CONTENT_TYPE},
 };
 use tonic::{Code, Status, body::Body};
 
 use super::operations::Called;
 
-/// Names the encoding of the messages of a request.
 pub(super) const ENCODING: &str = "grpc-encoding";
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 const TIMEOUT: &str = "grpc-timeout";
@@ -21,11 +20,9 @@ const TIMEOUT: &str = "grpc-timeout";
 /// The encoding of messages that are not compressed.
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// Refuses a request that is not a call of gRPC, or that asks for something that the service does not understand. This
-/// is the same for every path, and comes before the token: it says nothing about operations or records.
-pub(super) fn check_head<B>(request: &Request<B>) -> Result<(), Error> {
-    let headers = request.headers();
-    if request.method() != Method::POST {
+/// Refuses what is no call of gRPC that the service understands: the same for every path, since it comes before the token.
+pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
+    if method != Method::POST {
         let message = "An operation is called with the HTTP method POST.";
         return Err(Error::new(Reason::MethodNotAllowed, message).with("method", "POST"));
     }
@@ -69,7 +66,7 @@ pub(super) fn complete_refusal(reason: Reason, response: &mut Response<Body>) {
 /// Gives an error that the library made the details and the message of ours. `headers` are the head of a response, or its
 /// trailers; those of a success and those of our own errors stay as they are.
 pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
-    let Some(code) = headers.get(Status::GRPC_STATUS).map(|code| Code::from_bytes(code.as_bytes())) else { return };
+    let Some(code) = code(headers) else { return };
     if matches!(code, Code::Ok | Code::Cancelled) || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
         return;
     }
@@ -78,7 +75,7 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
         Code::OutOfRange | Code::ResourceExhausted if is_standard => {
             Error::new(Reason::BodyTooLarge, "The request's message is too large.")
         }
-        // The guard has measured the request, so it is the response.
+        // The pipeline has measured the request, so it is the response.
         Code::OutOfRange | Code::ResourceExhausted => Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE),
         Code::NotFound if is_standard => {
             Error::new(Reason::ReferenceNotFound, "What the request names does not exist.")
@@ -97,6 +94,11 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     if Status::from(error).add_header(headers).is_err() {
         headers.insert(Status::GRPC_STATUS, HeaderValue::from(Code::Internal as i32));
     }
+}
+
+/// The code in headers or trailers.
+pub(super) fn code(headers: &HeaderMap) -> Option<Code> {
+    headers.get(Status::GRPC_STATUS).map(|status| Code::from_bytes(status.as_bytes()))
 }
 
 /// The message of a response that is larger than a message may be.

@@ -1,8 +1,8 @@
 //! Requests from the network, measured before they are decoded.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
-use admission::{Memory, Reservation};
+use admission::{MEMORY_WAIT, Reservation, SMALL};
 use bytes::{Bytes, BytesMut};
 use compliance_api::{
     batch_read::MAX_READS,
@@ -15,55 +15,30 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::{Code, Status, body::Body};
 
-use super::{protocol::malformed, tokens::Verify};
+use super::{pipeline::Pipeline, protocol::malformed, tokens::Verify as _};
+
+use crate::limits::{BATCH_READ, MESSAGES_OF_A_STREAM, MessageLimits};
 
 /// Flag and length of a message.
 const HEADER: usize = 5;
-/// A message of at most this size, encoded and decoded, is not counted: the calls in flight bound their number.
-const SMALL: usize = 16 << 10;
-/// How long a request waits for the memory that others of its company hold.
-const MEMORY_WAIT: Duration = Duration::from_secs(5);
-/// What the message of a batch of reads may take, encoded and decoded.
-const BATCH_READ_LIMITS: Limits = Limits { encoded: 4 << 20, decoded: 8 << 20 };
-
-/// Messages of a stream that the service holds at the same time: one is read, one waits, one is saved.
-const MESSAGES_OF_A_STREAM: usize = 3;
-
-/// What one message may take, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub(super) encoded: usize,
-    pub(super) decoded: usize,
-}
-
-/// A request that may be decoded.
-pub(super) struct Received {
-    pub(super) body: Body,
-    pub(super) measure: Measure,
-    /// What it takes in memory, until its response was sent.
-    pub(super) memory: Reservation,
-}
-
-/// Receives a request of an operation. One message is read whole. The messages of a stream are measured one by one as the
-/// service reads them.
-pub(super) async fn receive<B, V>(
+/// Receives a request of an operation: its body, its measure, and what it takes in memory until its response was sent. One
+/// message is read whole. The messages of a stream are measured one by one as the service reads them.
+pub(super) async fn receive<B>(
+    pipeline: &Pipeline,
     operation: &'static Operation,
     body: B,
-    limits: Limits,
-    memory: &Memory,
     company: Option<i64>,
-    verifier: V,
-) -> Result<Received, Status>
+) -> Result<(Body, Measure, Reservation), Status>
 where
     B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Send + Unpin + 'static,
-    V: Verify + Send + 'static,
 {
-    let limits = if operation.path == Operation::BATCH_READ.path { BATCH_READ_LIMITS } else { limits };
-    let own = memory.reservation(company);
-    let all = memory.clone();
-    let mut messages = Messages { operation, body, buffer: BytesMut::new(), limits, all, memory: own, verifier };
+    let is_batch_read = operation.path == Operation::BATCH_READ.path;
+    let limits = if is_batch_read { BATCH_READ } else { pipeline.message_limits() };
+    let memory = pipeline.shares().memory.reservation(company);
+    let (pipeline, buffer) = (pipeline.clone(), BytesMut::new());
+    let mut messages = Messages { pipeline, operation, body, buffer, limits, memory };
     if operation.streams {
-        let memory = memory.reservation(company);
+        let memory = messages.memory.empty();
         let messages = stream::try_unfold((messages, VecDeque::new()), |(mut messages, mut held)| async move {
             let next = messages.next().await?;
             let empty = messages.memory.empty();
@@ -74,32 +49,25 @@ where
             Ok::<_, Status>(next.map(|(message, _)| (Frame::data(message), (messages, held))))
         });
         let body = StreamBody::new(Box::pin(messages));
-        return Ok(Received { body: Body::new(body), measure: Measure::default(), memory });
+        return Ok((Body::new(body), Measure::default(), memory));
     }
     let Some((message, measure)) = messages.next().await? else {
         return Err(malformed("The request has no message.").into());
     };
     messages.end().await?;
-    Ok(Received { body: Body::new(Full::new(message)), measure, memory: messages.memory })
+    Ok((Body::new(Full::new(message)), measure, messages.memory))
 }
 
-/// The messages of a request's body.
-struct Messages<B, V> {
+struct Messages<B> {
+    pipeline: Pipeline,
     operation: &'static Operation,
     body: B,
-    /// What has arrived of the next message.
     buffer: BytesMut,
-    limits: Limits,
-    all: Memory,
+    limits: MessageLimits,
     memory: Reservation,
-    verifier: V,
 }
 
-impl<B, V> Messages<B, V>
-where
-    B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin,
-    V: Verify,
-{
+impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> Messages<B> {
     /// The next message, with its header.
     async fn next(&mut self) -> Result<Option<(Bytes, Measure)>, Status> {
         loop {
@@ -183,7 +151,7 @@ where
     }
 
     fn held_by(&self, company: i64, bytes: usize) -> Option<Reservation> {
-        let mut memory = self.all.reservation(Some(company));
+        let mut memory = self.pipeline.shares().memory.reservation(Some(company));
         memory.grow(bytes).is_ok().then_some(memory)
     }
 
@@ -191,8 +159,8 @@ where
     fn companies(&self, arrived: &[u8]) -> impl Iterator<Item = i64> {
         let tokens = authorizations(arrived.get(HEADER..).unwrap_or_default()).take(MAX_READS).enumerate();
         let verified = |(index, token): (usize, &str)| match index {
-            0 => Some(self.verifier.verify(token)),
-            _ => self.verifier.cached(token),
+            0 => Some(self.pipeline.verify(token)),
+            _ => self.pipeline.cached(token),
         };
         tokens.filter_map(verified).filter_map(|token| Some(token.ok()?.company_id))
     }

@@ -35,27 +35,16 @@ const PREFIX: usize = 5;
 
 /// Every service. Clones share them.
 #[derive(Clone)]
-pub struct Services(Arc<Inner>);
+pub struct Services(pub(super) Arc<SharedServices>);
 
-struct Inner {
-    affiliates: Arc<Affiliates>,
-    urls: Arc<ComplianceUrls>,
-    cases: Arc<ComplianceCases>,
-    routes: Routes,
-    message_limit: usize,
-}
-
-impl Services {
-    /// `routes` lead to all services, those beside them included. Responses have at most `message_limit` bytes.
-    pub(super) fn new(
-        affiliates: Arc<Affiliates>,
-        urls: Arc<ComplianceUrls>,
-        cases: Arc<ComplianceCases>,
-        routes: Routes,
-        message_limit: usize,
-    ) -> Self {
-        Self(Arc::new(Inner { affiliates, urls, cases, routes, message_limit }))
-    }
+pub(super) struct SharedServices {
+    pub(super) affiliates: Arc<Affiliates>,
+    pub(super) urls: Arc<ComplianceUrls>,
+    pub(super) cases: Arc<ComplianceCases>,
+    /// They lead to all services, standard ones included.
+    pub(super) routes: Routes,
+    /// Bytes of a response, at most.
+    pub(super) message_limit: usize,
 }
 
 impl Service<http::Request<Body>> for Services {
@@ -93,7 +82,6 @@ impl Service<http::Request<Body>> for Services {
     }
 }
 
-/// Makes a call whose request and response are one message each.
 async fn unary<M, R, F>(
     request: http::Request<Body>,
     limit: usize,
@@ -112,7 +100,6 @@ where
     called.await.unwrap_or_else(Status::into_http)
 }
 
-/// The message of a body that was received whole.
 async fn decode<M: Message + Default>(mut body: Body) -> Result<M, Status> {
     let data = match body.frame().await.transpose()?.map(Frame::into_data) {
         Some(Ok(data)) => data,
@@ -123,7 +110,6 @@ async fn decode<M: Message + Default>(mut body: Body) -> Result<M, Status> {
     message.ok_or_else(|| Error::internal().into())
 }
 
-/// The head and the body of a response.
 fn encode<R: Message>(response: Response<R>, limit: usize) -> Result<http::Response<Body>, Status> {
     let (metadata, message, extensions) = response.into_parts();
     let length = message.encoded_len();
@@ -141,7 +127,8 @@ fn encode<R: Message>(response: Response<R>, limit: usize) -> Result<http::Respo
     Ok(response)
 }
 
-/// A body of one message, and the status of success after it.
+/// A body of one message, and the status of success after it. Its end is known without asking for one more frame, as the count
+/// of requests that end early needs it.
 enum OneMessage {
     First(Bytes),
     Status,

@@ -1,29 +1,19 @@
 //! The tokens of a message that has none of its own: anybody can send one, with many tokens that are not valid.
 //!
-//! To verify a signature takes about as long as a read. A call that is refused costs one. So a message may fail once, as a
-//! call does; from then on the signatures of all such messages are verified in turns, a few in each, with a pause. Tokens
-//! that were verified before cost nothing, and wait for nothing. Every token gets its own result in the end: a gateway
-//! whose keys are not those of the core sends valid tokens together with others.
+//! To verify a signature takes about as long as a read. So a message may fail once, as a call does; from then on the
+//! signatures of all such messages are verified in turns, a few in each, with a pause. Tokens that were verified before wait
+//! for nothing. Every token gets its own result: a gateway with other keys than the core sends valid tokens next to others.
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use admission::off_thread;
-use compliance_api::token::{TokenError, VerifiedToken};
 use tokio::{sync::Semaphore, time::sleep};
 
-/// Tokens of a message that may turn out not to be valid before the others wait for their turn.
-const FAILURES: usize = 1;
-/// The same of a turn, and the pause after it: at most 800 signatures of invalid tokens are verified a second
-/// for messages without a valid token, and as many for the others.
-const FAILURES_OF_A_TURN: usize = 16;
-const PAUSE: Duration = Duration::from_millis(20);
-/// More tokens than these take longer than a thread that serves everybody may be kept.
-const FEW: usize = 8;
+use crate::{
+    access::Verified,
+    limits::{FEW_TOKENS, TOKEN_FAILURES, TOKEN_FAILURES_OF_A_TURN, TOKEN_PAUSE},
+};
 
-/// What became of a token.
-pub(super) type Verified = Result<VerifiedToken, TokenError>;
-
-/// Verifies tokens.
 pub(super) trait Verify {
     /// What is known without verifying a signature.
     fn cached(&self, authorization: &str) -> Option<Verified>;
@@ -55,7 +45,7 @@ impl<V: Verify> Tokens<V> {
     /// Verifies tokens up to the first ones that are not valid.
     pub(super) fn verify(verifier: V, authorizations: Vec<String>) -> Self {
         let mut tokens = Self { verifier, known: HashMap::with_capacity(authorizations.len()), left: Vec::new() };
-        let is_long = authorizations.len() > FEW;
+        let is_long = authorizations.len() > FEW_TOKENS;
         // To look for tokens that were verified before takes a hash of each.
         let verify = || {
             for token in authorizations {
@@ -69,7 +59,7 @@ impl<V: Verify> Tokens<V> {
             // What is taken next is at the end.
             tokens.left.sort_unstable();
             tokens.left.dedup();
-            tokens.verify_until(FAILURES);
+            tokens.verify_until(TOKEN_FAILURES);
             tokens
         };
         if is_long { off_thread(verify) } else { verify() }
@@ -80,8 +70,8 @@ impl<V: Verify> Tokens<V> {
         while self.has_left() {
             let turns = if self.has_valid() { &turns.proven } else { &turns.unproven };
             let Ok(_turn) = turns.acquire().await else { return };
-            off_thread(|| self.verify_until(FAILURES_OF_A_TURN));
-            sleep(PAUSE).await;
+            off_thread(|| self.verify_until(TOKEN_FAILURES_OF_A_TURN));
+            sleep(TOKEN_PAUSE).await;
         }
     }
 
@@ -120,7 +110,8 @@ mod tests {
     use futures::future::join_all;
     use tokio::time::{Instant, timeout};
 
-    use super::{Tokens, Turns, Verified, Verify};
+    use super::{Tokens, Turns, Verify};
+    use crate::access::Verified;
 
     /// Accepts the tokens that begin with `valid`; counts signatures.
     struct Counting<'c> {

@@ -17,69 +17,57 @@ type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Se
 
 /// An attribute of the composite type that values of type `T` are sent as.
 pub(crate) struct Attribute<T> {
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The type, as PostgreSQL's `format_type` writes it.
     pub(super) sql_type: Cow<'static, str>,
     pub(super) write: Write<T>,
 }
 
-/// A Rust type that an attribute of one SQL type is encoded from.
-pub(crate) trait Scalar: for<'q> Encode<'q, Postgres> {
+/// A value that an attribute of one SQL type is encoded from.
+pub(crate) trait Sql {
     /// The SQL type, as PostgreSQL's `format_type` writes it.
-    const SQL_TYPE: &'static str;
+    const TYPE: &'static str;
 }
 
-macro_rules! scalars {
+macro_rules! sql {
     ($($rust:ty => $sql:literal),+ $(,)?) => {
-        $(impl Scalar for $rust { const SQL_TYPE: &'static str = $sql; })+
+        $(impl Sql for $rust { const TYPE: &'static str = $sql; })+
     };
 }
 
-scalars! {
+sql! {
     i64 => "bigint",
     i32 => "integer",
     i16 => "smallint",
     bool => "boolean",
     OffsetDateTime => "timestamp with time zone",
     Date => "date",
+    str => "text",
+    [u8] => "bytea",
+    [String] => "text[]",
+    [&'static str] => "text[]",
 }
 
 impl<T: 'static> Attribute<T> {
-    fn new(
-        name: &'static str,
-        sql_type: impl Into<Cow<'static, str>>,
-        write: impl Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Send + Sync + 'static,
-    ) -> Self {
-        Self { name, sql_type: sql_type.into(), write: Box::new(write) }
-    }
-
     /// A number, a flag, a timestamp or a day.
-    pub(crate) fn scalar<V: Scalar>(
+    pub(crate) fn scalar<V: Sql + for<'q> Encode<'q, Postgres>>(
         name: &'static str,
         value: impl Fn(&T) -> Option<V> + Send + Sync + 'static,
     ) -> Self {
-        Self::new(name, V::SQL_TYPE, move |record, encoder| encoder.value(value(record)))
+        let write = move |record: &T, encoder: &mut Encoder<'_>| encoder.value(value(record));
+        Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
     }
 
-    /// A text.
-    pub(crate) fn text(name: &'static str, value: impl Fn(&T) -> Option<&str> + Send + Sync + 'static) -> Self {
-        Self::new(name, "text", move |record, encoder| encoder.value(value(record)))
-    }
-
-    /// Bytes.
-    pub(crate) fn bytes(name: &'static str, value: impl Fn(&T) -> Option<&[u8]> + Send + Sync + 'static) -> Self {
-        Self::new(name, "bytea", move |record, encoder| encoder.value(value(record)))
-    }
-
-    /// A list of texts.
-    pub(crate) fn texts<S: 'static>(
+    /// A text, bytes, or a list of texts.
+    pub(crate) fn borrowed<V: Sql + ?Sized + 'static>(
         name: &'static str,
-        value: impl Fn(&T) -> Option<&[S]> + Send + Sync + 'static,
+        value: impl Fn(&T) -> Option<&V> + Send + Sync + 'static,
     ) -> Self
     where
-        for<'q> &'q [S]: Encode<'q, Postgres>,
+        for<'q> &'q V: Encode<'q, Postgres>,
     {
-        Self::new(name, "text[]", move |record, encoder| encoder.value(value(record)))
+        let write = move |record: &T, encoder: &mut Encoder<'_>| encoder.value(value(record));
+        Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
     }
 
     /// A list of values of another composite type.
@@ -88,9 +76,8 @@ impl<T: 'static> Attribute<T> {
         composite: &'static Composite<U>,
         values: impl Fn(&T) -> &[U] + Send + Sync + 'static,
     ) -> Self {
-        Self::new(name, format!("{}[]", composite.name), move |record, encoder| {
-            encoder.array(composite, values(record))
-        })
+        let write = move |record: &T, encoder: &mut Encoder<'_>| encoder.array(composite, values(record));
+        Self { name, sql_type: format!("{}[]", composite.name).into(), write: Box::new(write) }
     }
 
     /// A field of a record, of the type of its column. An empty text or list is null. A name of a vocabulary has an ID
@@ -102,7 +89,7 @@ impl<T: 'static> Attribute<T> {
         let name = field.column.name;
         Some(match (&field.access, field.column.form) {
             (Access::Text { get, .. }, StoredAs::Plain) => {
-                Self::text(name, move |value| get(record(value)).filter(|text| !text.is_empty()))
+                Self::borrowed(name, move |value| get(record(value)).filter(|text| !text.is_empty()))
             }
             (Access::Text { get, .. }, StoredAs::Date) => {
                 Self::scalar(name, move |value| get(record(value)).and_then(start_date))
@@ -110,19 +97,13 @@ impl<T: 'static> Attribute<T> {
             (Access::Text { get, .. }, StoredAs::CountryCode) => {
                 Self::scalar(name, move |value| get(record(value)).and_then(country::numeric))
             }
-            (Access::Integer { get, .. }, StoredAs::Plain) if field.column.sql_type == i32::SQL_TYPE => {
-                Self::scalar(name, move |value| get(record(value)).and_then(|number| i32::try_from(number).ok()))
-            }
-            (Access::Integer { get, .. }, StoredAs::Plain) => Self::scalar(name, move |value| get(record(value))),
-            (Access::Integer { get, .. }, StoredAs::CountryNumber) => {
-                Self::scalar(name, move |value| get(record(value)).and_then(|number| i16::try_from(number).ok()))
-            }
+            (Access::Integer { get, .. }, _) => Self::scalar(name, move |value| get(record(value))),
             (Access::Boolean { get, .. }, _) => Self::scalar(name, move |value| get(record(value))),
             (Access::Timestamp { get, .. }, _) => Self::scalar(name, move |value| {
                 get(record(value)).and_then(|instant| OffsetDateTime::from_unix_timestamp(instant.seconds).ok())
             }),
             (Access::Texts { get, .. }, _) => {
-                Self::texts(name, move |value| Some(get(record(value))).filter(|texts| !texts.is_empty()))
+                Self::borrowed(name, move |value| Some(get(record(value))).filter(|texts| !texts.is_empty()))
             }
             _ => return None,
         })

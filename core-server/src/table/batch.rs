@@ -1,7 +1,7 @@
 //! Batches: many values sent as one array of a composite type. Each value is encoded in the order that the database's
 //! catalogue gives the attributes of the type, by name.
 
-use std::{borrow::Borrow, sync::Arc};
+use std::{borrow::Borrow, collections::HashMap, sync::Arc};
 
 use sqlx::{
     Encode, Postgres, Type,
@@ -10,7 +10,7 @@ use sqlx::{
     postgres::{PgArgumentBuffer, PgTypeInfo, types::Oid},
 };
 
-use super::{Attribute, Layouts};
+use super::Attribute;
 
 /// After so many values, the size of the others is estimated.
 const SAMPLE: usize = 64;
@@ -18,7 +18,20 @@ const SAMPLE: usize = 64;
 /// A composite type of the database, and how values of type `T` are sent as it.
 pub(crate) struct Composite<T> {
     pub(super) name: &'static str,
-    pub(super) attributes: Vec<Attribute<T>>,
+    pub(crate) attributes: Vec<Attribute<T>>,
+}
+
+/// The layouts of the composite types that batches are sent as.
+#[derive(Debug, Default)]
+pub(crate) struct Layouts(pub(super) HashMap<&'static str, Layout>);
+
+/// The attributes of one type, in the order that the database has them.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) oid: Oid,
+    pub(super) array_oid: Oid,
+    /// The type of each, and its index among the attributes that the program knows; `None` if it does not know it.
+    pub(super) attributes: Vec<(Oid, Option<usize>)>,
 }
 
 impl<T: 'static> Composite<T> {
@@ -33,7 +46,6 @@ impl<T: 'static> Composite<T> {
     }
 }
 
-/// Values to be bound as one array of a composite type.
 pub(crate) struct Batch<'r, T: 'static, V> {
     composite: &'static Composite<T>,
     layouts: Arc<Layouts>,
@@ -115,9 +127,9 @@ impl Encoder<'_> {
             }
             self.with_length(|encoder| {
                 encoder.number(i32::try_from(layout.attributes.len())?);
-                for attribute in &layout.attributes {
-                    encoder.oid(attribute.type_oid);
-                    match attribute.known.and_then(|index| composite.attributes.get(index)) {
+                for (type_oid, known) in &layout.attributes {
+                    encoder.oid(*type_oid);
+                    match known.and_then(|index| composite.attributes.get(index)) {
                         Some(known) => (known.write)(value, encoder)?,
                         // A later version of the service added it.
                         None => encoder.value(None::<i64>)?,

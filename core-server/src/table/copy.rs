@@ -4,60 +4,30 @@ use sqlx::{error::BoxDynError, postgres::PgArgumentBuffer};
 
 use super::{Attribute, Layouts, batch::Encoder};
 
-/// How much is encoded before it is sent, in bytes. The server works on it while the next part is encoded.
-const PART: usize = 64 << 10;
+use crate::limits::COPY_PART;
+
 /// The signature of the format, no flags, and no extension of the header.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// What stands in place of the number of columns after the last row.
 const END: i16 = -1;
 
-/// How values of type `T` are copied into a table: `IDS` columns that are given beside the value, and those of the value.
-pub(crate) struct Copy<T, const IDS: usize> {
-    table: &'static str,
-    ids: [&'static str; IDS],
-    attributes: Vec<Attribute<T>>,
-}
-
-impl<T: 'static, const IDS: usize> Copy<T, IDS> {
-    /// Values become rows of a table. Each attribute is the column of its name.
-    pub(crate) fn new(
-        table: &'static str,
-        ids: [&'static str; IDS],
-        attributes: impl IntoIterator<Item = Attribute<T>>,
-    ) -> Self {
-        Self { table, ids, attributes: attributes.into_iter().collect() }
-    }
-
-    /// Rows to be copied: their IDs, and their values. Only the columns that `is_given` names are sent, which saves time;
-    /// the others are null.
-    pub(crate) fn rows<'r, I: Iterator<Item = ([i64; IDS], &'r T)>>(
-        &self,
-        is_given: impl Fn(&str) -> bool,
-        rows: I,
-    ) -> Rows<'_, T, I, IDS> {
-        let attributes: Vec<_> = self.attributes.iter().filter(|attribute| is_given(attribute.name)).collect();
-        let names: Vec<&str> = self.ids.into_iter().chain(attributes.iter().map(|attribute| attribute.name)).collect();
-        let statement = format!("copy {} ({}) from stdin (format binary)", self.table, names.join(", "));
-        let mut buffer = PgArgumentBuffer::default();
-        buffer.extend_from_slice(HEADER);
-        Rows { statement, columns: names.len() as i16, attributes, pending: rows, buffer, is_complete: false }
-    }
-}
-
-/// Rows to be copied, encoded in parts.
-pub(crate) struct Rows<'c, T, I, const IDS: usize> {
-    statement: String,
-    columns: i16,
-    attributes: Vec<&'c Attribute<T>>,
-    /// The rows that are not encoded yet.
+/// Rows to be copied, encoded in parts: each is a company, an ID, and a value with the other columns.
+pub(crate) struct Rows<'r, T, I> {
+    pub(crate) statement: String,
+    attributes: Vec<&'r Attribute<T>>,
     pending: I,
     buffer: PgArgumentBuffer,
     is_complete: bool,
 }
 
-impl<'r, T: 'static, I: Iterator<Item = ([i64; IDS], &'r T)>, const IDS: usize> Rows<'_, T, I, IDS> {
-    pub(crate) fn statement(&self) -> &str {
-        &self.statement
+impl<'r, T: 'static, I: Iterator<Item = ([i64; 2], &'r T)>> Rows<'r, T, I> {
+    /// Each attribute is the column of its name. Other columns are null.
+    pub(crate) fn new(table: &str, attributes: Vec<&'r Attribute<T>>, rows: I) -> Self {
+        let names: String = attributes.iter().flat_map(|attribute| [", ", attribute.name]).collect();
+        let statement = format!("copy {table} (company_id, id{names}) from stdin (format binary)");
+        let mut buffer = PgArgumentBuffer::default();
+        buffer.extend_from_slice(HEADER);
+        Self { statement, attributes, pending: rows, buffer, is_complete: false }
     }
 
     /// The next part of what is sent, after which the part before is no longer needed. `None` at the end.
@@ -69,7 +39,7 @@ impl<'r, T: 'static, I: Iterator<Item = ([i64; IDS], &'r T)>, const IDS: usize> 
         if self.buffer.len() > HEADER.len() {
             self.buffer.clear();
         }
-        while self.buffer.len() < PART && !self.is_complete {
+        while self.buffer.len() < COPY_PART && !self.is_complete {
             if let Some((ids, value)) = self.pending.next() {
                 self.encode(ids, value).map_err(sqlx::Error::Encode)?;
             } else {
@@ -80,8 +50,9 @@ impl<'r, T: 'static, I: Iterator<Item = ([i64; IDS], &'r T)>, const IDS: usize> 
         Ok(Some(&self.buffer))
     }
 
-    fn encode(&mut self, ids: [i64; IDS], value: &T) -> Result<(), BoxDynError> {
-        self.buffer.extend_from_slice(&self.columns.to_be_bytes());
+    fn encode(&mut self, ids: [i64; 2], value: &T) -> Result<(), BoxDynError> {
+        let columns = ids.len() + self.attributes.len();
+        self.buffer.extend_from_slice(&(columns as i16).to_be_bytes());
         // Only lists of composite values need layouts, and no table has such a column.
         let layouts = Layouts::default();
         let mut encoder = Encoder { buffer: &mut self.buffer, layouts: &layouts };

@@ -1,14 +1,15 @@
 //! What this version of the service expects of the database's tables and input types, and how it differs.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use compliance_api::record::Record;
 use sqlx::{PgPool, postgres::types::Oid};
 
-use super::{
-    Composite, Layouts,
-    layout::{LaidOut, Layout},
-};
+use super::{Composite, Layouts, batch::Layout};
 
 /// The tables and input types that the service expects.
 #[derive(Debug, Default)]
@@ -54,41 +55,33 @@ struct AttributeRow {
 }
 
 impl Expected {
-    /// The columns of a record's fields.
     pub(crate) fn record<R: Record>(mut self) -> Self {
         for column in R::FIELDS.iter().map(|field| field.column).filter(|column| !column.table.is_empty()) {
-            self.attribute("table", column.table, column.name, column.sql_type.into());
+            self.add("table", column.table, (column.name, column.sql_type.into()));
         }
         self
     }
 
-    /// A composite type.
     pub(crate) fn composite<T>(mut self, composite: &Composite<T>) -> Self {
         for attribute in &composite.attributes {
-            self.attribute("type", composite.name, attribute.name, attribute.sql_type.clone());
+            self.add("type", composite.name, (attribute.name, attribute.sql_type.clone()));
         }
         self
     }
 
-    fn attribute(
-        &mut self,
-        kind: &'static str,
-        name: &'static str,
-        attribute: &'static str,
-        sql_type: Cow<'static, str>,
-    ) {
+    fn add(&mut self, kind: &'static str, name: &'static str, attribute: (&'static str, Cow<'static, str>)) {
         let index = self.0.iter().position(|relation| relation.name == name).unwrap_or_else(|| {
             self.0.push(Relation { kind, name, attributes: Vec::new() });
             self.0.len() - 1
         });
-        let (attributes, attribute) = (&mut self.0[index].attributes, (attribute, sql_type));
+        let attributes = &mut self.0[index].attributes;
         if !attributes.contains(&attribute) {
             attributes.push(attribute);
         }
     }
 
     /// Reads the layouts of the types. Fails if a table or type is not as expected.
-    pub(super) async fn check(&self, pool: &PgPool) -> Result<Layouts, SchemaError> {
+    async fn check(&self, pool: &PgPool) -> Result<Layouts, SchemaError> {
         let names: Vec<&str> = self.0.iter().map(|relation| relation.name).collect();
         let rows: Vec<AttributeRow> = sqlx::query_as(ATTRIBUTES).bind(names).fetch_all(pool).await?;
         let (mut layouts, mut differences) = (HashMap::new(), Vec::new());
@@ -106,10 +99,49 @@ impl Expected {
                 }
             }
             let known = |row: &AttributeRow| attributes.iter().position(|(attribute, _)| *attribute == row.attribute);
-            let attributes = found.iter().map(|row| LaidOut { type_oid: row.attribute_oid, known: known(row) });
-            let attributes = attributes.collect();
+            let attributes = found.iter().map(|row| (row.attribute_oid, known(row))).collect();
             layouts.insert(*name, Layout { oid: first.type_oid, array_oid: first.array_oid, attributes });
         }
         if differences.is_empty() { Ok(Layouts(layouts)) } else { Err(SchemaError::Differs(differences)) }
+    }
+}
+
+/// The layouts of the input types of a database, read at start and again when a type changed under the service.
+#[derive(Debug)]
+pub(crate) struct Inputs {
+    pool: PgPool,
+    expected: Expected,
+    layouts: RwLock<Arc<Layouts>>,
+}
+
+impl Inputs {
+    /// Checks the database's tables and input types, and reads the layouts of the types.
+    pub(crate) async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
+        let layouts = expected.check(pool).await?;
+        Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
+    }
+
+    pub(crate) fn layouts(&self) -> Arc<Layouts> {
+        Arc::clone(&self.layouts.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the layouts again if `error` says that a value has other attributes than its type (`datatype_mismatch`).
+    /// Returns whether it did: then nothing was written, and the write can run again.
+    pub(crate) async fn changed(&self, error: &sqlx::Error) -> bool {
+        let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+        if code.is_none_or(|code| code != "42804") {
+            return false;
+        }
+        tracing::info!("the database's input types have changed; their attributes are read again");
+        match self.expected.check(&self.pool).await {
+            Ok(layouts) => {
+                *self.layouts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(layouts);
+                true
+            }
+            Err(changed) => {
+                tracing::error!("the database has changed under the service: {changed}");
+                false
+            }
+        }
     }
 }

@@ -7,14 +7,13 @@ use compliance_api::{
 use prost_types::Timestamp;
 use sqlx::{
     Column as _, Decode, Postgres, Row as _, Type as _, TypeInfo as _,
-    postgres::{PgColumn, PgRow, PgTypeInfo},
+    postgres::{PgRow, PgTypeInfo},
 };
 use time::OffsetDateTime;
 
 use super::sql::own_name_column;
 use crate::vocabulary;
 
-/// Reads records from the rows of one statement.
 pub(crate) struct Reader<R: Record> {
     columns: Vec<ReadColumn<R>>,
 }
@@ -44,10 +43,17 @@ struct ReadColumn<R: 'static> {
 impl<R: Record> Reader<R> {
     /// Looks up the columns of the statement that returned `row`, by name.
     pub(crate) fn new(row: &PgRow) -> Result<Self, sqlx::Error> {
-        Ok(Self { columns: resolve(row)? })
+        let column = |field: &'static Field<R>| {
+            let ordinal = ordinal(field, row, field.name, compatible(field))?;
+            let own_name = match field.column.form {
+                StoredAs::Name(_) => self::ordinal(field, row, &own_name_column(field.name), String::compatible)?,
+                _ => ordinal,
+            };
+            Ok::<_, sqlx::Error>(ReadColumn { field, ordinal, own_name })
+        };
+        Ok(Self { columns: R::FIELDS.iter().map(column).collect::<Result<_, _>>()? })
     }
 
-    /// The fields of a record.
     pub(crate) fn read(&self, row: &PgRow) -> Result<R, sqlx::Error> {
         let mut record = R::default();
         for column in &self.columns {
@@ -57,48 +63,33 @@ impl<R: Record> Reader<R> {
     }
 }
 
-/// The columns of all fields in the rows of a statement.
-fn resolve<R: Record>(row: &PgRow) -> Result<Vec<ReadColumn<R>>, sqlx::Error> {
-    let resolve = |field: &'static Field<R>| {
-        let ordinal = row.try_column(field.name)?.ordinal();
-        check_type(field, row.column(ordinal))?;
-        let own_name = match field.column.form {
-            StoredAs::Name(_) => {
-                let column = row.try_column(own_name_column(field.name).as_str())?;
-                check(field, column, String::compatible)?;
-                column.ordinal()
-            }
-            _ => ordinal,
-        };
-        Ok(ReadColumn { field, ordinal, own_name })
-    };
-    R::FIELDS.iter().map(resolve).collect()
-}
+type Compatible = fn(&PgTypeInfo) -> bool;
 
-/// Values are decoded without a check of their type, so the type is checked here.
-fn check_type<R>(field: &Field<R>, column: &PgColumn) -> Result<(), sqlx::Error> {
-    let compatible = match (&field.access, field.column.form) {
+/// The types from which a field is read.
+fn compatible<R>(field: &Field<R>) -> Compatible {
+    match (&field.access, field.column.form) {
         (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => String::compatible,
         (Access::Text { .. }, StoredAs::Name(_)) => i32::compatible,
         (Access::Text { .. }, StoredAs::CountryCode | StoredAs::CountryName)
         | (Access::Integer { .. }, StoredAs::CountryNumber) => i16::compatible,
         // A number is no text.
-        (Access::Text { .. }, StoredAs::CountryNumber) => |_: &PgTypeInfo| false,
+        (Access::Text { .. }, StoredAs::CountryNumber) => |_| false,
         (Access::Integer { .. }, _) if field.column.sql_type == "integer" => i32::compatible,
         (Access::Integer { .. }, _) => i64::compatible,
         (Access::Boolean { .. }, _) => bool::compatible,
         (Access::Timestamp { .. }, _) => OffsetDateTime::compatible,
         (Access::Texts { .. }, _) => Vec::<String>::compatible,
-    };
-    check(field, column, compatible)
+    }
 }
 
-fn check<R>(field: &Field<R>, column: &PgColumn, compatible: fn(&PgTypeInfo) -> bool) -> Result<(), sqlx::Error> {
+/// The ordinal of a column of a field. Its values are decoded without a check of their type, so the type is checked here.
+fn ordinal<R>(field: &Field<R>, row: &PgRow, name: &str, compatible: Compatible) -> Result<usize, sqlx::Error> {
+    let column = row.try_column(name)?;
     if compatible(column.type_info()) {
-        return Ok(());
+        return Ok(column.ordinal());
     }
     let (found, expected) = (column.type_info().name(), field.column.sql_type);
-    let source = format!("{} is {found}, which does not hold what is stored as {expected}", column.name());
+    let source = format!("{name} is {found}, which does not hold what is stored as {expected}");
     Err(sqlx::Error::ColumnDecode { index: field.name.to_owned(), source: source.into() })
 }
 

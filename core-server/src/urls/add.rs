@@ -1,17 +1,21 @@
 //! Adding URLs: one statement for a whole request, or for many requests that have few.
 
+use std::sync::Arc;
+
 use compliance_api::{
     error::Error,
     rules::normalised_url,
     v1::{ResultCode, UrlInput, UrlResult},
 };
 use sha2::{Digest as _, Sha256};
+use sqlx::{Executor, PgConnection, Postgres};
 
-use super::add_few::{AddFew, FEW, FewUrls};
 use crate::{
-    database::Connections,
+    backend::Backend,
     error::is_contention,
-    writes::{CompanyQueue, Queues, Writes},
+    limits::FEW_URLS,
+    table::Layouts,
+    writes::{Write, Writes},
 };
 
 /// What a URL is known by: the digest of its normalised form, and its host. `None` when it is no URL.
@@ -20,75 +24,51 @@ pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {
     Some((Sha256::digest(normalised.as_str()).into(), normalised.host_str().map(str::to_owned)))
 }
 
-/// A URL to be added.
+/// A URL to be added, as it was sent.
 pub(super) struct NewUrl {
-    /// As it was sent.
-    pub(super) url: String,
-    pub(super) hash: [u8; 32],
-    pub(super) domain: Option<String>,
+    url: String,
+    hash: [u8; 32],
+    domain: Option<String>,
 }
 
-/// A URL that was inserted.
-pub(super) struct Added {
-    /// Its position in the request, from 1.
-    pub(super) position: i64,
-    pub(super) id: i64,
+/// Adds URLs that were checked; one result each, in their order.
+pub(super) async fn add(
+    backend: &Backend,
+    few: &Writes<AddFew>,
+    company_id: i64,
+    urls: Vec<UrlInput>,
+) -> Result<Vec<UrlResult>, Error> {
+    let new = |url: String| identity(&url).map(|(hash, domain)| NewUrl { url, hash, domain });
+    let urls: Option<Vec<_>> = urls.into_iter().filter_map(|input| input.url).map(new).collect();
+    let urls = urls.ok_or_else(Error::internal)?;
+    let ids = if urls.len() <= FEW_URLS {
+        few.write(FewUrls { company_id, urls }).await?
+    } else {
+        let urls: Vec<(i64, &NewUrl)> = urls.iter().map(|url| (company_id, url)).collect();
+        let urls = urls.as_slice();
+        let insert = |pool, _| async move { insert(&pool, urls).await };
+        backend.queues.urls.one(company_id).await?.write(&backend.pool, is_contention, insert).await?
+    };
+    Ok(ids.into_iter().map(result).collect())
 }
 
-/// Adds URLs.
-pub(super) struct Adder {
-    pub(super) pool: Connections,
-    /// What requests with many URLs wait in.
-    pub(super) queue: CompanyQueue,
-    pub(super) few: Writes<AddFew>,
-}
-
-impl Adder {
-    pub(super) fn new(pool: &Connections, queues: &Queues) -> Self {
-        let few = Writes::new(AddFew, pool, &queues.urls);
-        Self { pool: pool.clone(), queue: queues.urls.clone(), few }
-    }
-
-    /// Adds URLs that were checked; one result each, in their order.
-    pub(super) async fn add(&self, company_id: i64, urls: Vec<UrlInput>) -> Result<Vec<UrlResult>, Error> {
-        let urls = urls.into_iter().filter_map(|input| input.url).map(NewUrl::new);
-        let urls = urls.collect::<Option<Vec<_>>>().ok_or_else(Error::internal)?;
-        let ids = match urls.len() {
-            ..=FEW => self.few.write(FewUrls { company_id, urls }).await?,
-            _ => self.add_many(company_id, &urls).await?,
-        };
-        Ok(ids.into_iter().map(result).collect())
-    }
-
-    /// Adds the URLs of one request. Returns the ID of each, if it was added.
-    async fn add_many(&self, company_id: i64, urls: &[NewUrl]) -> Result<Vec<Option<i64>>, Error> {
-        let texts: Vec<&str> = urls.iter().map(|new| new.url.as_str()).collect();
-        let hashes: Vec<&[u8]> = urls.iter().map(|new| &new.hash[..]).collect();
-        let domains: Vec<Option<&str>> = urls.iter().map(|new| new.domain.as_deref()).collect();
-        let insert = |pool, _| {
-            let (texts, hashes, domains) = (&texts, &hashes, &domains);
-            async move {
-                sqlx::query_file_as!(Added, "src/urls/add.sql", company_id, texts as _, hashes as _, domains as _)
-                    .fetch_all(&pool)
-                    .await
-            }
-        };
-        let permit = self.queue.one(company_id).await?;
-        let mut ids = vec![None; urls.len()];
-        for Added { position, id } in permit.write(&self.pool, is_contention, insert).await? {
-            if let Some(found) = usize::try_from(position - 1).ok().and_then(|index| ids.get_mut(index)) {
-                *found = Some(id);
-            }
+/// Inserts URLs, each of a company. Returns the ID of each, if it was added.
+async fn insert(
+    executor: impl Executor<'_, Database = Postgres>,
+    urls: &[(i64, &NewUrl)],
+) -> Result<Vec<Option<i64>>, sqlx::Error> {
+    let companies: Vec<i64> = urls.iter().map(|(company_id, _)| *company_id).collect();
+    let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
+    let hashes: Vec<&[u8]> = urls.iter().map(|(_, new)| &new.hash[..]).collect();
+    let domains: Vec<Option<&str>> = urls.iter().map(|(_, new)| new.domain.as_deref()).collect();
+    let added = sqlx::query_file!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _);
+    let mut ids = vec![None; urls.len()];
+    for row in added.fetch_all(executor).await? {
+        if let Some(id) = usize::try_from(row.position - 1).ok().and_then(|index| ids.get_mut(index)) {
+            *id = Some(row.id);
         }
-        Ok(ids)
     }
-}
-
-impl NewUrl {
-    fn new(url: String) -> Option<Self> {
-        let (hash, domain) = identity(&url)?;
-        Some(Self { url, hash, domain })
-    }
+    Ok(ids)
 }
 
 fn result(added: Option<i64>) -> UrlResult {
@@ -97,4 +77,36 @@ fn result(added: Option<i64>) -> UrlResult {
         None => (ResultCode::Duplicate, "This URL already exists and was skipped."),
     };
     UrlResult { code: code.into(), url_id: added, msg: msg.to_owned() }
+}
+
+/// Adds the URLs of requests that have few of them: concurrent ones, of all companies together, become one statement.
+pub(crate) struct AddFew;
+
+pub(crate) struct FewUrls {
+    company_id: i64,
+    urls: Vec<NewUrl>,
+}
+
+impl Write for AddFew {
+    type Item = FewUrls;
+    type Written = Vec<Option<i64>>;
+    /// None: of two equal URLs the first is added, in one statement as in two.
+    type Key = ();
+    const NAME: &'static str = "writes of URLs";
+
+    fn company(item: &FewUrls) -> i64 {
+        item.company_id
+    }
+
+    async fn write(
+        &self,
+        connection: &mut PgConnection,
+        _: Arc<Layouts>,
+        items: &[&FewUrls],
+    ) -> Result<Vec<Self::Written>, sqlx::Error> {
+        let urls: Vec<(i64, &NewUrl)> =
+            items.iter().flat_map(|item| item.urls.iter().map(|url| (item.company_id, url))).collect();
+        let mut ids = insert(connection, &urls).await?.into_iter();
+        Ok(items.iter().map(|item| ids.by_ref().take(item.urls.len()).collect()).collect())
+    }
 }

@@ -12,15 +12,10 @@ use crate::{
     table::{Reader, selection, timestamp},
 };
 
-/// A query for the URL of a company, which is given as SQL, and of the ID `p.id`; [`read`] reads its row.
-pub(crate) fn query(company: &str) -> String {
-    query_as::<ComplianceUrl>(company)
-}
-
-/// The same query for another form of the record.
+/// A query for a form of the URL of a company, which is given as SQL, and of the ID `p.id`.
 ///
 /// The affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
-pub(crate) fn query_as<R: Record>(company: &str) -> String {
+pub(crate) fn query<R: Record>(company: &str) -> String {
     let columns = selection::<R>(company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
     let dates = "array_agg(created_date) as infraction_dates";
     let from = format!("infractions i where i.company_id = {company} and i.url_id = u.id");
@@ -41,7 +36,7 @@ pub(crate) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<Compli
     Ok(ComplianceUrl { infractions: infractions(row)?, ..reader.read(row)? })
 }
 
-/// Reads the infractions of a row of [`query_as`].
+/// Reads the infractions of a row of [`query`].
 pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
     let dates = row.try_get::<Option<Vec<OffsetDateTime>>, _>("infraction_dates")?.unwrap_or_default();
     let infractions = infraction_lists::read(row)?.zip(dates);

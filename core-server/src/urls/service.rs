@@ -1,6 +1,6 @@
 //! `ComplianceUrlService`: who asks, and whether the request holds what it must.
 
-use std::{future::ready, time::Duration};
+use std::{future::ready, sync::Arc};
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
@@ -9,42 +9,31 @@ use compliance_api::v1::{
 };
 use futures::stream;
 use tokio::time::Instant;
-use tonic::{Request, Response, Status, codegen::BoxStream};
+use tonic::{Request, Response, codegen::BoxStream};
 
-use super::{add::Adder, list};
+use super::{
+    add::{AddFew, add},
+    list::{STATEMENTS, asked},
+    record,
+};
 use crate::{
-    CoreSettings,
-    database::Connections,
-    lists::{PART, Part, Source, too_large},
-    reads::Reads,
-    requests::{accept, holding, timeout_of},
-    shares::Shares,
-    writes::Queues,
+    backend::Backend,
+    limits::PART,
+    lists::{LargePage, PagePart, Source, read_by_ids, too_large},
+    requests::{Served, accept, holding, timeout_of},
+    writes::Writes,
 };
 
-/// The service.
 pub(crate) struct ComplianceUrls {
-    pool: Connections,
-    single: Reads<ComplianceUrl>,
-    adder: Adder,
-    shares: Shares,
-    list_timeout: Duration,
-    /// Bytes of records in one response, unless it is a stream.
-    most: usize,
+    backend: Arc<Backend>,
+    /// Of requests with few URLs.
+    add_few: Writes<AddFew>,
 }
 
 impl ComplianceUrls {
-    /// The service over a database.
-    pub(crate) fn new(
-        pool: &Connections,
-        single: Reads<ComplianceUrl>,
-        shares: &Shares,
-        queues: &Queues,
-        settings: &CoreSettings,
-    ) -> Self {
-        let (adder, shares) = (Adder::new(pool, queues), shares.clone());
-        let (list_timeout, most) = (settings.list_timeout, settings.message_limit / 2);
-        Self { pool: pool.clone(), single, adder, shares, list_timeout, most }
+    pub(crate) fn new(backend: &Arc<Backend>) -> Self {
+        let add_few = Writes::new(AddFew, &backend.pool, &backend.queues.urls);
+        Self { backend: Arc::clone(backend), add_few }
     }
 }
 
@@ -55,63 +44,58 @@ impl ComplianceUrlService for ComplianceUrls {
     async fn list_compliance_urls(
         &self,
         request: Request<ListComplianceUrlsRequest>,
-    ) -> Result<Response<ListComplianceUrlsResponse>, Status> {
+    ) -> Served<ListComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
-        let query = list::page_query(&request);
-        let memory = &self.shares.memory.reservation(Some(company_id));
-        let source = Source { pool: &self.pool, company_id, memory };
-        let page = list::page(source, &request, self.most).await?.ok_or_else(|| too_large(self.most))?;
-        let (urls, meta) = (page.records, Some(query.meta(page.total)));
-        Ok(holding(ListComplianceUrlsResponse { urls, meta }, page.memory))
+        let (source, asked) = (self.backend.source(company_id), asked(&request));
+        let most = source.most;
+        let page = STATEMENTS.page(source, &request, asked, record::read).await?.ok_or_else(|| too_large(most))?;
+        let meta = Some(asked.page.meta(page.total));
+        Ok(holding(ListComplianceUrlsResponse { urls: page.records, meta }, page.memory))
     }
 
     async fn stream_compliance_urls(
         &self,
         request: Request<StreamComplianceUrlsRequest>,
-    ) -> Result<Response<Self::StreamComplianceUrlsStream>, Status> {
-        let limit = timeout_of(&request).map_or(self.list_timeout, |asked| asked.min(self.list_timeout));
+    ) -> Served<Self::StreamComplianceUrlsStream> {
+        let limit = timeout_of(&request, self.backend.settings.list_timeout);
         let deadline = Instant::now() + limit;
         let (company_id, request) = accept(request)?;
         let request = request.list.unwrap_or_default();
-        let query = list::page_query(&request);
-        let memory = &self.shares.memory.reservation(Some(company_id));
-        let source = Source { pool: &self.pool, company_id, memory };
-        if let Some(page) = list::page(source, &request, PART).await? {
-            let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(query.meta(page.total)) };
+        let asked = asked(&request);
+        let meta = move |total| asked.page.meta(total);
+        let source = Source { most: PART, ..self.backend.source(company_id) };
+        if let Some(page) = STATEMENTS.page(source, &request, asked, record::read).await? {
+            let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(meta(page.total)) };
             return Ok(holding(Box::pin(stream::once(ready(Ok(message)))), page.memory));
         }
-        let page = list::large_page(&self.pool, &self.shares, company_id, request, deadline);
-        Ok(page.stream(move |Part { record, total }| StreamComplianceUrlsResponse {
+        let (statements, backend) = (&*STATEMENTS, Arc::clone(&self.backend));
+        let page = LargePage { statements, backend, company_id, request, asked, read: record::read, deadline };
+        Ok(page.stream(move |PagePart { record, total }| StreamComplianceUrlsResponse {
             urls: record.into_iter().collect(),
-            meta: total.map(|total| query.meta(total)),
+            meta: total.map(meta),
         })?)
     }
 
-    async fn get_compliance_url(
-        &self,
-        request: Request<GetComplianceUrlRequest>,
-    ) -> Result<Response<ComplianceUrl>, Status> {
+    async fn get_compliance_url(&self, request: Request<GetComplianceUrlRequest>) -> Served<ComplianceUrl> {
         let (company_id, request) = accept(request)?;
-        Ok(self.single.get(company_id, request.id).await?)
+        Ok(self.backend.urls.get(company_id, request.id).await?)
     }
 
     async fn batch_get_compliance_urls(
         &self,
         request: Request<BatchGetComplianceUrlsRequest>,
-    ) -> Result<Response<BatchGetComplianceUrlsResponse>, Status> {
+    ) -> Served<BatchGetComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
-        let memory = &self.shares.memory.reservation(Some(company_id));
-        let source = Source { pool: &self.pool, company_id, memory };
-        let urls = list::by_ids(source, &request.ids, self.most).await?;
+        let urls = read_by_ids(self.backend.source(company_id), STATEMENTS.by_ids, &request.ids, record::read).await?;
         Ok(holding(BatchGetComplianceUrlsResponse { urls: urls.records }, urls.memory))
     }
 
     async fn add_compliance_urls(
         &self,
         request: Request<AddComplianceUrlsRequest>,
-    ) -> Result<Response<AddComplianceUrlsResponse>, Status> {
+    ) -> Served<AddComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
-        let results = self.adder.add(company_id, request.urls).await?;
+        let results = add(&self.backend, &self.add_few, company_id, request.urls).await?;
         Ok(Response::new(AddComplianceUrlsResponse { results }))
     }
 }

@@ -3,35 +3,21 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use compliance_api::error::Error;
 use tokio::time::Instant;
 
-use super::{
-    companies::{Companies, CompanyPermit},
-    lock_waits::{LockWaits, Turn},
-};
+use super::lock_waits::{Companies, CompanyPermit, LockWaits, Turn};
 use crate::{
     database::Connections,
     error::{from_database, is_lock_timeout},
+    limits::{
+        BATCHES_OF_A_COMPANY, LOCK_REMEMBERED, LOCK_REMEMBERED_IF_WRITTEN, LOCK_WAIT, MAX_LOCKS_REMEMBERED,
+        MONITORING_WRITES,
+    },
     table::Layouts,
 };
-
-/// Batches of one company that may be written at the same time. While one waits for a lock that the other has, the next
-/// waits here.
-const BATCHES: u32 = 2;
-/// Requests of internal services. Most of them are small and of different records, so more of them make use of a commit.
-const MONITORING: u32 = 4;
-/// How long a company is known to wait for a lock after a statement did.
-const REMEMBERED: Duration = Duration::from_secs(10);
-/// The same for one that had turns, once a later statement found no lock: others of its rows may be locked still.
-const REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
-/// Companies that are forgotten late.
-const MAX_REMEMBERED: usize = 1024;
-/// How long a write is run again while it finds a lock in its way.
-const LONGEST: Duration = Duration::from_mins(1);
 
 /// The queues of all companies, one for each kind of write.
 #[derive(Clone)]
@@ -45,14 +31,13 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// The queues of a process with this number of connections.
     pub(crate) fn new(connections: u32) -> Self {
         let lock_waits = LockWaits::new(connections);
         Self {
-            created_affiliates: CompanyQueue::new(BATCHES, &lock_waits),
-            updated_affiliates: CompanyQueue::new(BATCHES, &lock_waits),
-            urls: CompanyQueue::new(BATCHES, &lock_waits),
-            monitoring: CompanyQueue::new(MONITORING, &lock_waits),
+            created_affiliates: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
+            updated_affiliates: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
+            urls: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
+            monitoring: CompanyQueue::new(MONITORING_WRITES, &lock_waits),
         }
     }
 }
@@ -74,11 +59,9 @@ struct Waited {
     has_written: bool,
 }
 
-/// The right of a company's write to run.
 pub(crate) struct WritePermit {
     queue: CompanyQueue,
-    company: i64,
-    _permit: CompanyPermit,
+    permit: CompanyPermit,
 }
 
 impl CompanyQueue {
@@ -88,22 +71,18 @@ impl CompanyQueue {
 
     /// Waits until one more batch of the company may run.
     pub(crate) async fn one(&self, company: i64) -> Result<WritePermit, Error> {
-        Ok(self.permit(company, self.companies.one(company).await?))
+        Ok(WritePermit { queue: self.clone(), permit: self.companies.acquire(company, 1).await? })
     }
 
     /// Waits until no other write of the company runs.
     pub(crate) async fn all(&self, company: i64) -> Result<WritePermit, Error> {
-        Ok(self.permit(company, self.companies.all(company).await?))
+        Ok(WritePermit { queue: self.clone(), permit: self.companies.acquire(company, self.companies.most).await? })
     }
 
     /// The same, unless it would have to wait, or the company is known to wait for a lock.
     pub(crate) fn try_all(&self, company: i64) -> Option<WritePermit> {
-        let permit = self.permit(company, self.companies.try_all(company)?);
+        let permit = WritePermit { queue: self.clone(), permit: self.companies.try_all(company)? };
         (!permit.waits_for_lock()).then_some(permit)
-    }
-
-    fn permit(&self, company: i64, permit: CompanyPermit) -> WritePermit {
-        WritePermit { queue: self.clone(), company, _permit: permit }
     }
 
     fn waited(&self) -> MutexGuard<'_, HashMap<i64, Waited>> {
@@ -114,26 +93,25 @@ impl CompanyQueue {
 impl WritePermit {
     /// Whether the company is known to wait for a lock.
     pub(crate) fn waits_for_lock(&self) -> bool {
-        self.queue.waited().get(&self.company).is_some_and(|waited| waited.last.elapsed() < REMEMBERED)
+        self.queue.waited().get(&self.permit.company).is_some_and(|waited| waited.last.elapsed() < LOCK_REMEMBERED)
     }
 
-    /// Records that a statement waited for a lock and did not get it, in a turn of its company or without one.
     pub(crate) fn lock_timed_out(&self, in_turn: bool) {
         let mut waited = self.queue.waited();
-        if waited.len() >= MAX_REMEMBERED {
-            waited.retain(|_, waited| waited.last.elapsed() < REMEMBERED);
+        if waited.len() >= MAX_LOCKS_REMEMBERED {
+            waited.retain(|_, waited| waited.last.elapsed() < LOCK_REMEMBERED);
         }
         let last = Instant::now();
-        let before = waited.get(&self.company).is_some_and(|waited| waited.in_turn);
-        waited.insert(self.company, Waited { last, in_turn: in_turn || before, has_written: false });
+        let before = waited.get(&self.permit.company).is_some_and(|waited| waited.in_turn);
+        waited.insert(self.permit.company, Waited { last, in_turn: in_turn || before, has_written: false });
     }
 
     /// Records that a statement found no lock in its way.
     pub(crate) fn found_no_lock(&self) {
-        if let Entry::Occupied(mut waited) = self.queue.waited().entry(self.company) {
+        if let Entry::Occupied(mut waited) = self.queue.waited().entry(self.permit.company) {
             let company = waited.get_mut();
             company.has_written = true;
-            if !company.in_turn || company.last.elapsed() >= REMEMBERED_IF_WRITTEN {
+            if !company.in_turn || company.last.elapsed() >= LOCK_REMEMBERED_IF_WRITTEN {
                 waited.remove();
             }
         }
@@ -142,8 +120,8 @@ impl WritePermit {
     /// Waits until the company may wait for a lock in the database.
     pub(crate) async fn turn(&self) -> Result<Turn, Error> {
         let had_one = |waited: &Waited| waited.in_turn && !waited.has_written;
-        let is_first = !self.queue.waited().get(&self.company).is_some_and(had_one);
-        self.queue.lock_waits.turn(self.company, is_first).await
+        let is_first = !self.queue.waited().get(&self.permit.company).is_some_and(had_one);
+        self.queue.lock_waits.turn(self.permit.company, is_first).await
     }
 
     /// Runs a write of a call that may send batches, and runs it again after an error that `can_retry` lets pass. One that
@@ -161,17 +139,17 @@ impl WritePermit {
             let pool = turn.as_ref().map_or_else(|| pool.clone(), |turn| pool.with_lock_timeout(turn.lock_timeout));
             match pool.try_write(can_retry, &run).await {
                 Err(error) if is_lock_timeout(&error) => self.lock_timed_out(false),
-                result => return result.map_err(|error| from_database(&error)),
+                result => return result.map_err(from_database),
             }
         }
         let in_turn = async {
             loop {
                 let turn = self.turn().await?;
                 match pool.with_lock_timeout(turn.lock_timeout).try_write(can_retry, &run).await {
-                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LONGEST => {
+                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT => {
                         self.lock_timed_out(true);
                     }
-                    Err(error) => return Err(from_database(&error)),
+                    Err(error) => return Err(from_database(error)),
                     Ok(written) => {
                         self.found_no_lock();
                         return Ok(written);
@@ -190,11 +168,15 @@ mod tests {
 
     use super::*;
 
+    fn permit(queue: &CompanyQueue) -> WritePermit {
+        WritePermit { queue: queue.clone(), permit: queue.companies.try_all(1).unwrap() }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_company_that_waits_for_a_lock_is_remembered_until_it_finds_none() {
         let queue = CompanyQueue::new(2, &LockWaits::new(8));
-        let timed_out = |in_turn| queue.permit(1, queue.companies.try_all(1).unwrap()).lock_timed_out(in_turn);
-        let found_none = || queue.permit(1, queue.companies.try_all(1).unwrap()).found_no_lock();
+        let timed_out = |in_turn| permit(&queue).lock_timed_out(in_turn);
+        let found_none = || permit(&queue).found_no_lock();
         let is_remembered = || queue.try_all(1).is_none();
         found_none();
         timed_out(false);
@@ -206,18 +188,18 @@ mod tests {
         // Others of its rows may be locked still.
         found_none();
         assert!(is_remembered());
-        advance(REMEMBERED_IF_WRITTEN).await;
+        advance(LOCK_REMEMBERED_IF_WRITTEN).await;
         found_none();
         assert!(!is_remembered() && queue.waited().is_empty());
         timed_out(true);
-        advance(REMEMBERED).await;
+        advance(LOCK_REMEMBERED).await;
         assert!(!is_remembered());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_company_has_a_first_turn_until_it_waited_in_one() {
         let queue = CompanyQueue::new(2, &LockWaits::new(16));
-        let permit = queue.permit(1, queue.companies.try_all(1).unwrap());
+        let permit = permit(&queue);
         let first = async || permit.turn().await.unwrap().lock_timeout;
         let short = first().await;
         permit.lock_timed_out(false);

@@ -9,7 +9,6 @@ mod export;
 mod incidents;
 mod infractions;
 mod input_types;
-mod isolation;
 mod lost_updates;
 mod observations;
 mod stream;
@@ -28,7 +27,6 @@ pub(crate) fn tests() -> Vec<Test> {
         incidents::tests(),
         input_types::tests(),
         infractions::tests(),
-        isolation::tests(),
         lost_updates::tests(),
         observations::tests(),
         stream::tests(),

@@ -59,6 +59,8 @@ fn labelled(name: &str) -> AffiliateInput {
             (Access::Text { .. }, StoredAs::Plain) => format!("{name} {}", field.name),
             (Access::Text { .. }, StoredAs::Date) => "2024-02-29".to_owned(),
             (Access::Text { .. }, _) => "DE".to_owned(),
+            (Access::Integer { .. }, _) => "7".to_owned(),
+            (Access::Boolean { .. }, _) => "yes".to_owned(),
             _ => continue,
         };
         assert!(field.set_written(&mut affiliate, Some(text)));

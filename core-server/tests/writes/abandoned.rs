@@ -1,22 +1,16 @@
 //! Writes whose callers leave before their statement begins: whatever they wait for, and however their callers leave, nothing
 //! of them is written.
 
-use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
+use std::time::Duration;
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
     BatchUpdateAffiliatesRequest, CreateAffiliateRequest, UpdateAffiliateRequest, UrlInput,
 };
-use futures::{StreamExt as _, future::LocalBoxFuture, join, stream::FuturesUnordered};
-use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests, token};
-use tokio::{
-    net::TcpListener,
-    runtime::Builder,
-    sync::oneshot,
-    time::{sleep, timeout},
-};
-use tokio_util::sync::CancellationToken;
+use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
+use sqlx::{Connection as _, PgConnection};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
+use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Status};
 
 tests![
@@ -24,21 +18,20 @@ tests![
     nothing_is_written_that_waits_for_a_lock_and_others,
     nothing_is_written_that_waits_for_a_connection,
     a_statement_that_is_run_again_leaves_out_who_has_left,
-    nothing_is_sent_for_writes_whose_callers_have_all_left,
-    nothing_begins_in_a_process_that_was_stopped_while_its_caller_left
+    nothing_is_sent_for_writes_whose_callers_have_all_left
 ];
 
 /// Longer than anything takes here.
 const SOON: Duration = Duration::from_mins(1);
 /// How long a call gets to come to its wait, and the deadline of those that leave by one. If it is too short, the call leaves
 /// earlier, which must not be written either.
-const A_WHILE: Duration = Duration::from_millis(300);
+pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
 type Call = LocalBoxFuture<'static, Result<(), Status>>;
 
 /// Every kind of write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     UpdateOne,
     UpdateMany,
     /// Items that depend on each other.
@@ -93,7 +86,7 @@ fn city(id: i64, city: &str) -> AffiliateUpdate {
 
 impl Kind {
     /// Writes records that are marked by a text. Updates are of `ids`.
-    fn write(self, mut clients: GrpcClients, ids: [i64; 2], mark: &str, deadline: Option<Duration>) -> Call {
+    pub(super) fn write(self, mut clients: GrpcClients, ids: [i64; 2], mark: &str, deadline: Option<Duration>) -> Call {
         let mark = mark.to_owned();
         Box::pin(async move {
             match self {
@@ -140,7 +133,7 @@ impl Kind {
 }
 
 /// A company with affiliates.
-async fn company(core: &TestCore) -> (i64, GrpcClients, [i64; 4]) {
+pub(super) async fn company(core: &TestCore) -> (i64, GrpcClients, [i64; 4]) {
     let company = new_company();
     let clients = core.company(company);
     let mut affiliates = clients.affiliates.clone();
@@ -178,13 +171,13 @@ async fn lock(transaction: &mut PgConnection, companies: &[i64]) {
 }
 
 /// The sessions that wait for a lock.
-async fn lock_waits(core: &TestCore) -> i64 {
+pub(super) async fn lock_waits(core: &TestCore) -> i64 {
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
     sqlx::query_scalar(waiting).fetch_one(&core.pool).await.unwrap()
 }
 
-async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
+pub(super) async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
     let met = async {
         while !condition().await {
             sleep(Duration::from_millis(5)).await;
@@ -194,7 +187,7 @@ async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
 }
 
 /// Waits until the service runs no statement.
-async fn until_idle(core: &TestCore) {
+pub(super) async fn until_idle(core: &TestCore) {
     let active = "select count(*) from pg_stat_activity
         where datname = current_database() and usename <> current_user and state <> 'idle'";
     until(|| async { sqlx::query_scalar::<_, i64>(active).fetch_one(&core.pool).await.unwrap() == 0 }).await;
@@ -231,7 +224,7 @@ async fn until_run_again(core: &TestCore) {
 }
 
 /// How many records have a mark.
-async fn marked(core: &TestCore, mark: &str) -> i64 {
+pub(super) async fn marked(core: &TestCore, mark: &str) -> i64 {
     let count = "select (select count(*) from affiliates where affiliate_name like $1 or city = $2)
         + (select count(*) from compliance_urls where url like '%/' || $2 || '/%')";
     sqlx::query_scalar(count).bind(format!("{mark}%")).bind(mark).fetch_one(&core.pool).await.unwrap()
@@ -327,7 +320,7 @@ async fn nothing_is_written_that_waits_for_a_lock_and_others() {
 async fn nothing_is_written_that_waits_for_a_connection() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
-    // One is lent.
+    // One is in use.
     let core = TestCore::over(database.options.clone().socket(proxy.folder()), 3).await;
     let direct = TestCore::over(database.options.clone(), 3).await;
     for leaves in [Leaves::Goes, Leaves::AtItsDeadline] {
@@ -351,11 +344,11 @@ async fn nothing_is_written_that_waits_for_a_connection() {
     }
 }
 
-/// Nor a cancellation of what was not sent: the connection is lent again at once.
+/// Nor a cancellation of what was not sent: the connection is borrowed again at once.
 async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
-    // One is lent.
+    // One is in use.
     let core = TestCore::over(database.options.socket(proxy.folder()), 3).await;
     let (_, clients, ids) = company(&core).await;
     proxy.lose_answer_to("pg_cancel_backend");
@@ -394,113 +387,4 @@ async fn a_statement_that_is_run_again_leaves_out_who_has_left() {
         assert_eq!(marked(&core, "left").await, 0, "{leaves:?}");
         sqlx::raw_sql("update affiliates set city = null").execute(&core.pool).await.unwrap();
     }
-}
-
-/// A core that has a thread for itself, which can be stopped as a process can be: until `resume` is dropped.
-struct StoppableCore {
-    address: SocketAddr,
-    stop: tokio::sync::mpsc::UnboundedSender<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
-}
-
-impl StoppableCore {
-    async fn over(database: PgConnectOptions, connections: u32) -> Self {
-        let (ready, address) = oneshot::channel();
-        let (stop, mut stops) = tokio::sync::mpsc::unbounded_channel::<(oneshot::Sender<()>, mpsc::Receiver<()>)>();
-        thread::spawn(move || {
-            Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-                let core = TestCore::over(database, connections).await.core;
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                ready.send(listener.local_addr().unwrap()).unwrap();
-                tokio::spawn(async move { core.serve(listener, CancellationToken::new()).await });
-                while let Some((stopped, resume)) = stops.recv().await {
-                    stopped.send(()).unwrap();
-                    let _ = resume.recv();
-                }
-            });
-        });
-        Self { address: address.await.unwrap(), stop }
-    }
-
-    async fn stop(&self) -> mpsc::Sender<()> {
-        let ((stopped, is_stopped), (resume, resumed)) = (oneshot::channel(), mpsc::channel());
-        self.stop.send((stopped, resumed)).unwrap();
-        is_stopped.await.unwrap();
-        resume
-    }
-}
-
-/// When the process goes on, what the database has answered and that the caller has left are there at the same time.
-async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
-    let database = fresh_database().await;
-    let direct = TestCore::over(database.options.clone(), 4).await;
-    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
-    let core = StoppableCore::over(database.options.clone(), 16).await;
-    let proxy = Proxy::tcp(core.address).await;
-
-    // A transaction of several statements, of which the last one waits for a lock.
-    let (company, _, ids) = company(&direct).await;
-    let mut transaction = other.begin().await.unwrap();
-    lock_name(&mut transaction, company).await;
-    let mut clients = GrpcClients::connect(proxy.address(), &token(company)).await;
-    let rename = AffiliateInput { affiliate_name: Some("held".to_owned()), ..AffiliateInput::default() };
-    let updates = [rename, AffiliateInput { city: Some("left".to_owned()), ..AffiliateInput::default() }];
-    let affiliates =
-        updates.map(|update| AffiliateUpdate { id: Some(ids[0]), affiliate: Some(update), update_mask: None }).to_vec();
-    let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
-    let leave = async {
-        // Longer than the first tries wait for a lock.
-        let waits = "select count(*) from pg_stat_activity where datname = current_database()
-            and wait_event_type = 'Lock' and query_start < clock_timestamp() - interval '100 ms'";
-        until(|| async { sqlx::query_scalar::<_, i64>(waits).fetch_one(&direct.pool).await.unwrap() > 0 }).await;
-        let resume = core.stop().await;
-        transaction.rollback().await.unwrap();
-        until(|| async { lock_waits(&direct).await == 0 }).await;
-        proxy.cut();
-        resume
-    };
-    let (left, resume) = join!(clients.affiliates.batch_update_affiliates(update), leave);
-    left.unwrap_err();
-    drop(resume);
-    until_idle(&direct).await;
-    assert_eq!(marked(&direct, "left").await, 0, "the transaction went on");
-
-    // A single write, which waits for the only connection.
-    let pg = Proxy::postgresql(database.socket);
-    let core = StoppableCore::over(database.options.clone().socket(pg.folder()), 3).await;
-    let proxy = Proxy::tcp(core.address).await;
-    let first = GrpcClients::connect(core.address, &token(new_company())).await;
-    let left = GrpcClients::connect(proxy.address(), &token(company)).await;
-    // The statements are prepared on the connection.
-    Kind::AddFew.write(first.clone(), [0; 2], "ready", None).await.unwrap();
-    Kind::UpdateOne.write(left.clone(), [ids[2], ids[3]], "ready", None).await.unwrap();
-    let held = pg.hold().await;
-    let leave = async {
-        sleep(A_WHILE).await;
-        let resume = core.stop().await;
-        drop(held);
-        until(|| async { marked(&direct, "first").await > 0 }).await;
-        until_idle(&direct).await;
-        proxy.cut();
-        resume
-    };
-    let first = async {
-        Kind::AddFew.write(first, [0; 2], "first", None).await.unwrap();
-    };
-    let left = async {
-        sleep(A_WHILE / 3).await;
-        Kind::UpdateOne.write(left, [ids[0], ids[1]], "left", None).await.unwrap_err();
-    };
-    let leaving = async {
-        let ((), resume) = join!(left, leave);
-        drop(resume);
-    };
-    join!(first, leaving);
-    until_idle(&direct).await;
-    assert_eq!(marked(&direct, "left").await, 0, "the statement began");
-}
-
-/// Takes the name "held", which others wait for.
-async fn lock_name(transaction: &mut PgConnection, company: i64) {
-    let take = "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, 'C', 'held')";
-    sqlx::query(take).bind(company).execute(transaction).await.unwrap();
 }

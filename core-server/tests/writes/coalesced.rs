@@ -129,8 +129,7 @@ async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> V
 
 /// As many writes and reads as a statement takes, one less and one more, of several companies. Some of them fail.
 async fn batches_that_are_full_have_the_same_results() {
-    let most = constant("core-server/src/writes.rs", "MAX_BATCH");
-    assert_eq!(most, constant("batcher/src/lib.rs", "MAX_BATCH"), "reads have another limit than writes");
+    let most = constant("crates/batcher/src/lib.rs", "MAX_BATCH");
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
@@ -392,7 +391,7 @@ async fn a_write_whose_connection_is_lost_is_not_repeated() {
     transaction.rollback().await.unwrap();
     let written =
         || async { update(clients.clone(), id, AffiliateInput { zip: Some("1".to_owned()), ..city("") }).await };
-    // The connections that are left are lent again.
+    // The connections that are left are borrowed again.
     until(|| async { written().await.is_ok() }).await;
     let mut clients = clients.clone();
     let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();

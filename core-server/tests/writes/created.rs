@@ -89,41 +89,47 @@ async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<
     read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, ..affiliate }).collect()
 }
 
+/// With names that are taken or equal, and with names that are all free.
 async fn a_large_batch_comes_to_what_its_parts_would() {
     let core = TestCore::start().await;
-    let [mut whole, mut parts] = [core.company(new_company()), core.company(new_company())];
-    let exists = AffiliateInput { affiliate_name: Some("exists".to_owned()), ..named(0) };
-    for clients in [&mut whole, &mut parts] {
-        assert_eq!(create(clients, vec![exists.clone()]).await[0].code(), ResultCode::Saved);
-    }
-    let affiliates: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
-    // The second time, all names exist.
-    for expected in [ResultCode::Saved, ResultCode::Duplicate] {
-        let of_whole = create(&mut whole, affiliates.clone()).await;
-        let mut of_parts = Vec::new();
-        for part in affiliates.chunks(SMALL) {
-            of_parts.extend(create(&mut parts, part.to_vec()).await);
+    let varied: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
+    let name = |number: usize| named(number).affiliate_name;
+    let free = varied.iter().cloned().enumerate();
+    let free = free.map(|(number, input)| AffiliateInput { affiliate_name: name(number), ..input }).collect();
+    for affiliates in [varied, free] {
+        let [mut whole, mut parts] = [core.company(new_company()), core.company(new_company())];
+        let exists = AffiliateInput { affiliate_name: Some("exists".to_owned()), ..named(0) };
+        for clients in [&mut whole, &mut parts] {
+            assert_eq!(create(clients, vec![exists.clone()]).await[0].code(), ResultCode::Saved);
         }
-        let without_ids = |results: &[AffiliateResult]| -> Vec<AffiliateResult> {
-            results.iter().map(|result| AffiliateResult { affiliate_id: None, ..result.clone() }).collect()
-        };
-        assert_eq!(without_ids(&of_whole), without_ids(&of_parts));
-        assert_eq!(created(&mut whole, &of_whole).await, created(&mut parts, &of_parts).await);
-        let count = of_whole.iter().filter(|result| result.code() == expected).count();
-        assert!((LARGE / 2..LARGE).contains(&count), "{count} are {expected:?}");
+        // The second time, all names exist.
+        for expected in [ResultCode::Saved, ResultCode::Duplicate] {
+            let of_whole = create(&mut whole, affiliates.clone()).await;
+            let mut of_parts = Vec::new();
+            for part in affiliates.chunks(SMALL) {
+                of_parts.extend(create(&mut parts, part.to_vec()).await);
+            }
+            let without_ids = |results: &[AffiliateResult]| -> Vec<AffiliateResult> {
+                results.iter().map(|result| AffiliateResult { affiliate_id: None, ..result.clone() }).collect()
+            };
+            assert_eq!(without_ids(&of_whole), without_ids(&of_parts));
+            assert_eq!(created(&mut whole, &of_whole).await, created(&mut parts, &of_parts).await);
+            let count = of_whole.iter().filter(|result| result.code() == expected).count();
+            assert!((LARGE / 2..LARGE).contains(&count), "{count} are {expected:?}");
+        }
     }
 }
 
-/// On both sides of the number that is copied. A field is given by one affiliate in so many that some have it nowhere, and
-/// some at the end only.
+/// On both sides of the number that is copied, with names that are all free or not. A field is given by one affiliate in so many
+/// that some have it nowhere, and some at the end only.
 async fn random_batches_come_to_what_their_parts_would() {
     let core = TestCore::start().await;
-    let many = constant("core-server/src/affiliates/create_many.rs", "MANY");
+    let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
     let mut random = StdRng::seed_from_u64(11);
-    for count in [many - 1, many, many + 1] {
+    for (count, are_free) in [(many - 1, true), (many, true), (many + 1, true), (many, false), (many + 1, false)] {
         let affiliates: Vec<AffiliateInput> = (0..count)
             .map(|number| {
-                let mut affiliate = named(random.random_range(0..3 * count));
+                let mut affiliate = named(if are_free { number } else { random.random_range(0..3 * count) });
                 for field in AffiliateInput::FIELDS {
                     if field.written(&affiliate).is_none() && random.random_range(0..count) == 0 {
                         assert!(field.set_written(&mut affiliate, Some(value(field.name, number))), "{}", field.name);
@@ -140,7 +146,7 @@ async fn random_batches_come_to_what_their_parts_would() {
         }
         let codes = |results: &[AffiliateResult]| results.iter().map(AffiliateResult::code).collect::<Vec<_>>();
         assert_eq!(codes(&of_whole), codes(&of_parts), "{count}");
-        assert!(codes(&of_whole).contains(&ResultCode::Duplicate), "no two affiliates have one name");
+        assert_eq!(codes(&of_whole).contains(&ResultCode::Duplicate), !are_free, "{count}");
         assert_eq!(created(&mut whole, &of_whole).await, created(&mut parts, &of_parts).await, "{count}");
     }
 }

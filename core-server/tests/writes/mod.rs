@@ -5,12 +5,21 @@ mod coalesced;
 mod created;
 mod large;
 mod locks;
+mod stopped;
 mod updates;
 
 use test_support::Test;
 
 /// The tests of every module.
 pub(crate) fn tests() -> Vec<Test> {
-    [abandoned::tests(), coalesced::tests(), created::tests(), large::tests(), locks::tests(), updates::tests()]
-        .concat()
+    [
+        abandoned::tests(),
+        coalesced::tests(),
+        created::tests(),
+        large::tests(),
+        locks::tests(),
+        stopped::tests(),
+        updates::tests(),
+    ]
+    .concat()
 }

@@ -6,7 +6,6 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
 use super::{Error, Reason, SERVER_ERROR};
-use crate::rules::Violations;
 
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
@@ -23,15 +22,15 @@ impl From<Error> for Status {
             error.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let mut details = ErrorDetails::new();
         let mut bytes = 0;
-        for violation in &error.violations {
+        for violation in error.violations.iter() {
             bytes += violation.path.len() + violation.message.len() + 8;
             if bytes > MAX_VIOLATION_BYTES {
-                metadata.insert(VIOLATIONS_TOTAL.to_owned(), error.violations_total.to_string());
+                metadata.insert(VIOLATIONS_TOTAL.to_owned(), error.violations.total().to_string());
                 break;
             }
             details.add_bad_request_violation(violation.path.as_str(), violation.message.as_str());
         }
-        details.set_error_info(name_of(error.reason), DOMAIN, metadata);
+        details.set_error_info(error.reason.as_str_name().trim_start_matches("REASON_"), DOMAIN, metadata);
         if let Some(wait) = error.retry_after {
             details.set_retry_info(Some(wait));
         }
@@ -57,11 +56,11 @@ impl From<&Status> for Error {
         let mut error = Self::new(reason, status.message());
         if let Some(bad_request) = details.bad_request() {
             for (number, FieldViolation { field, description, .. }) in bad_request.field_violations.iter().enumerate() {
-                error.violations.push(field.clone(), description.clone(), 0, number as u32);
+                error.violations.push((0, number as u32), || (field.clone(), description.clone()));
             }
         }
         let total = details.error_info().and_then(|info| info.metadata.get(VIOLATIONS_TOTAL)?.parse().ok());
-        error.violations_total = total.unwrap_or(error.violations.len());
+        error.violations.total = total.unwrap_or(error.violations.len());
         if let Some(id) = details.error_info().and_then(|info| info.metadata.get("client_affiliate_id")) {
             error.metadata.push(("client_affiliate_id", id.clone()));
         }
@@ -83,17 +82,6 @@ impl Error {
     }
 }
 
-/// The reason without its prefix, as ErrorInfo has it.
-fn name_of(reason: Reason) -> &'static str {
-    reason.as_str_name().trim_start_matches("REASON_")
-}
-
-impl From<Violations> for Error {
-    fn from(violations: Violations) -> Self {
-        Self::invalid(violations)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -112,12 +100,12 @@ mod tests {
     fn of_many_violations_the_first_are_sent_and_all_are_counted() {
         let mut violations = Violations::new();
         for item in 0..10_000 {
-            violations.push(format!("affiliates.{item}.zip"), "Too long.".into(), item, 20);
+            violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));
         }
         let status = Status::from(Error::invalid(violations));
         assert!(status.details().len() < 8000, "{}", status.details().len());
         let read = Error::from(&status);
-        assert_eq!(read.violations_total, 10_000);
+        assert_eq!(read.violations.total(), 10_000);
         assert!(read.violations.len() > 20);
     }
 

@@ -1,6 +1,4 @@
-//! The form of records in files: one JSON object a line, fields named as in `proto/`.
-//!
-//! An absent field and null are the same: not given. Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC; an RFC 3339 text
+//! The form of records in files: one JSON object a line, fields named as in `proto/`. An absent field and null are the same: not given. Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC; an RFC 3339 text
 //! (`"2026-01-31T12:00:00+02:00"`) is understood as well, its fraction cut off. IDs are numbers, flags `true` or
 //! `false` (`"yes"` and `"no"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
 //! error that names the known ones.
@@ -9,6 +7,8 @@ use std::borrow::Cow;
 
 use prost_types::Timestamp;
 use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+use time::{OffsetDateTime, PrimitiveDateTime, format_description::well_known::Rfc3339, macros::format_description};
 
 use crate::catalogue::Vocabulary;
 
@@ -19,22 +19,13 @@ pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer:
 
 /// `true`, `false`, `"yes"`, `"no"` or null.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected true, false, \"yes\", \"no\" or null")]
-    enum Flag {
-        Bool(bool),
-        Word(Word),
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(None),
+        Value::Bool(flag) => Ok(Some(flag)),
+        Value::String(word) if word == "yes" => Ok(Some(true)),
+        Value::String(word) if word == "no" => Ok(Some(false)),
+        _ => Err(D::Error::custom("expected true, false, \"yes\", \"no\" or null")),
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Word {
-        Yes,
-        No,
-    }
-    Ok(Option::<Flag>::deserialize(deserializer)?.map(|flag| match flag {
-        Flag::Bool(value) => value,
-        Flag::Word(word) => matches!(word, Word::Yes),
-    }))
 }
 
 /// A timestamp as a text, or null.
@@ -61,9 +52,6 @@ fn read_text<'de, D: Deserializer<'de>, T>(
 
 /// The timestamp of a text, `YYYY-MM-DD HH:MM:SS` (UTC) or RFC 3339, in whole seconds; `None` when it is neither.
 pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
-    use time::{
-        OffsetDateTime, PrimitiveDateTime, format_description::well_known::Rfc3339, macros::format_description,
-    };
     let form = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     let timestamp = match PrimitiveDateTime::parse(text, &form) {
         Ok(timestamp) if text.len() == 19 => timestamp.assume_utc(),

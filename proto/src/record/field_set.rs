@@ -13,9 +13,6 @@ pub struct FieldSet<R> {
 }
 
 impl<R: Record> FieldSet<R> {
-    /// No field.
-    pub const EMPTY: Self = Self { bits: 0, record: PhantomData };
-
     /// Every field.
     pub const ALL: Self = {
         let (mut bits, mut index) = (0, 0);
@@ -79,15 +76,13 @@ impl<R: Record> FieldSet<R> {
 
 impl<R: Record> FromIterator<&'static Field<R>> for FieldSet<R> {
     fn from_iter<I: IntoIterator<Item = &'static Field<R>>>(fields: I) -> Self {
-        let mut set = Self::EMPTY;
-        fields.into_iter().for_each(|field| set.insert(field));
-        set
+        Self { bits: fields.into_iter().fold(0, |bits, field| bits | field.bit()), record: PhantomData }
     }
 }
 
 impl<R: Record> Default for FieldSet<R> {
     fn default() -> Self {
-        Self::EMPTY
+        Self { bits: 0, record: PhantomData }
     }
 }
 
@@ -99,14 +94,6 @@ impl<R> Clone for FieldSet<R> {
 }
 
 impl<R> Copy for FieldSet<R> {}
-
-impl<R> PartialEq for FieldSet<R> {
-    fn eq(&self, other: &Self) -> bool {
-        self.bits == other.bits
-    }
-}
-
-impl<R> Eq for FieldSet<R> {}
 
 impl<R: Record> fmt::Debug for FieldSet<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,6 +19,19 @@ pub(super) fn matches(format: Format, text: &str) -> bool {
     }
 }
 
+/// What partners read of a field that is not of a written form.
+pub(super) fn violation(format: Format, label: &str) -> String {
+    let must = match format {
+        Format::Country => return super::unknown(label),
+        Format::Unspecified => "is invalid",
+        Format::Email => "must be a valid email address",
+        Format::Url => "must be a valid URL",
+        Format::Date => "must match the format YYYY-MM-DD",
+        Format::StartDate => "must match the format YYYY-MM-DD or MM/DD/YYYY",
+    };
+    format!("The {label} field {must}.")
+}
+
 fn is_email(text: &str) -> bool {
     let options = Options::default().without_display_text().without_domain_literal();
     EmailAddress::parse_with_options(text, options).is_ok()

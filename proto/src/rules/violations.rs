@@ -1,14 +1,12 @@
 //! The violations of a request: paths as the caller wrote them, with the texts that partners know.
 
-use super::rule::{Rule, label};
+use std::{collections::HashSet, ops::Deref};
 
 /// One violation of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Path of the field: `city`, `affiliates.3.email_one`, `urls.0`, `body`.
     pub path: String,
-    /// The rule that is violated.
-    pub rule: Rule,
     /// The violation in a sentence. Nothing depends on its text.
     pub message: String,
     /// Item of a list (from 1, 0 outside lists) and number of the field: violations are reported in this order.
@@ -22,7 +20,7 @@ pub const MAX_VIOLATIONS: usize = 10_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
     kept: Vec<Violation>,
-    total: usize,
+    pub(crate) total: usize,
 }
 
 impl Violations {
@@ -38,72 +36,50 @@ impl Violations {
         violations
     }
 
-    /// Adds a violation of a rule that has a text of its own, by the field `number` of the list's `item` (from 1; 0
-    /// outside lists).
-    pub fn push(&mut self, path: String, message: String, item: u32, number: u32) {
+    /// The list at `path` has more than `most` elements.
+    pub fn too_many_items(path: &str, most: usize) -> Self {
+        Self::one(path, too_many_items(&label(path), most))
+    }
+
+    /// Adds a violation: its path and its message, by the order of item (from 1; 0 outside lists) and number of the field.
+    pub fn push(&mut self, order: (u32, u32), violation: impl FnOnce() -> (String, String)) {
         self.total += 1;
-        if !self.is_full() {
-            self.kept.push(Violation { path, rule: Rule::Other, message, order: (item, number) });
+        if self.kept.len() < MAX_VIOLATIONS {
+            let (path, message) = violation();
+            self.kept.push(Violation { path, message, order });
         }
     }
 
-    /// Counts a violation that is not kept, because [`is_full`](Self::is_full).
-    pub fn count_one(&mut self) {
-        self.total += 1;
-    }
-
-    /// Whether further violations are only counted.
-    pub fn is_full(&self) -> bool {
-        self.kept.len() >= MAX_VIOLATIONS
-    }
-
-    /// Adds a violation of a rule by a field outside lists.
-    pub fn add(&mut self, path: impl Into<String>, rule: Rule) {
-        self.violated(path.into(), rule, 0, 0);
-    }
-
-    /// Adds a violation of a rule that has a text of its own, by a field outside lists. `message` takes the label of the
-    /// path.
+    /// Adds a violation by a field outside lists. `message` takes the label of the path.
     pub fn report(&mut self, path: impl Into<String>, message: impl FnOnce(&str) -> String) {
         let path = path.into();
         let message = message(&label(&path));
-        self.push(path, message, 0, 0);
+        self.push((0, 0), || (path, message));
     }
 
-    /// Adds a violation of a rule by the field `number` of the list's `item` (from 1; 0 outside lists).
-    pub(super) fn violated(&mut self, path: String, rule: Rule, item: u32, number: u32) {
-        self.total += 1;
-        if !self.is_full() {
-            let message = rule.message(&label(&path));
-            self.kept.push(Violation { path, rule, message, order: (item, number) });
-        }
+    /// Adds the violation that a field outside lists is absent.
+    pub fn required(&mut self, path: impl Into<String>) {
+        self.report(path, |label| format!("The {label} field is required."));
     }
 
     /// Adds the violations that another check of the same object finds. A path that has violations keeps them: to the
     /// rules a value of the wrong type is absent, and must not be reported as missing as well.
-    pub fn merge(&mut self, other: Self) {
-        let known: std::collections::HashSet<&str> = self.kept.iter().map(|known| known.path.as_str()).collect();
-        let (mut added, before) = (other.kept, other.total);
-        let kept_before = added.len();
-        added.retain(|violation| !known.contains(violation.path.as_str()));
-        self.total += before - (kept_before - added.len());
-        self.kept.extend(added);
+    pub fn merge(&mut self, mut other: Self) {
+        let known: HashSet<&str> = self.kept.iter().map(|known| known.path.as_str()).collect();
+        let kept_before = other.kept.len();
+        other.kept.retain(|violation| !known.contains(violation.path.as_str()));
+        other.total -= kept_before - other.kept.len();
+        self.total += other.total;
+        self.kept.append(&mut other.kept);
         self.kept.sort_by_key(|violation| violation.order);
         self.kept.truncate(MAX_VIOLATIONS);
     }
 
     /// Adds the violations of items that follow.
-    pub fn append(&mut self, other: Self) {
+    pub fn append(&mut self, mut other: Self) {
         self.total += other.total;
-        if !self.is_full() {
-            self.kept.extend(other.kept);
-            self.kept.truncate(MAX_VIOLATIONS);
-        }
-    }
-
-    /// The number of violations that are reported.
-    pub fn len(&self) -> usize {
-        self.kept.len()
+        self.kept.append(&mut other.kept);
+        self.kept.truncate(MAX_VIOLATIONS);
     }
 
     /// The number of all violations.
@@ -111,26 +87,23 @@ impl Violations {
         self.total
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.total == 0
-    }
-
-    /// The violations, in order.
-    pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
-        self.kept.iter()
-    }
-
     /// `<first message> (and N more errors)`; empty when there are none.
     pub fn summary(&self) -> String {
-        summary(self.kept.first().map_or("", |first| &first.message), self.total)
+        let first = self.kept.first().map_or("", |first| &first.message);
+        match self.total {
+            0 | 1 => first.to_owned(),
+            2 => format!("{first} (and 1 more error)"),
+            total => format!("{first} (and {} more errors)", total - 1),
+        }
     }
 }
 
-impl Violation {
-    /// The item of a list that the field is in, from 1; 0 outside lists.
-    pub fn item(&self) -> u32 {
-        self.order.0
+/// The violations that are reported, in order.
+impl Deref for Violations {
+    type Target = [Violation];
+
+    fn deref(&self) -> &[Violation] {
+        &self.kept
     }
 }
 
@@ -143,22 +116,13 @@ impl IntoIterator for Violations {
     }
 }
 
-impl<'a> IntoIterator for &'a Violations {
-    type Item = &'a Violation;
-    type IntoIter = std::slice::Iter<'a, Violation>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.kept.iter()
-    }
+/// The name of a path in a sentence: as it is if it is nested, with spaces for underscores if it is not.
+pub fn label(path: &str) -> String {
+    if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }
 
-/// The first message and the number of the others of `total`.
-fn summary(first: &str, total: usize) -> String {
-    match total {
-        0 | 1 => first.to_owned(),
-        2 => format!("{first} (and 1 more error)"),
-        _ => format!("{first} (and {} more errors)", total - 1),
-    }
+pub(super) fn too_many_items(label: &str, most: usize) -> String {
+    format!("The {label} field must not have more than {most} items.")
 }
 
 #[cfg(test)]
@@ -169,12 +133,12 @@ mod tests {
     fn the_first_are_kept_and_all_are_counted() {
         let mut violations = Violations::new();
         for item in 0..MAX_VIOLATIONS as u32 + 5 {
-            violations.push(format!("a.{item}"), "Wrong.".into(), item + 1, 1);
+            violations.push((item + 1, 1), || (format!("a.{item}"), "Wrong.".into()));
         }
         assert_eq!((violations.len(), violations.total()), (MAX_VIOLATIONS, MAX_VIOLATIONS + 5));
         // One that comes first in order drives out the last.
         let mut first = Violations::new();
-        first.push("top".into(), "First.".into(), 0, 1);
+        first.push((0, 1), || ("top".into(), "First.".into()));
         violations.merge(first);
         assert_eq!((violations.len(), violations.total()), (MAX_VIOLATIONS, MAX_VIOLATIONS + 6));
         assert_eq!(violations.iter().next().unwrap().path, "top");
@@ -185,9 +149,9 @@ mod tests {
     fn the_summary_counts_messages() {
         let mut violations = Violations::one("a", "First.");
         assert_eq!(violations.summary(), "First.");
-        violations.push("a".into(), "Second.".into(), 0, 1);
+        violations.push((0, 1), || ("a".into(), "Second.".into()));
         assert_eq!(violations.summary(), "First. (and 1 more error)");
-        violations.push("b".into(), "Third.".into(), 0, 2);
+        violations.push((0, 2), || ("b".into(), "Third.".into()));
         assert_eq!(violations.summary(), "First. (and 2 more errors)");
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de::IgnoredAny};
 
 /// The types of tokens that grant access (RFC 7519, 5.1; RFC 9068, 2.1). Tokens made for other purposes, such as
 /// `logout+jwt`, have types of their own and grant nothing (RFC 8725, 3.11).
-const TYPES: [&str; 2] = ["JWT", "at+jwt"];
+const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 
 /// A header. Members that are not listed, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot bring its own key.
 /// A member that is given twice makes the header invalid.
@@ -26,8 +26,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a token in the compact form. `None` if it is malformed, or if it demands what this service does
-    /// not do.
+    /// Reads the header of a token in the compact form. `None` if it is malformed, or demands what this service does not do.
     pub(super) fn of(token: &str) -> Option<Self> {
         let (header, rest) = token.split_once('.')?;
         let (claims, signature) = rest.split_once('.')?;
@@ -38,13 +37,10 @@ impl Header {
         // The parser does not look into members that nobody reads.
         text(claims)?;
         let header: Self = serde_json::from_str(&text(header)?).ok()?;
-        header.is_understood().then_some(header)
-    }
-
-    fn is_understood(&self) -> bool {
         // `crit` lists extensions without which the token must not be accepted (RFC 7515, 4.1.11). None is implemented, and
         // `crit` itself must not be empty. `b64` is such an extension, which JSON Web Tokens must not use (RFC 7797, 7).
-        !self.crit && self.b64 != Some(false) && self.typ.as_deref().is_none_or(is_access_token)
+        let is_understood = !header.crit && header.b64 != Some(false);
+        (is_understood && header.typ.as_deref().is_none_or(is_access_token)).then_some(header)
     }
 }
 
@@ -55,12 +51,8 @@ fn text(part: &str) -> Option<String> {
 
 /// Media types are compared without regard to case, with or without `application/` (RFC 7515, 4.1.9).
 fn is_access_token(typ: &str) -> bool {
-    let prefix = "application/";
-    let name = match typ.get(..prefix.len()) {
-        Some(start) if start.eq_ignore_ascii_case(prefix) => &typ[prefix.len()..],
-        _ => typ,
-    };
-    TYPES.iter().any(|known| known.eq_ignore_ascii_case(name))
+    let typ = typ.to_ascii_lowercase();
+    TYPES.contains(&typ.strip_prefix("application/").unwrap_or(&typ))
 }
 
 /// Whether a member is given, with any value, null included.

@@ -1,24 +1,27 @@
 //! The keys that tokens are verified with: a shared secret, or a JSON Web Key Set from a file or a URL.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, pin::Pin};
 
-use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
+use jsonwebtoken::{
+    Algorithm, DecodingKey, DecodingKeyKind,
+    jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse},
+};
+use serde::Deserialize;
 
-use super::key_set;
 use crate::PrivateUrl;
 
-/// A key set is small. A longer response is refused.
-const MAX_JWKS_BYTES: usize = 1 << 20;
 /// A token that names no key is tried with every key of its algorithm, so their number is bounded.
 const MAX_KEYS: usize = 100;
 /// What HS256 needs (RFC 7518, 3.2).
 const MIN_SECRET_BYTES: usize = 32;
-/// How long the download of a key set may take.
-const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
+/// The shortest RSA key that counts, in bits (RFC 7518, 3.3).
+const MIN_RSA_BITS: usize = 2048;
+/// The longest RSA key that signatures are verified with, in bits.
+const MAX_RSA_BITS: usize = 8192;
 
 /// A shared secret for HS256, of at least 32 bytes (RFC 7518, 3.2). It does not show itself in debug output.
 #[derive(Clone)]
-pub struct Secret(Vec<u8>);
+pub struct Secret(pub(super) Vec<u8>);
 
 /// The secret is too short to be one.
 #[derive(Debug, thiserror::Error)]
@@ -30,10 +33,6 @@ impl Secret {
     pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, SecretError> {
         let bytes = bytes.into();
         if bytes.len() < MIN_SECRET_BYTES { Err(SecretError(bytes.len())) } else { Ok(Self(bytes)) }
-    }
-
-    pub(super) fn encoding_key(&self) -> EncodingKey {
-        EncodingKey::from_secret(&self.0)
     }
 }
 
@@ -50,9 +49,12 @@ pub struct KeySource {
     pub secret: Option<Secret>,
     /// A file that holds a JSON Web Key Set (RS256, ES256, EdDSA).
     pub jwks_file: Option<PathBuf>,
-    /// An address that serves a JSON Web Key Set.
-    pub jwks_url: Option<PrivateUrl>,
+    /// An address that serves a JSON Web Key Set, and what fetches it.
+    pub jwks_url: Option<(PrivateUrl, Fetch)>,
 }
+
+/// Fetches the text at an address, or returns why that failed.
+pub type Fetch = fn(PrivateUrl) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 
 /// Why there are no keys to verify tokens with.
 #[derive(Debug, thiserror::Error)]
@@ -90,38 +92,78 @@ impl KeySource {
             let text = std::fs::read(path).map_err(|source| KeyError::File { path: path.clone(), source })?;
             keys.extend(parse(&text, path.display().to_string())?);
         }
-        if let Some(url) = &self.jwks_url {
-            let text = fetch(url).await.map_err(|reason| KeyError::Fetch { url: url.to_string(), reason })?;
+        if let Some((url, fetch)) = &self.jwks_url {
+            let text = fetch(url.clone()).await.map_err(|reason| KeyError::Fetch { url: url.to_string(), reason })?;
             keys.extend(parse(&text, url.to_string())?);
         }
         if keys.is_empty() { Err(KeyError::None) } else { Ok(keys) }
     }
 }
 
-async fn fetch(url: &PrivateUrl) -> Result<Vec<u8>, String> {
-    let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
-    // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
-    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https").build();
-    let answer =
-        client.map_err(|error| error.to_string())?.get(url).send().await.and_then(reqwest::Response::error_for_status);
-    let mut answer = answer.map_err(|error| error.without_url().to_string())?;
-    let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| error.without_url().to_string())? {
-        if body.len() + chunk.len() > MAX_JWKS_BYTES {
-            return Err(format!("the response is longer than {MAX_JWKS_BYTES} bytes"));
+/// The keys in a text from `origin` that may verify tokens: those for other purposes, for other algorithms, and weak ones
+/// are left out. A set without a usable key is an error, so that it does not lock everybody out unnoticed.
+fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
+    match serde_json::from_slice::<KeySet>(text) {
+        Err(source) => Err(KeyError::Json { origin, source }),
+        Ok(KeySet { keys }) => {
+            let keys: Vec<Key> =
+                keys.into_iter().filter_map(|key| usable(&serde_json::from_value(key).ok()?)).collect();
+            match keys.len() {
+                0 => Err(KeyError::Empty { origin }),
+                1..=MAX_KEYS => Ok(keys),
+                count => Err(KeyError::TooMany { origin, count }),
+            }
         }
-        body.extend_from_slice(&chunk);
     }
-    Ok(body)
 }
 
-/// The keys in a text from `origin`. A set without a usable key is an error, so that it does not lock everybody out
-/// unnoticed.
-fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
-    match key_set::parse(text) {
-        Err(source) => Err(KeyError::Json { origin, source }),
-        Ok(keys) if keys.is_empty() => Err(KeyError::Empty { origin }),
-        Ok(keys) if keys.len() > MAX_KEYS => Err(KeyError::TooMany { origin, count: keys.len() }),
-        Ok(keys) => Ok(keys),
+#[derive(Deserialize)]
+struct KeySet {
+    /// Keys that cannot be read are skipped like keys for other purposes (RFC 7517, 5).
+    keys: Vec<serde_json::Value>,
+}
+
+fn usable(jwk: &Jwk) -> Option<Key> {
+    if !may_verify(jwk) {
+        return None;
+    }
+    let (algorithm, named) = match &jwk.algorithm {
+        AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
+        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => {
+            (Algorithm::ES256, KeyAlgorithm::ES256)
+        }
+        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
+            (Algorithm::EdDSA, KeyAlgorithm::EdDSA)
+        }
+        _ => return None,
+    };
+    if jwk.common.key_algorithm.is_some_and(|algorithm| algorithm != named) {
+        return None;
+    }
+    let decoding = DecodingKey::from_jwk(jwk).ok()?;
+    is_strong(algorithm, decoding.kind()).then(|| Key { id: jwk.common.key_id.clone(), algorithm, decoding })
+}
+
+/// Whether the set's owner lets the key verify signatures (RFC 7517, 4.2 and 4.3).
+fn may_verify(jwk: &Jwk) -> bool {
+    let is_for_signatures = jwk.common.public_key_use.as_ref().is_none_or(|usage| *usage == PublicKeyUse::Signature);
+    let operations = jwk.common.key_operations.as_ref();
+    is_for_signatures && operations.is_none_or(|operations| operations.contains(&KeyOperations::Verify))
+}
+
+/// Whether the key has the size that its algorithm needs (RFC 8725, 3.5).
+fn is_strong(algorithm: Algorithm, key: &DecodingKeyKind) -> bool {
+    match key {
+        DecodingKeyKind::RsaModulusExponent { n, e } => {
+            let modulus = n.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &n[start..]);
+            let bits = modulus.first().map_or(0, |first| modulus.len() * 8 - first.leading_zeros() as usize);
+            let exponent = e.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &e[start..]);
+            // With the exponent 1 everybody can sign.
+            let is_odd = exponent.last().is_some_and(|last| last % 2 == 1);
+            (MIN_RSA_BITS..=MAX_RSA_BITS).contains(&bits) && is_odd && exponent != [1]
+        }
+        // An uncompressed point of P-256: 4, x and y.
+        DecodingKeyKind::SecretOrDer(point) if algorithm == Algorithm::ES256 => point.len() == 65,
+        DecodingKeyKind::SecretOrDer(point) => point.len() == 32,
     }
 }

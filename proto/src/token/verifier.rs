@@ -3,10 +3,7 @@
 use std::{
     collections::HashSet,
     ops::Deref,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use jsonwebtoken::{Validation, decode};
@@ -14,7 +11,6 @@ use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    bearer::bearer,
     claims::{AUDIENCE, Claims},
     header::Header,
     keys::{Key, KeyError, KeySource},
@@ -65,29 +61,24 @@ impl Deref for VerifiedToken {
     }
 }
 
-/// Verifies tokens. A valid token is cached by its digest until it expires, so that a signature is verified once a token
-/// rather than once a request.
+/// Verifies tokens. A valid one is cached by its digest, so that a signature is verified once a token, not once a request.
 pub struct Verifier {
     source: KeySource,
     issuer: Option<String>,
     keys: RwLock<Arc<KeySet>>,
-    /// The number of the keys above, readable without a lock.
-    generation: AtomicU64,
-    valid: Cache<[u8; 32], Cached>,
 }
 
-/// Keys that were loaded together.
+/// Keys that were loaded together, and valid tokens. These do not count for other keys: a verification that began before a
+/// refresh may end after it.
 pub(super) struct KeySet {
-    generation: u64,
     keys: Vec<Key>,
+    valid: Cache<[u8; 32], VerifiedToken>,
 }
 
-/// A valid token, and the generation of the keys that it was verified with. It does not count for other keys: a
-/// verification that began before a refresh may end after it.
-#[derive(Clone)]
-struct Cached {
-    generation: u64,
-    token: VerifiedToken,
+impl KeySet {
+    async fn load(source: &KeySource) -> Result<Arc<Self>, KeyError> {
+        Ok(Arc::new(Self { keys: source.load().await?, valid: Cache::new(MAX_CACHED) }))
+    }
 }
 
 impl std::fmt::Debug for Verifier {
@@ -99,10 +90,8 @@ impl std::fmt::Debug for Verifier {
 impl Verifier {
     /// Loads the keys. With an `issuer`, tokens must name it.
     pub async fn new(source: KeySource, issuer: Option<String>) -> Result<Self, KeyError> {
-        let keys = source.load().await?;
-        let valid = Cache::new(MAX_CACHED);
-        let keys = RwLock::new(Arc::new(KeySet { generation: 0, keys }));
-        Ok(Self { source, issuer, keys, generation: AtomicU64::new(0), valid })
+        let keys = RwLock::new(KeySet::load(&source).await?);
+        Ok(Self { source, issuer, keys })
     }
 
     /// Whether the keys may change while the service runs.
@@ -110,16 +99,10 @@ impl Verifier {
         self.source.jwks_url.is_some() || self.source.jwks_file.is_some()
     }
 
-    /// Loads the keys again. Tokens that were verified with the previous keys are verified again. On failure the previous
-    /// keys stay.
+    /// Loads the keys again, with which all tokens are verified anew. On failure the previous keys stay.
     pub async fn refresh(&self) -> Result<(), KeyError> {
-        let loaded = self.source.load().await?;
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        let generation = keys.generation + 1;
-        *keys = Arc::new(KeySet { generation, keys: loaded });
-        self.generation.store(generation, Ordering::Release);
-        drop(keys);
-        self.valid.clear();
+        let loaded = KeySet::load(&self.source).await?;
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = loaded;
         Ok(())
     }
 
@@ -146,10 +129,9 @@ impl Verifier {
         if token.len() > MAX_BYTES {
             return Err(TokenError::Invalid);
         }
-        let generation = self.generation.load(Ordering::Acquire);
-        let cached = self.valid.get(&digest(token)).filter(|cached| cached.generation == generation);
-        match cached {
-            Some(Cached { token, .. }) if token.exp > now => Ok(Some(token)),
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        match keys.valid.get(&digest(token)) {
+            Some(token) if token.exp > now => Ok(Some(token)),
             Some(_) => Err(TokenError::Expired),
             None => Ok(None),
         }
@@ -164,7 +146,7 @@ impl Verifier {
         let claims = verify_signature(token, &keys.keys)?;
         self.check_claims(&claims, now)?;
         let valid = VerifiedToken(Arc::new(claims));
-        self.valid.insert(digest(token), Cached { generation: keys.generation, token: valid.clone() });
+        keys.valid.insert(digest(token), valid.clone());
         Ok(valid)
     }
 
@@ -216,4 +198,23 @@ fn verify_signature(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
 
 fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
+}
+
+/// The token of an `Authorization` header's value; `None` unless the scheme is Bearer, in any case.
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.trim().split_once(' ')?;
+    let token = token.trim_start();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && !token.contains(' ')).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_bearer_credentials_hold_a_token() {
+        assert_eq!(super::bearer("Bearer a.b.c"), Some("a.b.c"));
+        assert_eq!(super::bearer("bearer  a.b.c "), Some("a.b.c"));
+        for wrong in ["", "Bearer", "Bearer ", "Basic a.b.c", "a.b.c", "Bearer a b"] {
+            assert_eq!(super::bearer(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -12,9 +12,9 @@ use compliance_api::{
 };
 
 use super::{
-    Form,
-    body_violations::At,
-    document::{Document, Object as _, document},
+    accept,
+    body::Form,
+    document::{At, Document, Object as _, document},
     json::Value,
     path::PathId,
 };
@@ -22,37 +22,27 @@ use record::Record;
 
 /// What a body asks for.
 #[derive(Debug, PartialEq)]
-pub(crate) enum OneOrBatch<One, Batch> {
+pub(crate) enum OneOrBatch<One, Batch, const ELEMENT: usize, const KEY: usize> {
     One(Box<One>),
     Batch(Batch),
 }
 
 /// What a `POST` asks for.
-pub(crate) type Create = OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliatesRequest>;
-/// What a `PUT` asks for.
-pub(crate) type Update = OneOrBatch<UpdateAffiliateRequest, BatchUpdateAffiliatesRequest>;
+pub(crate) type Create =
+    OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliatesRequest, { size_of::<AffiliateInput>() }, 0>;
+/// What a `PUT` asks for. The mask names each key.
+pub(crate) type Update = OneOrBatch<
+    UpdateAffiliateRequest,
+    BatchUpdateAffiliatesRequest,
+    { size_of::<AffiliateUpdate>() },
+    { size_of::<String>() + 32 },
+>;
 
-impl Form for Create {
-    const ELEMENT: usize = size_of::<AffiliateInput>();
-    const KEY: usize = 0;
-
-    fn violations(&self) -> Violations {
-        self.check()
-    }
-}
-
-impl Form for Update {
-    const ELEMENT: usize = size_of::<AffiliateUpdate>();
-    /// The mask names it.
-    const KEY: usize = size_of::<String>() + 32;
+impl<One: Check, Batch: Check, const ELEMENT: usize, const KEY: usize> Form for OneOrBatch<One, Batch, ELEMENT, KEY> {
+    const ELEMENT: usize = ELEMENT;
+    const KEY: usize = KEY;
 
     fn violations(&self) -> Violations {
-        self.check()
-    }
-}
-
-impl<One: Check, Batch: Check> OneOrBatch<One, Batch> {
-    fn check(&self) -> Violations {
         match self {
             Self::One(request) => rules::check(&**request),
             Self::Batch(request) => rules::check(request),
@@ -62,30 +52,31 @@ impl<One: Check, Batch: Check> OneOrBatch<One, Batch> {
 
 /// Reads the body of a `POST`. Its records may take `memory` bytes.
 pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
-    let Document { top, list, mut violations } = document::<Record<AffiliateInput>>(body, memory)?;
+    let Document { top, list, mut violations, .. } = document::<Record<false>, AffiliateInput>(body, memory)?;
     if let Some(affiliates) = list {
-        return violations.or(BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
+        return accept(violations, BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
     }
     top.report(At::Body, &mut violations);
-    violations.or(CreateAffiliateRequest { affiliate: Some(top.into()) }).map(|request| Create::One(Box::new(request)))
+    accept(violations, CreateAffiliateRequest { affiliate: Some(top.into()) })
+        .map(|request| Create::One(Box::new(request)))
 }
 
 /// Reads the body of a `PUT` to `path`. Its records may take `memory` bytes.
 pub(crate) fn update(body: &[u8], memory: usize, path: &PathId) -> Result<Update, Error> {
-    let Document { top, list, mut violations } = document::<Record<AffiliateUpdate>>(body, memory)?;
+    let Document { top, list, mut violations, .. } = document::<Record<true>, AffiliateUpdate>(body, memory)?;
     let update = if let Some(affiliates) = list {
         let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };
-        violations.or(request).map(Update::Batch)
+        accept(violations, request).map(Update::Batch)
     } else {
         top.report(At::Body, &mut violations);
         // A path without a number has nothing to compare with; it is reported as unknown below.
         if let (Value::Integer(id), Some(number)) = (&top.id, path.number)
             && *id != number
         {
-            violations.push(At::Body, "id", 1, "must match the ID in the URL");
+            At::Body.must(&mut violations, "id", 1, "must match the ID in the URL");
         }
         let request = UpdateAffiliateRequest { update: Some(top.into()) };
-        violations.or(request).map(|request| Update::One(Box::new(request)))
+        accept(violations, request).map(|request| Update::One(Box::new(request)))
     }?;
     if path.possible().is_some() {
         return Ok(update);

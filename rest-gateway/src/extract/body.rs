@@ -2,44 +2,58 @@
 
 use std::{sync::Arc, time::Duration};
 
-use admission::{HoldingBody, Reservation, Slot};
+use admission::{HoldingBody, MEMORY_WAIT, Reservation, SMALL, Slot};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
     response::Response,
 };
 use bytes::Bytes;
-use compliance_api::{client::Clients, error::Error};
+use compliance_api::{client::Clients, error::Error, rules::Violations, wire::MAX_ITEMS};
 use http::{HeaderMap, header::EXPECT};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
+use memchr::memchr_iter;
 use tokio::time::timeout;
 
 use super::{
-    Form, Parse,
-    body_violations::not_readable,
-    collect::{Collected, SMALL},
-    inflate::{Inflater, STEP},
+    collect::Collected,
+    inflate::{Inflater, STEP, not_readable},
 };
-use crate::{caller::Caller, compression::body_is_gzip, error::Refusal, gateway::Gateway, rate_limit::RateLimit};
+use crate::{caller::Caller, compression::body_is_gzip, envelope::RateLimit, error::Refusal, gateway::Gateway};
 
 /// Of requests that take more than this, few are processed at the same time.
 const LARGE: usize = 256 << 10;
-/// How long a request waits for the memory that others of its company hold.
-const MEMORY_WAIT: Duration = Duration::from_secs(5);
 /// A byte order mark, with which some programs begin a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// How long a refused body is still read. The client could otherwise find the connection reset before it sees the
-/// response.
+/// How long a refused body is still read: the client could find the connection reset before it sees the response.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
-/// How much of a refused body is read at most, however few bytes are allowed; twice as many as are allowed if that is
-/// more.
+/// How much of a refused body is read at most, or twice as many bytes as are allowed if that is more.
 const DISCARD_BYTES: usize = 8 << 20;
+
+/// What a body asks for: a message, or one of several.
+pub(crate) trait Form {
+    /// Bytes of an element of its list.
+    const ELEMENT: usize;
+    /// Bytes that each key of an element takes besides.
+    const KEY: usize;
+
+    /// The violations that the rules find.
+    fn violations(&self) -> Violations;
+
+    /// What a body, its form and the work with it may take in memory, in bytes: an upper bound.
+    fn memory(body: &[u8]) -> usize {
+        // Each element is copied into the parameters of a statement, and has a result.
+        const RESULT: usize = 256;
+        let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);
+        let keys = if Self::KEY == 0 { 0 } else { memchr_iter(b':', body).count() };
+        body.len() * 4 + elements * (Self::ELEMENT + RESULT) + keys * Self::KEY
+    }
+}
 
 /// The body of a request, read whole, of a caller whose token was accepted.
 pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
-    gateway: Arc<Gateway>,
     bytes: Bytes,
     memory: Reservation,
     /// Of a large request, until the response is ready.
@@ -49,7 +63,6 @@ pub(crate) struct RequestBody {
 impl FromRequest<Arc<Gateway>> for RequestBody {
     type Rejection = Refusal;
 
-    /// Checks the token, then reads the body.
     async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
         let (parts, mut body) = request.into_parts();
         let caller = match Caller::of(gateway, &parts) {
@@ -70,18 +83,20 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
-        Ok(Self { caller, gateway: Arc::clone(gateway), bytes, memory, slot: None })
+        Ok(Self { caller, bytes, memory, slot: None })
     }
 }
 
 impl RequestBody {
-    /// Reads the body as a form, or refuses it.
-    pub(crate) async fn read<F: Form>(&mut self, parse: impl Parse<F>) -> Result<F, Refusal> {
+    pub(crate) async fn read<F: Form>(
+        &mut self,
+        parse: impl Fn(&[u8], usize) -> Result<F, Error>,
+    ) -> Result<F, Refusal> {
         let form = self.form(parse).await;
         self.caller.accept(form).await
     }
 
-    async fn form<F: Form>(&mut self, parse: impl Parse<F>) -> Result<F, Error> {
+    async fn form<F: Form>(&mut self, parse: impl Fn(&[u8], usize) -> Result<F, Error>) -> Result<F, Error> {
         if self.bytes.len() > SMALL {
             self.prepare(F::memory(&self.bytes)).await?;
         }
@@ -93,7 +108,7 @@ impl RequestBody {
         if bytes <= LARGE {
             return Ok(self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?);
         }
-        let enter = || self.gateway.enter(self.caller.company_id(), bytes);
+        let enter = || self.caller.gateway.enter(self.caller.company_id(), bytes);
         let mut slot = enter().await?;
         if self.memory.grow_to(bytes).is_err() {
             // A body that holds the memory may need a slot to be inflated to its end.
@@ -115,7 +130,8 @@ impl RequestBody {
         F: Future<Output = Result<tonic::Response<R>, tonic::Status>>,
     {
         let _waits = self.slot.as_ref().map(Slot::waits);
-        self.caller.call(message, operation).await
+        let (message, rate_limit, _) = self.caller.call(message, operation).await?;
+        Ok((message, rate_limit))
     }
 
     /// Adds the other violations to the core's refusal of the body if the core could not send as many. The message is gone
@@ -123,10 +139,10 @@ impl RequestBody {
     pub(crate) fn with_all_violations<T, F: Form>(
         &self,
         result: Result<T, Refusal>,
-        parse: impl Parse<F>,
+        parse: impl Fn(&[u8], usize) -> Result<F, Error>,
     ) -> Result<T, Refusal> {
         let mut refusal = match result {
-            Err(refusal) if refusal.error.violations_total > refusal.error.violations.len() => refusal,
+            Err(refusal) if refusal.error.violations.total() > refusal.error.violations.len() => refusal,
             result => return result,
         };
         match self.parsed(move |body, memory| parse(body, memory).map(|form| form.violations())) {
@@ -138,7 +154,7 @@ impl RequestBody {
     }
 
     fn parsed<T>(&self, parse: impl Fn(&[u8], usize) -> Result<T, Error>) -> Result<T, Error> {
-        let memory = self.gateway.settings.message_memory();
+        let memory = self.caller.gateway.settings.message_memory();
         self.compute(|| parse(&self.bytes, memory))
     }
 

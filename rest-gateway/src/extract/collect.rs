@@ -1,14 +1,10 @@
 //! The bytes of a body, in one piece, as they arrive.
 
-use admission::Reservation;
+use admission::{Reservation, SMALL};
 use bytes::{Bytes, BytesMut};
 use compliance_api::error::Error;
 use memmap2::MmapMut;
 
-use super::body_violations::too_large;
-
-/// A body of at most this size is not counted: the connections bound their number.
-pub(super) const SMALL: usize = 16 << 10;
 /// A longer body is in pages of its own. The system gives a page when something is written to it, and takes it back with the
 /// body. So a body of unknown size never has to be moved, and takes what has arrived of it. From the heap it would take twice as
 /// much whenever it grows, which the allocator keeps for a while.
@@ -40,15 +36,14 @@ impl Collected {
                 self.hold(bytes)?;
                 self.move_to(bytes)
             }
-            _ => Err(too_large()),
+            _ => Err(Error::body_too_large()),
         }
     }
 
-    /// Appends what has arrived.
     pub(super) fn push(&mut self, data: &[u8]) -> Result<(), Error> {
         let (start, length) = (self.length, self.length + data.len());
         if length > self.limit {
-            return Err(too_large());
+            return Err(Error::body_too_large());
         }
         if length > self.capacity() {
             let steps = [SMALL, IN_HEAP, self.limit];
@@ -97,7 +92,6 @@ impl Collected {
         }
     }
 
-    /// How many bytes have arrived.
     pub(super) fn len(&self) -> usize {
         self.length
     }

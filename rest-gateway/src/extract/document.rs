@@ -2,19 +2,45 @@
 
 use std::marker::PhantomData;
 
-use compliance_api::{error::Error, rules::Check, wire::MAX_ITEMS};
+use compliance_api::{
+    error::Error,
+    rules::{Check, Violations, check_element, label},
+    wire::MAX_ITEMS,
+};
 use memchr::memchr_iter;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
-use super::{
-    body_violations::{At, BodyViolations, not_an_object, not_json, too_large, too_many_items},
-    json::{Key, Read, Shape, Value, read},
-};
+use super::json::{Key, Read, Shape, Value, read};
+
+/// The object that a violation is in.
+#[derive(Clone, Copy)]
+pub(super) enum At {
+    Body,
+    /// The element of the body's list with this index.
+    Element(&'static str, usize),
+}
+
+impl At {
+    /// Adds a violation of a field, of which `number` is the number in its message, or of the object itself if `field` is
+    /// empty: what it must do.
+    pub(super) fn must(self, violations: &mut Violations, field: &str, number: u32, must: &str) {
+        let item = match self {
+            Self::Body => 0,
+            Self::Element(_, index) => index as u32 + 1,
+        };
+        violations.push((item, number), || {
+            let path = match self {
+                Self::Body => field.to_owned(),
+                Self::Element(list, index) => format!("{list}.{index}.{field}").trim_end_matches('.').to_owned(),
+            };
+            let message = format!("The {} field {must}.", label(&path));
+            (path, message)
+        });
+    }
+}
 
 /// An object with known keys, as it was sent.
-pub(super) trait Object: Default + Into<Self::Message> {
-    /// What the object stands for.
-    type Message: Check;
+pub(super) trait Object: Default {
     /// A known key.
     type Key;
     /// Key of the list that holds such objects.
@@ -26,34 +52,38 @@ pub(super) trait Object: Default + Into<Self::Message> {
     /// Sets the value of a key. If a key is sent twice, the last value counts.
     fn set(&mut self, key: Self::Key, value: Value);
 
-    /// Reports the values of the wrong type.
-    fn report(&self, at: At, violations: &mut BodyViolations);
+    /// Reports the values of the wrong type, and returns whether the rules apply to the object.
+    fn report(&self, at: At, violations: &mut Violations) -> bool;
 }
 
 /// A body as it was sent.
-pub(super) struct Document<O: Object> {
+pub(super) struct Document<O, M> {
     /// The fields of the body itself.
     pub(super) top: O,
     /// The list, if the body has one.
-    pub(super) list: Option<Vec<O::Message>>,
+    pub(super) list: Option<Vec<M>>,
     /// Values of the wrong type within the list.
-    pub(super) violations: BodyViolations,
+    pub(super) violations: Violations,
+    /// An element violates something, so all of them were checked by the rules.
+    is_checked: bool,
 }
 
-/// Reads a body. The messages of its list may take `memory` bytes.
-pub(super) fn document<O: Object>(body: &[u8], memory: usize) -> Result<Document<O>, Error> {
-    let max_items = memory / size_of::<O::Message>();
+/// Reads a body, whose list becomes messages that may take `memory` bytes.
+pub(super) fn document<O: Object, M: Check + From<O>>(body: &[u8], memory: usize) -> Result<Document<O, M>, Error> {
+    let max_items = memory / size_of::<M>();
     let mut refused = None;
     let shape = DocumentShape {
         max_items,
         // Messages are wide, and a list that grows while it is read is copied again and again.
         expected_items: memchr_iter(b'{', body).count().min(max_items).min(MAX_ITEMS),
         refused: &mut refused,
-        object: PhantomData,
+        types: PhantomData,
     };
-    match read(body, shape) {
-        Ok(document) => document.ok_or_else(not_an_object),
-        Err(_) => Err(refused.unwrap_or_else(not_json)),
+    let invalid = |message| Error::invalid(Violations::one("body", message));
+    let document = read(body, shape).map_err(|_| refused.unwrap_or_else(|| invalid("The body must be valid JSON.")))?;
+    match document.ok_or_else(|| invalid("The body must be a JSON object."))? {
+        Document { violations, is_checked: true, .. } => Err(Error::invalid(violations)),
+        document => Ok(document),
     }
 }
 
@@ -72,17 +102,17 @@ fn read_entries<'de, O: Object, A: MapAccess<'de>>(
     Ok(())
 }
 
-struct DocumentShape<'a, O> {
+struct DocumentShape<'a, O, M> {
     max_items: usize,
     expected_items: usize,
     /// Why a list is not read to its end: serde's errors carry text alone.
     refused: &'a mut Option<Error>,
-    object: PhantomData<O>,
+    types: PhantomData<(O, M)>,
 }
 
 /// `None` if the body is not an object.
-impl<'de, O: Object> Shape<'de> for DocumentShape<'_, O> {
-    type Output = Option<Document<O>>;
+impl<'de, O: Object, M: Check + From<O>> Shape<'de> for DocumentShape<'_, O, M> {
+    type Output = Option<Document<O, M>>;
 
     fn value(self, _: Value) -> Self::Output {
         None
@@ -90,77 +120,78 @@ impl<'de, O: Object> Shape<'de> for DocumentShape<'_, O> {
 
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
         let mut top = O::default();
-        let (mut list, mut violations) = (None, BodyViolations::default());
+        let (mut list, mut violations, mut is_checked) = (None, Violations::new(), false);
         read_entries(&mut top, &mut object, |name, object| {
             if name != O::LIST {
                 return object.next_value::<IgnoredAny>().map(drop);
             }
             // The last list counts: an earlier one is forgotten with its violations.
-            violations = BodyViolations::default();
-            list = Some(object.next_value_seed(Read(ListShape::<O> {
+            (violations, is_checked) = (Violations::new(), false);
+            list = Some(object.next_value_seed(Read(ListShape::<O, M> {
                 max_items: self.max_items,
                 refused: &mut *self.refused,
                 violations: &mut violations,
+                is_checked: &mut is_checked,
                 items: Vec::with_capacity(self.expected_items),
+                object: PhantomData,
             }))?);
             Ok(())
         })?;
-        Ok(Some(Document { top, list, violations }))
+        Ok(Some(Document { top, list, violations, is_checked }))
     }
 }
 
-struct ListShape<'a, O: Object> {
+struct ListShape<'a, O, M> {
     max_items: usize,
     refused: &'a mut Option<Error>,
-    violations: &'a mut BodyViolations,
-    items: Vec<O::Message>,
+    violations: &'a mut Violations,
+    is_checked: &'a mut bool,
+    items: Vec<M>,
+    object: PhantomData<O>,
 }
 
-impl<'de, O: Object> Shape<'de> for ListShape<'_, O> {
-    type Output = Vec<O::Message>;
+impl<'de, O: Object, M: Check + From<O>> Shape<'de> for ListShape<'_, O, M> {
+    type Output = Vec<M>;
 
     fn value(self, value: Value) -> Self::Output {
         if value != Value::Null {
-            self.violations.push(At::Body, O::LIST, 0, "must be an array");
+            At::Body.must(self.violations, O::LIST, 0, "must be an array");
         }
         Vec::new()
     }
 
-    /// Keeps the elements until one of them violates something. From there on, elements are checked by the rules as they
-    /// are read, and are not kept.
+    /// Keeps the elements until one of them violates something. From there on, they are only checked by the rules.
     fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Self::Output, A::Error> {
-        let mut is_valid = true;
         for index in 0.. {
             let mut object = O::default();
             let Some(is_object) = array.next_element_seed(Read(ItemShape(&mut object)))? else { break };
             let is_refused = match index {
-                MAX_ITEMS => Some(too_many_items(O::LIST, MAX_ITEMS)),
-                _ if self.items.len() == self.max_items => Some(too_large()),
+                MAX_ITEMS => Some(Error::invalid(Violations::too_many_items(O::LIST, MAX_ITEMS))),
+                _ if self.items.len() == self.max_items => Some(Error::body_too_large()),
                 _ => None,
             };
             if is_refused.is_some() {
                 *self.refused = is_refused;
                 return Err(A::Error::custom("the list is too long"));
             }
-            let (at, mut of_element) = (At::Element(O::LIST, index), BodyViolations::default());
-            if is_object {
-                object.report(at, &mut of_element);
-            } else {
-                of_element.push_only(at, "", 0, "must be an object");
+            let (at, mut of_element) = (At::Element(O::LIST, index), Violations::new());
+            let has_rules = is_object && object.report(at, &mut of_element);
+            if !is_object {
+                at.must(&mut of_element, "", 0, "must be an object");
             }
-            let element = object.into();
-            if is_valid && of_element.is_empty() {
+            let element = M::from(object);
+            if !*self.is_checked && of_element.is_empty() {
                 self.items.push(element);
                 continue;
             }
-            if is_valid {
-                is_valid = false;
-                self.violations.set_final();
-                for (index, element) in std::mem::take(&mut self.items).iter().enumerate() {
-                    self.violations.add_element(O::LIST, index, BodyViolations::default(), element);
-                }
+            *self.is_checked = true;
+            for (index, element) in std::mem::take(&mut self.items).iter().enumerate() {
+                self.violations.append(check_element(O::LIST, index, element));
             }
-            self.violations.add_element(O::LIST, index, of_element, &element);
+            if has_rules {
+                of_element.merge(check_element(O::LIST, index, &element));
+            }
+            self.violations.append(of_element);
         }
         Ok(self.items)
     }

@@ -3,34 +3,24 @@
 
 use std::io::{self, Write as _};
 
-use admission::{Slot, off_thread};
+use admission::{SMALL, Slot, off_thread};
 use bytes::{Buf as _, Bytes, BytesMut};
-use compliance_api::error::Error;
+use compliance_api::{error::Error, rules::Violations};
 use flate2::write::MultiGzDecoder;
 use tokio::task::yield_now;
 
-use super::{
-    body_violations::not_readable,
-    collect::{Collected, SMALL},
-};
+use super::collect::Collected;
 
 /// A body of at most this size is inflated at once: as it arrives, and as it becomes.
 const AT_ONCE: usize = 64 << 10;
 /// About how many bytes a step makes, of at most [`AT_ONCE`] bytes: members without content make none.
 pub(super) const STEP: usize = 256 << 10;
 
-/// Waits until a step of the company's work may run.
-pub(super) trait Wait: Future<Output = Result<Slot, Error>> {}
-
-impl<F: Future<Output = Result<Slot, Error>>> Wait for F {}
-
-/// Inflates a body as it arrives.
 pub(super) struct Inflater {
     /// Has what was just inflated.
     decoder: MultiGzDecoder<Vec<u8>>,
     /// What has arrived, and is not inflated: steps for single bytes would cost more than their bytes.
     arrived: BytesMut,
-    /// Bytes that were inflated so far.
     from: usize,
 }
 
@@ -40,7 +30,7 @@ impl Inflater {
     }
 
     /// Inflates what has arrived. `enter` waits until a step of the company's work may run.
-    pub(super) async fn push<W: Wait>(
+    pub(super) async fn push<W: Future<Output = Result<Slot, Error>>>(
         &mut self,
         data: &[u8],
         body: &mut Collected,
@@ -55,14 +45,18 @@ impl Inflater {
     }
 
     /// Inflates the rest of a body that has arrived whole.
-    pub(super) async fn finish<W: Wait>(mut self, body: &mut Collected, enter: &impl Fn() -> W) -> Result<(), Error> {
+    pub(super) async fn finish<W: Future<Output = Result<Slot, Error>>>(
+        mut self,
+        body: &mut Collected,
+        enter: &impl Fn() -> W,
+    ) -> Result<(), Error> {
         let arrived = self.arrived.split().freeze();
         self.inflate(arrived, body, enter).await?;
         self.decoder.try_finish().map_err(|_| not_readable())?;
         body.push(self.decoder.get_mut())
     }
 
-    async fn inflate<W: Wait>(
+    async fn inflate<W: Future<Output = Result<Slot, Error>>>(
         &mut self,
         mut data: Bytes,
         body: &mut Collected,
@@ -105,6 +99,11 @@ fn some(taken: usize) -> io::Result<usize> {
     if taken == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(taken) }
 }
 
+/// The body ends too early, or is not what its encoding says.
+pub(super) fn not_readable() -> Error {
+    Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
+}
+
 #[cfg(test)]
 mod tests {
     use std::{cell::Cell, io::Write as _, time::Duration};
@@ -135,7 +134,7 @@ mod tests {
         let limits = QueueLimits {
             running: 1,
             running_per_company: 1,
-            running_beside_others: 1,
+            running_with_others: 1,
             slow_after: Duration::from_mins(1),
             waiting: 10,
             waiting_per_company: 10,

@@ -16,11 +16,9 @@ pub(crate) enum Value {
     /// Null, or nothing at all.
     #[default]
     Null,
-    /// `true` or `false`.
     Flag(bool),
     /// A number written as an integer.
     Integer(i64),
-    /// A string.
     Text(String),
     /// Any other number, an array or an object.
     Other,

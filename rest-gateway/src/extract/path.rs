@@ -7,7 +7,6 @@ use compliance_api::{MAX_ID, error::Error};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
-/// The ID at the end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathId {
     /// As it was sent.
@@ -21,9 +20,8 @@ impl PathId {
     pub(crate) fn of(path: &str) -> Self {
         let segment = path.rsplit('/').next().unwrap_or_default();
         let text = percent_decode_str(segment).decode_utf8_lossy().into_owned();
-        let digits = text.strip_prefix('-').unwrap_or(&text);
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = if is_number { text.parse().ok() } else { None };
+        // Rust reads a plus sign, which is none of an integer in JSON.
+        let number = text.parse().ok().filter(|_| !text.starts_with('+'));
         Self { text, number }
     }
 

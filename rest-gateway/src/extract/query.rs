@@ -3,14 +3,17 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use compliance_api::{
+    description::Message,
     error::Error,
-    rules::{self, Check, Violations, label},
+    rules::{Check, Violations, label},
     v1::{CaseSort, ListComplianceCasesRequest, ListComplianceUrlsRequest, SortDirection, UrlSort},
 };
 use url::form_urlencoded;
 
+use super::accept;
+
 const SORT_DIR: &[(&str, SortDirection)] = &[("asc", SortDirection::Asc), ("desc", SortDirection::Desc)];
-const DISABLED: &[(&str, bool)] = &[("yes", true), ("no", false)];
+const YES_NO: &[(&str, bool)] = &[("yes", true), ("no", false)];
 const URL_SORT: &[(&str, UrlSort)] = &[
     ("id", UrlSort::Id),
     ("discovery_dt", UrlSort::DiscoveryDt),
@@ -19,79 +22,40 @@ const URL_SORT: &[(&str, UrlSort)] = &[
 ];
 const CASE_SORT: &[(&str, CaseSort)] = &[("id", CaseSort::Id), ("created_dt", CaseSort::CreatedDt)];
 
-/// A request that is read from a query string, for its documentation.
-#[cfg(test)]
-pub(crate) trait Parameters {
-    /// The names of the parameters.
-    const PARAMETERS: &'static [&'static str];
-
-    /// The values that a parameter can have, if it is one of a set.
-    fn choices(parameter: &str) -> Option<Vec<&'static str>>;
-}
-
-#[cfg(test)]
-fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
-    choices.iter().map(|(name, _)| *name).collect()
-}
-
-/// Defines a function that reads a request from a query string. Each line is a field of the request, which is also the
-/// parameter's name, and the method of [`Query`] that reads it.
-macro_rules! parameters {
-    ($(#[$doc:meta])* $name:ident -> $request:ident { $($field:ident: $kind:ident $(($choices:ident))?,)* }) => {
-        $(#[$doc])*
-        pub(crate) fn $name(query: Option<&str>) -> Result<$request, Error> {
-            let mut query = Query::of::<$request>(query);
-            let request = $request { $($field: query.$kind(stringify!($field) $(, $choices)?),)* };
-            query.finish(request)
-        }
-
-        #[cfg(test)]
-        impl Parameters for $request {
-            const PARAMETERS: &'static [&'static str] = &[$(stringify!($field)),*];
-
-            fn choices(parameter: &str) -> Option<Vec<&'static str>> {
-                match parameter {
-                    $($(stringify!($field) => Some(names($choices)),)?)*
-                    _ => None,
-                }
-            }
-        }
+pub(crate) fn urls(query: Option<&str>) -> Result<ListComplianceUrlsRequest, Error> {
+    let mut query = Query::of::<ListComplianceUrlsRequest>(query);
+    let request = ListComplianceUrlsRequest {
+        incident_status_id: query.integer("incident_status_id"),
+        distributor_id: query.integer("distributor_id"),
+        disabled: query.choice("disabled", YES_NO),
+        discovery_after: query.text("discovery_after"),
+        discovery_before: query.text("discovery_before"),
+        sort_by: query.number_of("sort_by", URL_SORT),
+        sort_dir: query.number_of("sort_dir", SORT_DIR),
+        per_page: query.integer("per_page"),
+        page: query.integer("page"),
     };
+    accept(query.violations, request)
 }
 
-parameters! {
-    /// Reads the parameters of `GET /urls`.
-    urls -> ListComplianceUrlsRequest {
-        incident_status_id: integer,
-        distributor_id: integer,
-        disabled: choice(DISABLED),
-        discovery_after: text,
-        discovery_before: text,
-        sort_by: number_of(URL_SORT),
-        sort_dir: number_of(SORT_DIR),
-        per_page: integer,
-        page: integer,
-    }
-}
-
-parameters! {
-    /// Reads the parameters of `GET /cases`.
-    cases -> ListComplianceCasesRequest {
-        case_status_id: integer,
-        created_after: text,
-        created_before: text,
-        distributor_id: integer,
-        sort_by: number_of(CASE_SORT),
-        sort_dir: number_of(SORT_DIR),
-        per_page: integer,
-        page: integer,
-    }
+pub(crate) fn cases(query: Option<&str>) -> Result<ListComplianceCasesRequest, Error> {
+    let mut query = Query::of::<ListComplianceCasesRequest>(query);
+    let request = ListComplianceCasesRequest {
+        case_status_id: query.integer("case_status_id"),
+        created_after: query.text("created_after"),
+        created_before: query.text("created_before"),
+        distributor_id: query.integer("distributor_id"),
+        sort_by: query.number_of("sort_by", CASE_SORT),
+        sort_dir: query.number_of("sort_dir", SORT_DIR),
+        per_page: query.integer("per_page"),
+        page: query.integer("page"),
+    };
+    accept(query.violations, request)
 }
 
 /// The parameters of a query, and the violations found in them.
 struct Query<'q> {
-    /// Names of the request's fields.
-    names: &'static [&'static str],
+    request: &'static Message,
     values: HashMap<Cow<'q, str>, Cow<'q, str>>,
     violations: Violations,
 }
@@ -99,7 +63,7 @@ struct Query<'q> {
 impl<'q> Query<'q> {
     fn of<M: Check>(query: Option<&'q str>) -> Self {
         let values = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect();
-        Self { names: M::NAMES, values, violations: Violations::new() }
+        Self { request: M::MESSAGE, values, violations: Violations::new() }
     }
 
     fn take(&mut self, name: &str) -> Option<Cow<'q, str>> {
@@ -136,18 +100,8 @@ impl<'q> Query<'q> {
     }
 
     fn violation(&mut self, name: &str, message: impl FnOnce(&str) -> String) {
-        // The fields of these messages are numbered in the order of their declaration.
-        let number = self.names.iter().position(|known| *known == name).map_or(0, |index| index as u32 + 1);
-        self.violations.push(name.to_owned(), message(&label(name)), 0, number);
-    }
-
-    /// The request if there are no violations, otherwise all of them, those of the rules included.
-    fn finish<M: Check>(mut self, request: M) -> Result<M, Error> {
-        if self.violations.is_empty() {
-            return Ok(request);
-        }
-        self.violations.merge(rules::check(&request));
-        Err(Error::invalid(self.violations))
+        let number = self.request.field(name).map_or(0, |field| field.number);
+        self.violations.push((0, number), || (name.to_owned(), message(&label(name))));
     }
 }
 

@@ -7,9 +7,9 @@ use compliance_api::{
 };
 
 use super::{
-    Form,
-    body_violations::{At, BodyViolations},
-    document::{Document, Object, document},
+    accept,
+    body::Form,
+    document::{At, Document, Object, document},
     json::Value,
 };
 
@@ -24,8 +24,8 @@ impl Form for AddComplianceUrlsRequest {
 
 /// Reads the body. Its elements may take `memory` bytes.
 pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest, Error> {
-    let Document { list, violations, .. } = document::<Element>(body, memory)?;
-    violations.or(AddComplianceUrlsRequest { urls: list.unwrap_or_default() })
+    let Document { list, violations, .. } = document::<Element, UrlInput>(body, memory)?;
+    accept(violations, AddComplianceUrlsRequest { urls: list.unwrap_or_default() })
 }
 
 /// An element of the list, as it was sent.
@@ -33,8 +33,6 @@ pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest
 struct Element {
     url: Value,
 }
-
-struct Url;
 
 impl From<Element> for UrlInput {
     fn from(element: Element) -> Self {
@@ -44,23 +42,24 @@ impl From<Element> for UrlInput {
 }
 
 impl Object for Element {
-    type Message = UrlInput;
-    type Key = Url;
+    type Key = ();
     const LIST: &'static str = "urls";
 
-    fn key(&mut self, name: &str) -> Option<Url> {
-        (name == "url").then_some(Url)
+    fn key(&mut self, name: &str) -> Option<()> {
+        (name == "url").then_some(())
     }
 
-    fn set(&mut self, Url: Url, value: Value) {
+    fn set(&mut self, (): (), value: Value) {
         self.url = value;
     }
 
-    fn report(&self, at: At, violations: &mut BodyViolations) {
-        if !matches!(self.url, Value::Text(_) | Value::Null) {
+    fn report(&self, at: At, violations: &mut Violations) -> bool {
+        let is_valid = matches!(self.url, Value::Text(_) | Value::Null);
+        if !is_valid {
             // The rules would take the element for one that lacks its entry.
-            violations.push_only(at, "url", 1, "must be a string");
+            at.must(violations, "url", 1, "must be a string");
         }
+        is_valid
     }
 }
 

@@ -1,17 +1,25 @@
-//! The addresses of cores.
+//! The addresses of cores, and how connections to them are made.
 
 use std::{
+    io,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
 use compliance_api::PrivateUrl;
 use http::Uri;
-use tls::{ClientFiles, ClientTls, TlsError};
-use tonic::transport::Endpoint;
+use hyper_util::rt::TokioIo;
+use socket2::{SockRef, TcpKeepalive};
+use tls::{ClientTls, TlsError};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+use tonic::transport::{Channel, Endpoint};
+use tower::service_fn;
 
-use super::target::{KEEPALIVE, Secure, Target};
-use crate::Settings;
+use crate::settings::Settings;
+
+/// After how much silence the system asks whether the peer is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Cores cannot be connected to.
 #[derive(Debug, thiserror::Error)]
@@ -30,9 +38,10 @@ pub enum RemoteError {
 /// Where a core is, or several under one name.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
+    /// The name or address that the core's certificate must be of.
     host: String,
     port: u16,
-    uri: Uri,
+    endpoint: Endpoint,
     connect_timeout: Duration,
     /// For `https`.
     tls: Option<ClientTls>,
@@ -51,9 +60,9 @@ impl Address {
         if !is_secure && !url.starts_with("http://") {
             return Err(wrong());
         }
-        let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| wrong())?;
+        let uri: Uri = url.parse().map_err(|_| wrong())?;
         // Nothing but a host and a port: a user and a password would not be sent.
-        let authority = endpoint.uri().authority().ok_or_else(wrong)?;
+        let authority = uri.authority().ok_or_else(wrong)?;
         let (host, port) = (authority.host(), authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)?);
         let is_port = port.is_empty() || authority.port_u16().is_some();
         if host.is_empty() || port.contains('@') || !is_port {
@@ -65,47 +74,21 @@ impl Address {
         let tls = match &settings.core_tls {
             _ if !is_secure => None,
             Some(tls) => Some(tls.clone()),
-            None => Some(ClientTls::load(ClientFiles::default())?),
+            None => Some(ClientTls::load(None, None)?),
         };
-        Ok(Self { host, port, uri: endpoint.uri().clone(), connect_timeout, tls })
+        Ok(Self { host, port, endpoint: endpoint(uri, connect_timeout), connect_timeout, tls })
     }
 
-    /// As it was given.
     pub(super) fn name(&self) -> String {
-        self.uri.to_string()
-    }
-
-    /// Whatever the name stands for when a connection is made.
-    pub(super) fn target(&self) -> Target {
-        self.target_of(self.endpoint_of(self.uri.clone()))
+        self.endpoint.uri().to_string()
     }
 
     /// One of the addresses that the name stands for.
-    pub(super) fn target_at(&self, address: SocketAddr) -> Option<Target> {
-        let scheme = self.uri.scheme_str()?;
-        let uri = Uri::try_from(format!("{scheme}://{address}")).ok()?;
+    pub(super) fn at(&self, address: SocketAddr) -> Option<Self> {
+        let name = self.endpoint.uri();
+        let uri = Uri::try_from(format!("{}://{address}", name.scheme_str()?)).ok()?;
         // The core still sees the name that was asked for.
-        Some(self.target_of(self.endpoint_of(uri).origin(self.uri.clone())))
-    }
-
-    fn target_of(&self, endpoint: Endpoint) -> Target {
-        Target::new(endpoint, self.tls.clone().map(|tls| Secure { tls, host: self.host.clone() }))
-    }
-
-    fn endpoint_of(&self, uri: Uri) -> Endpoint {
-        Endpoint::from(uri)
-            .connect_timeout(self.connect_timeout)
-            .tcp_nodelay(true)
-            .tcp_keepalive(Some(KEEPALIVE))
-            .http2_keep_alive_interval(Duration::from_secs(15))
-            .keep_alive_timeout(Duration::from_secs(10))
-            .keep_alive_while_idle(true)
-            // Lists and batches are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
-            .initial_stream_window_size(1 << 20)
-            // Large pages that nobody reads keep up to a window each. The memory of requests bounds their number.
-            .initial_connection_window_size(128 << 20)
-            // Statuses carry their details in headers.
-            .http2_max_header_list_size(16 << 20)
+        Some(Self { endpoint: endpoint(uri, self.connect_timeout).origin(name.clone()), ..self.clone() })
     }
 
     /// Whether the host is a name, which may stand for several addresses.
@@ -114,7 +97,39 @@ impl Address {
     }
 
     /// Every address that the name stands for now.
-    pub(super) async fn resolve(&self) -> std::io::Result<Vec<SocketAddr>> {
+    pub(super) async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(tokio::net::lookup_host((self.host.as_str(), self.port)).await?.collect())
     }
+
+    /// A connection, made when it is first needed, and again when it breaks. A response that is not read keeps up to a window.
+    pub(super) fn connect_lazy(&self, window: u32) -> Channel {
+        let endpoint = self.endpoint.clone().initial_stream_window_size(window);
+        let Some(tls) = self.tls.clone() else { return endpoint.connect_lazy() };
+        // The endpoint's own connector knows one certificate for good.
+        let host = self.host.clone();
+        endpoint.connect_with_connector_lazy(service_fn(move |uri| connect(tls.clone(), host.clone(), uri)))
+    }
+}
+
+fn endpoint(uri: Uri, connect_timeout: Duration) -> Endpoint {
+    Endpoint::from(uri)
+        .connect_timeout(connect_timeout)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Some(KEEPALIVE))
+        .http2_keep_alive_interval(Duration::from_secs(15))
+        .keep_alive_timeout(Duration::from_secs(10))
+        .keep_alive_while_idle(true)
+        // Large pages that nobody reads keep up to a window each. The memory of requests bounds their number.
+        .initial_connection_window_size(128 << 20)
+        // Statuses carry their details in headers.
+        .http2_max_header_list_size(16 << 20)
+}
+
+/// Makes a secure connection. The endpoint bounds the time that it takes.
+async fn connect(tls: ClientTls, host: String, uri: Uri) -> io::Result<TokioIo<TlsStream<TcpStream>>> {
+    let address = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let stream = TcpStream::connect((address, uri.port_u16().unwrap_or(443))).await?;
+    stream.set_nodelay(true)?;
+    SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))?;
+    Ok(TokioIo::new(tls.connect(&host, stream).await?))
 }

@@ -1,29 +1,35 @@
 //! A channel to the cores: a call goes to the core that is least busy, and to another one if that one did not process it.
 
 use std::{
+    error::Error,
+    iter::successors,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
-use compliance_api::deadline::grpc_timeout;
-use futures::future::BoxFuture;
+use bytes::Bytes;
+use compliance_api::{deadline::grpc_timeout, wire::Operation};
+use futures::{FutureExt as _, future::BoxFuture};
+use http::request::Parts;
+use http_body_util::{BodyExt as _, Full};
 use tokio::time::Instant;
 use tonic::{Status, body::Body};
 use tower::Service;
 
-use super::{address::Address, cores::Cores, discovery, replay::Replay, retry::Failure};
-use crate::Settings;
+use super::{
+    address::{Address, RemoteError},
+    cores::Cores,
+    discovery,
+};
+use crate::settings::Settings;
 
-pub use super::address::RemoteError;
-
-/// A channel to the cores at `core_urls` (`http://host:port` or `https://host:port`, several separated by commas). A name may have several
-/// addresses. Connections are made when they are first needed, and again when they break.
-///
-/// To be called within a Tokio runtime, which watches the cores.
+/// A channel to the cores at `core_urls` (`http://host:port` or `https://host:port`, several separated by commas), whose names
+/// may have several addresses. To be called within a Tokio runtime, which watches the cores.
 pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
     let addresses = Address::parse_all(core_urls, settings)?;
     let cores = Arc::new(Cores::new(&addresses, settings));
-    discovery::start(&cores, addresses);
+    tokio::spawn(discovery::keep_up_to_date(Arc::downgrade(&cores), addresses));
     Ok(CoreChannel { cores })
 }
 
@@ -55,10 +61,11 @@ async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::R
     let mut replay = Replay::new(request)?;
     let mut unreachable = Vec::new();
     let mut last_error = None;
-    let mut attempts = cores.len() + cores.connections();
+    let mut attempts = cores.all().len() + cores.connections;
     while attempts > 0
         && let Some(core) = cores.pick(&unreachable)
-        && let Some(request) = replay.request(deadline.map(|deadline| deadline - Instant::now()))
+        && let Some(request) =
+            replay.request(last_error.as_ref().and(deadline).map(|deadline| deadline - Instant::now()))
     {
         attempts -= 1;
         match core.call(request).await {
@@ -69,11 +76,11 @@ async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::R
                     return Err(Status::deadline_exceeded("the deadline passed"));
                 }
                 cores.failed(&core);
-                let error = Status::unavailable(format!("{}: {}", core.name(), text(&error)));
-                if !failure.allows_retry(replay.path()) {
+                let error = Status::unavailable(format!("{}: {}", core.name, text(&error)));
+                if !failure.allows_retry(replay.parts.uri.path()) {
                     return Err(error);
                 }
-                tracing::debug!(error = error.message(), path = replay.path(), "a call is sent again");
+                tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "a call is sent again");
                 if failure == Failure::NotConnected {
                     unreachable.push(core);
                 }
@@ -85,12 +92,156 @@ async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::R
 }
 
 /// An error and its causes.
-fn text(error: &dyn std::error::Error) -> String {
-    let (mut text, mut source) = (error.to_string(), error.source());
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
+fn text(error: &dyn Error) -> String {
+    successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Why a call has no response. One that no core has processed may be sent again. One that a core may have processed is sent
+/// again only if it is a read: twice a write could change records twice, or report the first success as a duplicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failure {
+    /// There is no connection to the core.
+    NotConnected,
+    /// The core has not processed the call: it was not sent, or the core says so.
+    NotProcessed,
+    /// The connection broke. The core may have processed the call.
+    Broken,
+    /// The deadline passed.
+    Deadline,
+}
+
+impl Failure {
+    /// What an error of the transport means.
+    fn of(error: &(dyn Error + 'static)) -> Self {
+        for error in successors(Some(error), |error| (*error).source()) {
+            if error.is::<tonic::TimeoutExpired>() {
+                return Self::Deadline;
+            }
+            if error.is::<tonic::ConnectError>() {
+                return Self::NotConnected;
+            }
+            // The connection closed before the request was sent.
+            if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
+                return Self::NotProcessed;
+            }
+            if let Some(error) = error.downcast_ref::<h2::Error>() {
+                // RFC 9113, 6.8 and 8.7: streams above the last one that a GOAWAY frame names, and refused streams, were not
+                // processed. The library reports a peer's GOAWAY for those streams only.
+                let refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+                return if error.is_remote() && (error.is_go_away() || refused) {
+                    Self::NotProcessed
+                } else {
+                    Self::Broken
+                };
+            }
+        }
+        Self::Broken
     }
-    text
+
+    /// Whether a call at `path` may be sent again.
+    fn allows_retry(self, path: &str) -> bool {
+        match self {
+            Self::NotConnected | Self::NotProcessed => true,
+            Self::Broken => Operation::at(path).is_some_and(|operation| operation.is_read),
+            Self::Deadline => false,
+        }
+    }
+}
+
+/// A request that can be sent again if it is one message.
+struct Replay {
+    parts: Parts,
+    /// `None` of a stream of messages.
+    message: Option<Bytes>,
+    /// A stream of messages, until it is sent.
+    stream: Option<Body>,
+}
+
+impl Replay {
+    fn new(request: http::Request<Body>) -> Result<Self, Status> {
+        let (parts, body) = request.into_parts();
+        if Operation::at(parts.uri.path()).is_some_and(|operation| operation.streams) {
+            return Ok(Self { parts, message: None, stream: Some(body) });
+        }
+        // A single message is encoded when it is asked for, so there is nothing to wait for.
+        let message = body.collect().now_or_never().ok_or_else(|| Status::internal("the message is not ready"))?;
+        Ok(Self { parts, message: Some(message?.to_bytes()), stream: None })
+    }
+
+    /// The request, with `timeout` in place of its own if there is one. `None` if it was sent and cannot be sent again.
+    fn request(&mut self, timeout: Option<Duration>) -> Option<http::Request<Body>> {
+        if let Some(timeout) = timeout {
+            let mut timed = tonic::Request::new(());
+            timed.set_timeout(timeout);
+            self.parts.headers.extend(timed.into_parts().0.into_headers());
+        }
+        let body = match &self.message {
+            Some(message) => Body::new(Full::new(message.clone())),
+            None => self.stream.take()?,
+        };
+        Some(http::Request::from_parts(self.parts.clone(), body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use compliance_api::wire::Operation;
+    use futures::{StreamExt as _, stream};
+    use http_body::Frame;
+    use http_body_util::{BodyExt as _, Full, StreamBody};
+    use tonic::{Status, body::Body};
+
+    use super::{Failure, Replay};
+
+    async fn sent(replay: &mut Replay) -> Option<Bytes> {
+        Some(replay.request(None)?.into_body().collect().await.unwrap().to_bytes())
+    }
+
+    #[tokio::test]
+    async fn a_single_message_can_be_sent_again() {
+        for message in ["", "a message"] {
+            let request = http::Request::new(Body::new(Full::new(Bytes::from(message))));
+            let mut replay = Replay::new(request).unwrap();
+            for _ in 0..2 {
+                assert_eq!(sent(&mut replay).await.unwrap(), message);
+            }
+        }
+    }
+
+    fn request(body: Body) -> http::Request<Body> {
+        http::Request::builder().uri(Operation::STREAM_URL_OBSERVATIONS.path).body(body).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_sent_whole_and_once() {
+        let frame = |text: &'static str| Ok::<_, Status>(Frame::data(Bytes::from(text)));
+        for ready in 0..4 {
+            let (first, later) = (["a", "b", "c"].into_iter().take(ready), ["a", "b", "c"].into_iter().skip(ready));
+            let later = stream::iter(later.map(frame)).then(async |frame| {
+                tokio::task::yield_now().await;
+                frame
+            });
+            let body = StreamBody::new(stream::iter(first.map(frame)).chain(Box::pin(later)));
+            let mut replay = Replay::new(request(Body::new(body))).unwrap();
+            assert_eq!(sent(&mut replay).await.unwrap(), "abc", "{ready}");
+            assert_eq!(sent(&mut replay).await, None);
+        }
+    }
+
+    #[test]
+    fn a_write_is_sent_again_only_if_it_was_not_processed() {
+        let (read, write) = (Operation::BATCH_GET_COMPLIANCE_URLS.path, Operation::CREATE_AFFILIATE.path);
+        assert!(Failure::NotConnected.allows_retry(write) && Failure::NotProcessed.allows_retry(write));
+        assert!(!Failure::Broken.allows_retry(write) && Failure::Broken.allows_retry(read));
+        assert!(!Failure::Deadline.allows_retry(read));
+    }
+
+    #[test]
+    fn errors_are_told_apart_by_their_type() {
+        let refused = tonic::ConnectError("refused".into());
+        assert_eq!(Failure::of(&refused), Failure::NotConnected);
+        assert_eq!(Failure::of(&h2::Error::from(h2::Reason::REFUSED_STREAM)), Failure::Broken);
+        assert_eq!(Failure::of(&std::io::Error::other("a reset")), Failure::Broken);
+    }
 }

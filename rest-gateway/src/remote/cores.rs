@@ -17,40 +17,39 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tower::ServiceExt as _;
 
-use super::{address::Address, target::Target};
-use crate::Settings;
+use super::address::Address;
+use crate::settings::Settings;
 
 /// How long a core may take to report its health.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The operation that returns a list of any length.
 const LIST: &str = Operation::LIST_AFFILIATES.path;
-/// What a list that is not read keeps here, and all of them together.
+/// What a list that is not read keeps here.
 const LIST_WINDOW: u32 = 64 << 10;
-const LISTS_WINDOW: u32 = 128 << 20;
+/// What any other response does. Batches and pages are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
+const WINDOW: u32 = 1 << 20;
 
-/// All cores.
 #[derive(Debug)]
 pub(super) struct Cores {
     list: RwLock<Arc<[Arc<Core>]>>,
     /// Where the search for the next core begins, so that equally busy ones take turns.
     next: AtomicUsize,
     /// Connections to each.
-    connections: usize,
-    /// A call has failed.
-    failure: Arc<Notify>,
+    pub(super) connections: usize,
+    /// Is notified when a call has failed.
+    pub(super) failure: Arc<Notify>,
 }
 
-/// One core.
 #[derive(Debug)]
 pub(super) struct Core {
-    name: String,
+    pub(super) name: String,
     connections: Box<[Channel]>,
     /// The connection of lists. Those that nobody reads must not use up the window of the others.
     lists: Channel,
     next: AtomicUsize,
-    /// Calls without a response.
-    in_flight: AtomicUsize,
+    /// Each call without a response has a clone.
+    in_flight: Arc<()>,
     /// Whether it served when it was last called or asked.
     serves: AtomicBool,
 }
@@ -59,30 +58,20 @@ impl Cores {
     /// The cores at these addresses. Of a name it connects to one address until all are known.
     pub(super) fn new(addresses: &[Address], settings: &Settings) -> Self {
         let connections = settings.core_connections.max(1);
-        let cores = addresses.iter().map(|address| Core::new(address.name(), &address.target(), connections));
+        let cores = addresses.iter().map(|address| Core::new(address.name(), address, connections));
         Self { list: RwLock::new(cores.collect()), next: AtomicUsize::new(0), connections, failure: Arc::default() }
     }
 
-    /// The cores that are known now.
     pub(super) fn all(&self) -> Arc<[Arc<Core>]> {
         Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.all().len()
-    }
-
-    /// Connections to each core.
-    pub(super) fn connections(&self) -> usize {
-        self.connections
-    }
-
     /// Replaces the cores by those with these names, keeping the ones that are known already.
-    pub(super) fn replace(&self, targets: Vec<(String, Target)>) {
+    pub(super) fn replace(&self, addresses: Vec<(String, Address)>) {
         let known = self.all();
-        let cores = targets.into_iter().map(|(name, target)| {
+        let cores = addresses.into_iter().map(|(name, address)| {
             let known = known.iter().find(|core| core.name == name).cloned();
-            known.unwrap_or_else(|| Core::new(name, &target, self.connections))
+            known.unwrap_or_else(|| Core::new(name, &address, self.connections))
         });
         let cores: Arc<[Arc<Core>]> = cores.collect();
         *self.list.write().unwrap_or_else(PoisonError::into_inner) = cores;
@@ -94,11 +83,6 @@ impl Cores {
         self.failure.notify_one();
     }
 
-    /// Is notified when a call has failed.
-    pub(super) fn failure(&self) -> Arc<Notify> {
-        Arc::clone(&self.failure)
-    }
-
     /// The least busy core that serves; if none does, the least busy one. Never one of `unreachable`.
     pub(super) fn pick(&self, unreachable: &[Arc<Core>]) -> Option<Arc<Core>> {
         let cores = self.all();
@@ -107,25 +91,20 @@ impl Cores {
         let candidates = after.iter().chain(before);
         let candidates = candidates.filter(|core| !unreachable.iter().any(|other| Arc::ptr_eq(core, other)));
         // The first of equals is the minimum.
-        candidates.min_by_key(|core| (!core.serves(), core.in_flight.load(Ordering::Relaxed))).cloned()
+        candidates.min_by_key(|core| (!core.serves(), Arc::strong_count(&core.in_flight))).cloned()
     }
 }
 
 impl Core {
-    fn new(name: String, target: &Target, connections: usize) -> Arc<Self> {
-        let lists = target.with_windows(LIST_WINDOW, LISTS_WINDOW);
+    fn new(name: String, address: &Address, connections: usize) -> Arc<Self> {
         Arc::new(Self {
-            lists: lists.connect_lazy(),
             name,
-            connections: (0..connections).map(|_| target.connect_lazy()).collect(),
+            connections: (0..connections).map(|_| address.connect_lazy(WINDOW)).collect(),
+            lists: address.connect_lazy(LIST_WINDOW),
             next: AtomicUsize::new(0),
-            in_flight: AtomicUsize::new(0),
+            in_flight: Arc::default(),
             serves: AtomicBool::new(true),
         })
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     pub(super) fn serves(&self) -> bool {
@@ -140,7 +119,7 @@ impl Core {
             let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
             self.connections[index].clone()
         };
-        let _in_flight = InFlight::new(&self.in_flight);
+        let _in_flight = Arc::clone(&self.in_flight);
         connection.oneshot(request).await
     }
 
@@ -157,28 +136,12 @@ impl Core {
     }
 }
 
-/// Counts a call until it is dropped.
-struct InFlight<'a>(&'a AtomicUsize);
-
-impl<'a> InFlight<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, atomic::Ordering};
+    use std::sync::Arc;
 
     use super::{Core, Cores};
-    use crate::{Settings, remote::address::Address};
+    use crate::{remote::address::Address, settings::Settings};
 
     fn cores(urls: &str) -> Cores {
         let settings = Settings::default();
@@ -186,7 +149,7 @@ mod tests {
     }
 
     fn names(picked: impl IntoIterator<Item = Option<Arc<Core>>>) -> Vec<String> {
-        let mut names: Vec<_> = picked.into_iter().map(|core| core.unwrap().name().to_owned()).collect();
+        let mut names: Vec<_> = picked.into_iter().map(|core| core.unwrap().name.clone()).collect();
         names.sort();
         names
     }
@@ -195,7 +158,7 @@ mod tests {
     async fn equally_busy_cores_take_turns_and_a_busy_one_is_spared() {
         let cores = cores("http://10.0.0.1:1, http://10.0.0.2:2");
         assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
-        cores.all()[0].in_flight.store(3, Ordering::Relaxed);
+        let _calls = [(); 3].map(|()| Arc::clone(&cores.all()[0].in_flight));
         assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
     }
 
@@ -215,9 +178,9 @@ mod tests {
     async fn cores_that_are_known_keep_their_connections() {
         let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
         let known = cores.all();
-        let target = || Address::parse_all("http://10.0.0.3:3", &Settings::default()).unwrap()[0].target();
-        cores.replace(vec![(known[1].name().to_owned(), target()), ("new".to_owned(), target())]);
-        assert_eq!((cores.len(), cores.all()[1].name()), (2, "new"));
+        let address = || Address::parse_all("http://10.0.0.3:3", &Settings::default()).unwrap().remove(0);
+        cores.replace(vec![(known[1].name.clone(), address()), ("new".to_owned(), address())]);
+        assert_eq!((cores.all().len(), cores.all()[1].name.as_str()), (2, "new"));
         assert!(Arc::ptr_eq(&cores.all()[0], &known[1]));
     }
 }

@@ -18,12 +18,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How soon cores are asked again when one of them has just failed. The interval doubles while one does not serve.
 const FIRST_CHECK: Duration = Duration::from_millis(50);
 
-/// Starts the task, which ends when the cores are dropped.
-pub(super) fn start(cores: &Arc<Cores>, addresses: Vec<Address>) {
-    tokio::spawn(keep_up_to_date(Arc::downgrade(cores), addresses));
-}
-
-async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) {
+/// Ends when the cores are dropped.
+pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) {
     let has_names = addresses.iter().any(Address::is_name);
     let (mut resolved, mut interval) = (None::<Instant>, CHECK_INTERVAL);
     loop {
@@ -33,7 +29,7 @@ async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) {
             resolved = Some(Instant::now());
         }
         let all_serve = check(&cores).await;
-        let failure = cores.failure();
+        let failure = Arc::clone(&cores.failure);
         drop(cores);
         // However many calls fail, so many checks are made at most.
         sleep(FIRST_CHECK).await;
@@ -55,8 +51,8 @@ async fn check(cores: &Cores) -> bool {
     let served = all.iter().map(|core| async { (core.serves(), core.check().await) });
     for (core, (before, now)) in all.iter().zip(join_all(served).await) {
         match (before, now) {
-            (true, false) => tracing::warn!(core = core.name(), "a core does not serve"),
-            (false, true) => tracing::info!(core = core.name(), "a core serves again"),
+            (true, false) => tracing::warn!(core = core.name, "a core does not serve"),
+            (false, true) => tracing::info!(core = core.name, "a core serves again"),
             _ => {}
         }
     }
@@ -65,25 +61,23 @@ async fn check(cores: &Cores) -> bool {
 
 /// Replaces each name by its addresses. A name that cannot be resolved now keeps the addresses that it had.
 async fn resolve(cores: &Cores, addresses: &[Address]) {
-    let mut targets = Vec::new();
+    let mut found = Vec::new();
     for address in addresses {
+        let name = address.name();
         if !address.is_name() {
-            targets.push((address.name(), address.target()));
+            found.push((name, address.clone()));
             continue;
         }
         match address.resolve().await {
-            Ok(found) if !found.is_empty() => {
-                let found: BTreeSet<_> = found.into_iter().collect();
-                let found = found
-                    .into_iter()
-                    .filter_map(|at| Some((format!("{}({at})", address.name()), address.target_at(at)?)));
-                targets.extend(found);
+            Ok(resolved) if !resolved.is_empty() => {
+                let resolved: BTreeSet<_> = resolved.into_iter().collect();
+                found.extend(resolved.into_iter().filter_map(|at| Some((format!("{name}({at})"), address.at(at)?))));
             }
             unresolved => {
-                tracing::warn!(core = address.name(), error = ?unresolved.err(), "the name of a core cannot be resolved");
+                tracing::warn!(core = name, error = ?unresolved.err(), "the name of a core cannot be resolved");
                 return;
             }
         }
     }
-    cores.replace(targets);
+    cores.replace(found);
 }

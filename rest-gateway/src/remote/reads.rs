@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, error::Error as _, time::Duration};
 
-use batcher::{BatchError, Batcher, Limits, Pending, RunBatch};
+use batcher::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{
     batch_read::ReadRecords,
     error::Error,
@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
 
 use super::channel::CoreChannel;
+use crate::caller::SLACK;
 
 /// How long the reads of a batch usually take. Behind a read that takes longer, further batches start.
 const SLOW_AFTER: Duration = Duration::from_millis(10);
@@ -26,8 +27,6 @@ const SLOW_AFTER: Duration = Duration::from_millis(10);
 const MAX_IN_FLIGHT_WHEN_SLOW: usize = 64;
 /// Reads that wait for a call.
 const MAX_QUEUE: usize = 16_384;
-/// How much longer than the deadline of its reads a call may take, so that the core's own report arrives first.
-const SLACK: Duration = Duration::from_millis(500);
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
@@ -38,7 +37,8 @@ impl CoalescedReads {
     /// `timeout` bounds one call, and so the reads in it.
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
         let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
-        let limits = Limits { slow_after: SLOW_AFTER, ..Limits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
+        let limits =
+            BatchLimits { slow_after: SLOW_AFTER, ..BatchLimits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
         let reads = Batcher::new(Batches { client, timeout: timeout + SLACK }, limits);
         let length = reads.queue_length();
         let queue = gauge!("compliance_gateway_queue_length", "queue" => "single reads");

@@ -1,38 +1,23 @@
 //! `/`: what this service is, and where to look.
 
-use axum::{body::Body, response::Response};
+use axum::{
+    body::Body,
+    response::{Html, IntoResponse as _, Response},
+};
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY},
+    header::{ACCEPT, CONTENT_SECURITY_POLICY, VARY},
 };
 
-use serde::Serialize;
+use crate::envelope::{RateLimit, respond_with};
 
-use crate::{envelope::respond, rate_limit::RateLimit};
-
-/// What this service is, in the order of its keys.
-#[derive(Serialize)]
-pub(crate) struct Description {
-    name: &'static str,
-    version: &'static str,
-    api: &'static str,
-    console: &'static str,
-    documentation: &'static str,
-    openapi: &'static str,
-    live: &'static str,
-    ready: &'static str,
-}
-
-pub(crate) const DESCRIPTION: Description = Description {
-    name: "Affiliate Compliance Service",
-    version: env!("CARGO_PKG_VERSION"),
-    api: "/api",
-    console: "/console",
-    documentation: "/docs",
-    openapi: "/openapi.json",
-    live: "/livez",
-    ready: "/readyz",
-};
+/// For programs.
+const DESCRIPTION: &str = concat!(
+    r#"{"name":"Affiliate Compliance Service","version":""#,
+    env!("CARGO_PKG_VERSION"),
+    r#"","api":"/api","console":"/console","documentation":"/docs","openapi":"/openapi.json","#,
+    r#""live":"/livez","ready":"/readyz"}"#,
+);
 
 /// For people.
 const PAGE: &str = concat!(
@@ -46,15 +31,18 @@ const PAGE: &str = concat!(
     "<li><a href=\"livez\">Does it run?</a> <a href=\"readyz\">Can it serve?</a></li></ul></html>\n",
 );
 
+/// What this service is
+///
+/// Where to look. JSON; a browser gets a page.
+///
+/// - Operation: `getDescription`
+/// - 200: `Description`, `text/html`. Name, version and paths.
 pub(crate) async fn get(headers: HeaderMap) -> Response {
     let mut response = if is_browser(&headers) {
-        let mut page = Response::new(Body::from(PAGE));
-        page.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-        page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-        page
+        let policy = "default-src 'none'; frame-ancestors 'none'";
+        ([(CONTENT_SECURITY_POLICY, policy)], Html(PAGE)).into_response()
     } else {
-        respond(StatusCode::OK, RateLimit::default(), &DESCRIPTION)
+        respond_with(StatusCode::OK, RateLimit::default(), Body::from(DESCRIPTION))
     };
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
     response

@@ -1,24 +1,16 @@
 //! `/affiliates`
 
-use std::sync::Arc;
-
-use axum::{extract::State, response::Response};
+use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{
-        AffiliateResult, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CreateAffiliateRequest,
-        GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest,
-    },
+    v1::{AffiliateResult, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest},
 };
 use futures::{StreamExt as _, stream};
 use http::{HeaderValue, StatusCode, header::LOCATION};
-use http_server::FinishBy;
-use tokio::time::Instant;
 
-use super::text;
 use crate::{
     caller::{Caller, Opened},
-    envelope::{Detail, Envelope, respond, respond_with},
+    envelope::{Detail, Envelope, RateLimit, respond},
     error::Refusal,
     extract::{
         affiliates::{self, Create, Update},
@@ -26,36 +18,59 @@ use crate::{
         path::PathId,
     },
     found::respond_found,
-    gateway::Gateway,
-    rate_limit::RateLimit,
-    stream::list_body,
+    stream::respond_list,
 };
 
-pub(crate) async fn list(State(gateway): State<Arc<Gateway>>, caller: Caller) -> Result<Response, Refusal> {
-    let timeout = gateway.settings.list_timeout;
-    let deadline = Instant::now() + timeout;
-    let caller = caller.with_timeout(timeout);
+/// List all affiliates
+///
+/// Every affiliate of the company, by ID ascending, in one response without pages. The response is streamed: read
+/// it as it arrives. If the connection ends before the JSON does, the list is incomplete.
+///
+/// - Operation: `listAffiliates`
+/// - 200: `AffiliateList`. The affiliates; an empty list if there are none.
+pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
+    let (caller, deadline) = caller.for_list();
     let list = caller.open(ListAffiliatesRequest {}, 1, |core, request| core.affiliates.list_affiliates(request));
     let Opened { first, rest, rate_limit, .. } = list.await?;
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
-    let body = list_body(text::AFFILIATES_FOUND, messages, None, (), deadline);
-    let mut response = respond_with(StatusCode::OK, rate_limit, body);
-    // A client that does not read never polls the body, so the body itself cannot end in time.
-    response.extensions_mut().insert(FinishBy(deadline));
-    Ok(response)
+    Ok(respond_list("Affiliates found", messages, |message| &message.affiliates, None, rate_limit, (), deadline))
 }
 
+/// Read an affiliate
+///
+/// One affiliate by its ID.
+///
+/// - Operation: `getAffiliate`
+/// - Path: of the affiliate
+/// - 200: `AffiliateFound`. The affiliate.
+/// - Refused: `AffiliateNotFound`
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let request = GetAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await? };
-    let read = caller.read(request, |core, request| core.affiliates.get_affiliate(request));
-    let (affiliate, rate_limit, memory) = read.await?;
-    respond_found(&caller, rate_limit, memory, 0, &Envelope::found(text::AFFILIATE_FOUND, &affiliate, None))
+    let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request));
+    let (affiliate, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Affiliate found.", &affiliate, None))
 }
 
+/// Create affiliates
+///
+/// One affiliate, or many as `affiliates`. In a batch, a name that exists (1023) or an unknown country code (1024)
+/// fails its item alone, and the status is 207; any other violation rejects the whole request with 422, and nothing
+/// is saved.
+///
+/// - Operation: `createAffiliates`
+/// - Body: `AffiliateCreate | AffiliateCreateBatch`
+/// - 201: `AffiliateCreated | [AffiliateCreated]`, `Location`. Created. For a batch: every item was created; one
+///   result per item, in the order sent.
+/// - 207: `[AffiliateCreated | AffiliateDuplicate | AffiliateInvalidCountry]`. Some or all items of a batch failed;
+///   one result per item, in the order sent.
+/// - Refused: `AffiliateNameExists`
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
     let result = match body.read(affiliates::create).await? {
         Create::One(request) => Box::pin(create_one(&body, *request)).await,
-        Create::Batch(request) => create_batch(&body, request).await,
+        Create::Batch(request) => {
+            let call = body.call(request, |core, request| core.affiliates.batch_create_affiliates(request)).await;
+            call.map(|(created, limit)| respond_to_batch(&body, StatusCode::CREATED, limit, &created.results))
+        }
     };
     let response = body.with_all_violations(result, affiliates::create)?;
     Ok(body.respond(response))
@@ -67,7 +82,7 @@ async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Resu
     let detail = Detail {
         affiliate_id: Some(created.affiliate_id),
         client_affiliate_id: Some(&created.client_affiliate_id),
-        msg: text::AFFILIATE_CREATED,
+        msg: "Affiliate created successfully.",
         ..Detail::default()
     };
     let mut response = respond(StatusCode::CREATED, rate_limit, &Envelope::result(ResultCode::Saved, detail));
@@ -77,17 +92,29 @@ async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Resu
     Ok(response)
 }
 
-async fn create_batch(body: &RequestBody, request: BatchCreateAffiliatesRequest) -> Result<Response, Refusal> {
-    let call = body.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
-    let (created, rate_limit) = call.await?;
-    Ok(body.compute(|| respond_to_batch(StatusCode::CREATED, rate_limit, &created.results)))
-}
-
+/// Update affiliates
+///
+/// Changes the fields that are sent, of one affiliate or of many as `affiliates`. One: `id` in the body equals the
+/// ID in the URL. Many: the ID in the URL is any affiliate of the company. The changes are applied in the order
+/// sent; an unknown ID (1025), a name that is taken or an unknown country code (1021) fails its item alone, and the
+/// status is 207.
+///
+/// - Operation: `updateAffiliates`
+/// - Path: of the affiliate
+/// - Body: `AffiliateUpdate | AffiliateUpdateBatch`
+/// - 200: `AffiliateUpdated | [AffiliateUpdated]`. Updated. For a batch: every item was updated; one result per
+///   item, in the order sent.
+/// - 207: `[AffiliateUpdated | AffiliateUpdateFailed | AffiliateUnknown]`. Some or all items of a batch failed; one
+///   result per item, in the order sent.
+/// - Refused: `AffiliateNotFound`
 pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
     let parse = move |body: &[u8], memory| affiliates::update(body, memory, &path);
     let result = match body.read(parse.clone()).await? {
         Update::One(request) => Box::pin(update_one(&body, *request)).await,
-        Update::Batch(request) => update_batch(&body, request).await,
+        Update::Batch(request) => {
+            let call = body.call(request, |core, request| core.affiliates.batch_update_affiliates(request)).await;
+            call.map(|(updated, limit)| respond_to_batch(&body, StatusCode::OK, limit, &updated.results))
+        }
     };
     let response = body.with_all_violations(result, parse)?;
     Ok(body.respond(response))
@@ -96,21 +123,24 @@ pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Respon
 async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
     let call = body.call(request, |core, request| core.affiliates.update_affiliate(request));
     let (updated, rate_limit) = call.await?;
-    let detail = Detail { affiliate_id: Some(updated.affiliate_id), msg: text::AFFILIATE_UPDATED, ..Detail::default() };
+    let detail = Detail {
+        affiliate_id: Some(updated.affiliate_id),
+        msg: "Affiliate updated successfully.",
+        ..Detail::default()
+    };
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
 }
 
-async fn update_batch(body: &RequestBody, request: BatchUpdateAffiliatesRequest) -> Result<Response, Refusal> {
-    let call = body.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
-    let (updated, rate_limit) = call.await?;
-    Ok(body.compute(|| respond_to_batch(StatusCode::OK, rate_limit, &updated.results)))
-}
-
 /// Responds with `success` if every item succeeded, otherwise with 207.
-fn respond_to_batch(success: StatusCode, rate_limit: RateLimit, results: &[AffiliateResult]) -> Response {
+fn respond_to_batch(
+    body: &RequestBody,
+    success: StatusCode,
+    rate_limit: RateLimit,
+    results: &[AffiliateResult],
+) -> Response {
     let saved = i32::from(ResultCode::Saved);
     let status = if results.iter().all(|result| result.code == saved) { success } else { StatusCode::MULTI_STATUS };
-    respond(status, rate_limit, &results.iter().map(envelope).collect::<Vec<_>>())
+    body.compute(|| respond(status, rate_limit, &results.iter().map(envelope).collect::<Vec<_>>()))
 }
 
 fn envelope(result: &AffiliateResult) -> Envelope<'_> {

@@ -6,22 +6,36 @@ use axum::{body::Body, extract::State, response::Response};
 use http::StatusCode;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
-use crate::{envelope::respond_with, gateway::Gateway, rate_limit::RateLimit};
+use crate::{
+    envelope::{RateLimit, respond_with},
+    gateway::Gateway,
+};
 
 /// How long the core may take to report its health.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The body of a service that runs, or can serve.
-pub(crate) const OK: &str = r#"{"status":"ok"}"#;
+const OK: &str = r#"{"status":"ok"}"#;
 /// The body of a service that cannot serve.
-pub(crate) const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
+const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
 
-/// The process runs.
+/// Whether the process runs
+///
+/// For supervisors of the process.
+///
+/// - Operation: `getLiveness`
+/// - 200: `Healthy`. It runs.
 pub(crate) async fn live() -> Response {
     respond_with(StatusCode::OK, RateLimit::default(), Body::from(OK))
 }
 
-/// The core reports that it serves.
+/// Whether the service can serve
+///
+/// For load balancers: whether the database responds and accepts writes.
+///
+/// - Operation: `getReadiness`
+/// - 200: `Healthy`. It can.
+/// - 503: `Unhealthy`. The service cannot serve now, or has too many connections.
 pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
     if core_serves(&gateway).await {
         return live().await;

@@ -1,53 +1,48 @@
 //! `/urls`
 
-use std::sync::Arc;
-
-use axum::{
-    extract::{RawQuery, State},
-    response::Response,
-};
+use axum::{extract::RawQuery, response::Response};
 use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, GetComplianceUrlRequest, StreamComplianceUrlsRequest, UrlResult},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
-use http_server::FinishBy;
-use tokio::time::Instant;
 
-use super::text;
 use crate::{
     caller::{Caller, Opened},
-    envelope::{Detail, Envelope, respond, respond_with},
+    envelope::{Detail, Envelope, respond},
     error::Refusal,
     extract::{body::RequestBody, path::PathId, query, urls},
     found::respond_found,
-    gateway::Gateway,
-    stream::list_body,
+    stream::respond_list,
 };
 
+/// The message of a page, however it is sent.
+const FOUND: &str = "URLs found";
 /// What a large page takes in memory: a record as a message and as JSON, each of which can be encoded yet.
 const PAGE_MEMORY: usize = 16 << 20;
 
-pub(crate) async fn list(
-    State(gateway): State<Arc<Gateway>>,
-    caller: Caller,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
+/// List compliance URLs
+///
+/// One page of the URLs that match every filter. Ties are sorted by ID in the same direction; absent dates come
+/// last in both. A page past the end is empty.
+///
+/// - Operation: `listUrls`
+/// - Query: `ListComplianceUrlsRequest`
+/// - 200: `UrlList`. The page.
+pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
     let list = caller.accept(query::urls(query.as_deref())).await?;
-    let timeout = gateway.settings.list_timeout;
-    let deadline = Instant::now() + timeout;
-    let caller = caller.with_timeout(timeout);
+    let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
-    let Opened { first, rest, rate_limit, memory } = opened;
+    let Opened { first, rest, rate_limit, held } = opened;
     let mut first = first.into_iter();
     let Some(page) = first.next() else {
         return Err(Refusal { error: Error::internal(), rate_limit });
     };
     let Some(next) = first.next() else {
-        let found = Envelope::found(text::URLS_FOUND, &page.urls, page.meta);
-        return respond_found(&caller, rate_limit, memory, page.urls.iter().map(transcript).sum(), &found);
+        let found = Envelope::found(FOUND, &page.urls, page.meta);
+        return respond_found(&caller, rate_limit, held, page.urls.iter().map(transcript).sum(), &found);
     };
     let mut own = caller.memory();
     if let Err(full) = own.grow(PAGE_MEMORY) {
@@ -55,19 +50,23 @@ pub(crate) async fn list(
     }
     let meta = page.meta;
     let messages = stream::iter([Ok(page), Ok(next)]).chain(rest).boxed();
-    let body = list_body(text::URLS_FOUND, messages, meta, (memory, own), deadline);
-    let mut response = respond_with(StatusCode::OK, rate_limit, body);
-    // A client that does not read never polls the body, so the body itself cannot end in time.
-    response.extensions_mut().insert(FinishBy(deadline));
-    Ok(response)
+    Ok(respond_list(FOUND, messages, |message| &message.urls, meta, rate_limit, (held.memory, own), deadline))
 }
 
+/// Read a compliance URL
+///
+/// One URL by its ID.
+///
+/// - Operation: `getUrl`
+/// - Path: of the URL
+/// - 200: `UrlFound`. The URL.
+/// - Refused: `UrlNotFound`
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::url_not_found)).await?;
     let request = GetComplianceUrlRequest { id };
-    let read = caller.read(request, |core, request| core.urls.get_compliance_url(request));
-    let (url, rate_limit, memory) = read.await?;
-    respond_found(&caller, rate_limit, memory, transcript(&url), &Envelope::found(text::URL_FOUND, &url, None))
+    let read = caller.call(request, |core, request| core.urls.get_compliance_url(request));
+    let (url, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, transcript(&url), &Envelope::found("URL found.", &url, None))
 }
 
 /// The bytes of a transcript, which makes a record long.
@@ -75,6 +74,15 @@ fn transcript(url: &ComplianceUrl) -> usize {
     url.transcription_text.as_ref().map_or(0, String::len)
 }
 
+/// Add compliance URLs
+///
+/// Adds URLs to be monitored. One that the company has already is skipped (1023). URLs are compared in their
+/// normalised form: scheme and host in lower case, default port and empty path resolved.
+///
+/// - Operation: `addUrls`
+/// - Body: `UrlsAdd`
+/// - 201: `[UrlAdded | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if URLs
+///   were skipped.
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(urls::add).await?;
     let result = body.call(request, |core, request| core.urls.add_compliance_urls(request)).await;

@@ -1,19 +1,17 @@
-//! The services of the fake core.
-
-use std::pin::Pin;
+//! The services of the fake core. Operations that no test calls are unimplemented.
 
 use compliance_api::{
-    client::BoxStream,
+    client::{
+        AccessServiceStubs, AffiliateServiceStubs, BoxStream, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
+    },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
-        self, AffiliateInput, AffiliateResult, UrlResult, access_service_server::AccessService,
-        affiliate_service_server::AffiliateService, batch_read_response::Result as Outcome,
-        compliance_case_service_server::ComplianceCaseService, compliance_url_service_server::ComplianceUrlService,
-        read::Operation, read_service_server::ReadService,
+        self, AffiliateInput, AffiliateResult, UrlResult, batch_read_response::Result as Outcome, read::Operation,
+        read_service_server::ReadService,
     },
 };
 use futures::{
-    Stream, StreamExt as _,
+    StreamExt as _,
     future::join_all,
     stream::{self, FuturesUnordered},
 };
@@ -29,7 +27,7 @@ fn is_taken(input: &AffiliateInput) -> bool {
 }
 
 #[async_trait]
-impl AccessService for Fake {
+impl AccessServiceStubs for Fake {
     async fn check_access(
         &self,
         request: Request<v1::CheckAccessRequest>,
@@ -40,13 +38,11 @@ impl AccessService for Fake {
 }
 
 #[async_trait]
-impl AffiliateService for Fake {
-    type ListAffiliatesStream = Pin<Box<dyn Stream<Item = Result<v1::ListAffiliatesResponse, Status>> + Send>>;
-
+impl AffiliateServiceStubs for Fake {
     async fn list_affiliates(
         &self,
         request: Request<v1::ListAffiliatesRequest>,
-    ) -> Result<Response<Self::ListAffiliatesStream>, Status> {
+    ) -> Result<Response<BoxStream<v1::ListAffiliatesResponse>>, Status> {
         self.enter("list_affiliates", request)?;
         let steps = self.0.list.lock().unwrap().clone();
         let fake = self.clone();
@@ -157,9 +153,7 @@ impl AffiliateService for Fake {
 }
 
 #[async_trait]
-impl ComplianceUrlService for Fake {
-    type StreamComplianceUrlsStream = BoxStream<v1::StreamComplianceUrlsResponse>;
-
+impl ComplianceUrlServiceStubs for Fake {
     async fn list_compliance_urls(
         &self,
         request: Request<v1::ListComplianceUrlsRequest>,
@@ -171,7 +165,7 @@ impl ComplianceUrlService for Fake {
     async fn stream_compliance_urls(
         &self,
         request: Request<v1::StreamComplianceUrlsRequest>,
-    ) -> Result<Response<Self::StreamComplianceUrlsStream>, Status> {
+    ) -> Result<Response<BoxStream<v1::StreamComplianceUrlsResponse>>, Status> {
         let request = self.enter_checked("stream_compliance_urls", request)?.list.unwrap_or_default();
         let (per_page, current_page) = (request.per_page.unwrap_or(100) as i32, request.page.unwrap_or(1));
         let meta = v1::PageMeta { total: 1, per_page, current_page, last_page: 1 };
@@ -213,7 +207,7 @@ impl ComplianceUrlService for Fake {
 }
 
 #[async_trait]
-impl ComplianceCaseService for Fake {
+impl ComplianceCaseServiceStubs for Fake {
     async fn list_compliance_cases(
         &self,
         request: Request<v1::ListComplianceCasesRequest>,

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::client::Clients;
-use http_server::Limits;
+use http_server::ConnectionLimits;
 use reqwest::{Method, RequestBuilder};
 use rest_gateway::{Settings, router, serve};
 use test_support::{RestClient, RestResponse};
@@ -18,7 +18,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// Settings with which no connection ends by its time while that is waited for.
 pub(crate) fn patient() -> Settings {
     let long = 10 * PATIENCE;
-    let connections = Limits { header_timeout: long, idle_timeout: long, shutdown_grace: long, ..Limits::default() };
+    let connections = ConnectionLimits {
+        header_timeout: long,
+        idle_timeout: long,
+        shutdown_grace: long,
+        ..ConnectionLimits::default()
+    };
     Settings { connections, ..Settings::default() }
 }
 
@@ -41,7 +46,6 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         urls: Arc::clone(&service) as _,
         cases: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
-        memory: None,
     }
 }
 
@@ -57,7 +61,7 @@ impl Gateway {
         let addr = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let end = shutdown.clone();
-        let routes = router(clients, verifier, &settings);
+        let routes = router(clients, None, verifier, &settings);
         let served = tokio::spawn(async move { serve(listener, routes, &settings, end).await });
         let token = test_support::token(7);
         let client = RestClient::new(addr, Some(token.clone()));

@@ -1,4 +1,4 @@
-//! One company's flood beside another company.
+//! One company's flood while another company makes calls.
 
 use std::{
     sync::{

@@ -192,7 +192,7 @@ async fn wait_for_statement(service: &TestService, state: &str) {
 async fn behind(proxy: &Proxy, company: i64) -> RestClient {
     let settings = Settings::default();
     let clients = rest_gateway::remote(&format!("http://{}", proxy.address()), &settings).unwrap();
-    let router = rest_gateway::router(clients, verifier().await, &settings);
+    let router = rest_gateway::router(clients, None, verifier().await, &settings);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { rest_gateway::serve(listener, router, &settings, Default::default()).await });

@@ -1,45 +1,54 @@
 //! The requests of the REST interface as gRPC calls, and the messages of gRPC in the form that REST documents.
 //!
-//! This is the test's own idea of what belongs together. It knows nothing of the gateway.
+//! This is the test's own idea of what belongs together. It knows nothing of the gateway, except which paths are documented as reads
+//! of one record.
 
 use compliance_api::{
+    description::Kind,
     record::{Access, Record as _},
+    rules::Check,
     v1::{
-        AddComplianceUrlsRequest, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
-        BatchUpdateAffiliatesRequest, CaseSort, CreateAffiliateRequest, GetAffiliateRequest, GetComplianceCaseRequest,
-        GetComplianceUrlRequest, ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
-        PageMeta, SortDirection, UpdateAffiliateRequest, UrlInput, UrlSort,
+        AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
+        BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
+        CreateAffiliateRequest, ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta,
+        UpdateAffiliateRequest, UrlInput,
     },
+    wire::Operation,
 };
+use heck::ToLowerCamelCase as _;
+use prost::{
+    Message as _,
+    encoding::{int64, string},
+};
+use prost_reflect::{DynamicMessage, Kind as FieldKind, Value as Field};
 use prost_types::FieldMask;
 use serde::Serialize;
 use serde_json::Value;
-use test_support::GrpcClients;
+use test_support::{DocumentedRoute, GrpcClients, documented_route};
 use tonic::Status;
 use tonic_types::StatusExt as _;
+
+use crate::described::messages::contract;
 
 /// Asks over gRPC what a REST request asks; the answer in REST's form.
 pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {
     let mut grpc = grpc.clone();
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let route = documented_route(method, path).filter(|route| method == "GET" && !route.values.is_empty());
+    if let Some(DocumentedRoute { operation, values, .. }) = route {
+        return read_one(&grpc, &operation, &values).await;
+    }
     let (resource, id) = path[1..].split_once('/').map_or((&path[1..], None), |(resource, id)| (resource, Some(id)));
     let id = id.map(|id| id.parse::<i64>().unwrap_or_else(|_| panic!("{path}: gRPC has no such ID")));
     let body: Value = body.map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
     match (method, resource, id) {
         ("GET", "affiliates", None) => list_affiliates(&mut grpc).await,
-        ("GET", "affiliates", Some(id)) => {
-            let affiliate = grpc.affiliates.get_affiliate(GetAffiliateRequest { id }).await?.into_inner();
-            Ok(found("Affiliate found.", &affiliate, None))
-        }
         ("POST", "affiliates", None) => create(&mut grpc, &body).await,
         ("PUT", "affiliates", Some(id)) => update(&mut grpc, id, &body).await,
         ("GET", "urls", None) => {
-            let page = grpc.urls.list_compliance_urls(urls_query(query)).await?.into_inner();
+            let page =
+                grpc.urls.list_compliance_urls(list_request::<ListComplianceUrlsRequest>(query)).await?.into_inner();
             Ok(found("URLs found", &page.urls, page.meta.as_ref()))
-        }
-        ("GET", "urls", Some(id)) => {
-            let url = grpc.urls.get_compliance_url(GetComplianceUrlRequest { id }).await?.into_inner();
-            Ok(found("URL found.", &url, None))
         }
         ("POST", "urls", None) => {
             let urls = elements(&body, "urls", |element| UrlInput { url: element["url"].as_str().map(str::to_owned) });
@@ -49,15 +58,44 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
             Ok(format!("[{}]", results.collect::<Vec<_>>().join(",")))
         }
         ("GET", "cases", None) => {
-            let page = grpc.cases.list_compliance_cases(cases_query(query)).await?.into_inner();
+            let page =
+                grpc.cases.list_compliance_cases(list_request::<ListComplianceCasesRequest>(query)).await?.into_inner();
             Ok(found("Cases found", &page.cases, page.meta.as_ref()))
-        }
-        ("GET", "cases", Some(case_id)) => {
-            let case = grpc.cases.get_compliance_case(GetComplianceCaseRequest { id: case_id }).await?.into_inner();
-            Ok(found("Case found.", &case, None))
         }
         _ => panic!("{method} {path}: gRPC has no such operation"),
     }
+}
+
+/// A read of one record: the operation of the contract that has the document's ID, without what its service is called. Its
+/// request has what is in the path.
+async fn read_one(grpc: &GrpcClients, id: &str, values: &[(&str, String)]) -> Result<String, Status> {
+    let named = |operation: &&Operation| {
+        let name = operation.path.rsplit('/').next().unwrap_or_default();
+        name.replace("Compliance", "").to_lower_camel_case() == id
+    };
+    let operation = Operation::ALL.iter().find(named).unwrap_or_else(|| panic!("gRPC has no operation {id}"));
+    let mut request = Vec::new();
+    for (name, value) in values {
+        let field = operation.request.field(name).unwrap_or_else(|| panic!("{id} has no {name}"));
+        if field.kind == Kind::Text {
+            string::encode(field.number, value, &mut request);
+        } else {
+            let number = value.parse().unwrap_or_else(|_| panic!("gRPC cannot express the number {value}"));
+            int64::encode(field.number, &number, &mut request);
+        }
+    }
+    let record = grpc.call(operation.path, request).await?;
+    let record = record.as_slice();
+    Ok(match operation.path.split('/').nth(1) {
+        Some("compliance.v1.AffiliateService") => found("Affiliate found.", &Affiliate::decode(record).unwrap(), None),
+        Some("compliance.v1.ComplianceUrlService") => {
+            found("URL found.", &ComplianceUrl::decode(record).unwrap(), None)
+        }
+        Some("compliance.v1.ComplianceCaseService") => {
+            found("Case found.", &ComplianceCase::decode(record).unwrap(), None)
+        }
+        _ => panic!("{id} reads no known record"),
+    })
 }
 
 async fn list_affiliates(grpc: &mut GrpcClients) -> Result<String, Status> {
@@ -102,11 +140,13 @@ fn input(object: &Value) -> AffiliateInput {
     for (name, value) in object.as_object().unwrap() {
         let Some(field) = AffiliateInput::field(name) else { continue };
         match value {
-            Value::String(text) => assert!(field.set_written(&mut input, Some(text.clone())), "{name}: {text}"),
-            Value::Number(number) if !matches!(field.access, Access::Text { .. }) => {
-                assert!(field.set_written(&mut input, Some(number.to_string())), "{name}: {number}");
+            Value::String(text) if matches!(field.access, Access::Text { .. }) || !text.is_empty() => {
+                assert!(field.set_written(&mut input, Some(text.clone())), "{name}: {text}");
             }
-            Value::Null => {}
+            Value::Number(_) | Value::Bool(_) if !matches!(field.access, Access::Text { .. }) => {
+                assert!(field.set_written(&mut input, Some(value.to_string())), "{name}: {value}");
+            }
+            Value::Null | Value::String(_) => {}
             _ => panic!("{name}: gRPC cannot express {value}"),
         }
     }
@@ -123,71 +163,31 @@ fn change(object: &Value) -> AffiliateUpdate {
     }
 }
 
-fn urls_query(query: &str) -> ListComplianceUrlsRequest {
-    let mut request = ListComplianceUrlsRequest::default();
-    for (name, value) in parameters(query) {
-        match name {
-            "incident_status_id" => request.incident_status_id = Some(number(value)),
-            "distributor_id" => request.distributor_id = Some(number(value)),
-            "disabled" => request.disabled = Some(value == "yes"),
-            "discovery_after" => request.discovery_after = Some(value.to_owned()),
-            "discovery_before" => request.discovery_before = Some(value.to_owned()),
-            "sort_by" => {
-                request.set_sort_by(match value {
-                    "id" => UrlSort::Id,
-                    "discovery_dt" => UrlSort::DiscoveryDt,
-                    "last_review_dt" => UrlSort::LastReviewDt,
-                    "last_seen" => UrlSort::LastSeen,
-                    _ => panic!("gRPC cannot sort by {value}"),
-                });
+/// A request for a page. Its fields have the names of the parameters, and its enums those of the values.
+fn list_request<M: prost::Message + Default + Check>(query: &str) -> M {
+    let descriptor = contract().get_message_by_name(&format!("compliance.v1.{}", M::MESSAGE.name)).unwrap();
+    let mut request = DynamicMessage::new(descriptor.clone());
+    for (name, text) in parameters(query) {
+        let field = descriptor.get_field_by_name(name);
+        let field = field.unwrap_or_else(|| panic!("gRPC has no parameter {name}"));
+        let value = match field.kind() {
+            FieldKind::Int64 => text.parse().ok().map(Field::I64),
+            FieldKind::Bool => Some(Field::Bool(text == "yes")),
+            FieldKind::String => Some(Field::String(text.to_owned())),
+            FieldKind::Enum(values) => {
+                let unspecified = values.default_value().name().to_owned();
+                let name = unspecified.replace("UNSPECIFIED", &text.to_uppercase());
+                values.get_value_by_name(&name).map(|value| Field::EnumNumber(value.number()))
             }
-            "sort_dir" => request.set_sort_dir(direction(value)),
-            "per_page" => request.per_page = Some(number(value)),
-            "page" => request.page = Some(number(value)),
-            _ => panic!("gRPC has no parameter {name}"),
-        }
+            _ => None,
+        };
+        request.set_field(&field, value.unwrap_or_else(|| panic!("gRPC cannot express {name}={text}")));
     }
-    request
-}
-
-fn cases_query(query: &str) -> ListComplianceCasesRequest {
-    let mut request = ListComplianceCasesRequest::default();
-    for (name, value) in parameters(query) {
-        match name {
-            "case_status_id" => request.case_status_id = Some(number(value)),
-            "distributor_id" => request.distributor_id = Some(number(value)),
-            "created_after" => request.created_after = Some(value.to_owned()),
-            "created_before" => request.created_before = Some(value.to_owned()),
-            "sort_by" => {
-                request.set_sort_by(match value {
-                    "id" => CaseSort::Id,
-                    "created_dt" => CaseSort::CreatedDt,
-                    _ => panic!("gRPC cannot sort by {value}"),
-                });
-            }
-            "sort_dir" => request.set_sort_dir(direction(value)),
-            "per_page" => request.per_page = Some(number(value)),
-            "page" => request.page = Some(number(value)),
-            _ => panic!("gRPC has no parameter {name}"),
-        }
-    }
-    request
+    request.transcode_to().unwrap()
 }
 
 fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap())
-}
-
-fn number(text: &str) -> i64 {
-    text.parse().unwrap_or_else(|_| panic!("gRPC cannot express the number {text}"))
-}
-
-fn direction(text: &str) -> SortDirection {
-    match text {
-        "asc" => SortDirection::Asc,
-        "desc" => SortDirection::Desc,
-        _ => panic!("gRPC cannot sort {text}"),
-    }
 }
 
 /// Records as the envelope has them.

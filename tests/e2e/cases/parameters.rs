@@ -1,5 +1,10 @@
 //! Parameters of `GET /urls` and `GET /cases` that are wrong.
 
+use compliance_api::{
+    description::Kind,
+    rules::Check as _,
+    v1::{ListComplianceCasesRequest, ListComplianceUrlsRequest},
+};
 use test_support::tests;
 
 use super::{
@@ -12,24 +17,22 @@ tests![wrong_parameters];
 
 async fn wrong_parameters() {
     let per_page = "The per page field must be between 1 and 200.";
-    let mut cases = Vec::new();
+    let mut table = Vec::new();
     let mut add = |path: &str, query: &str, expected: Expect, only_rest: bool| {
         let case = Case::new(format!("{path}?{query}")).get(&format!("{path}?{query}"), expected);
-        cases.push(if only_rest { case.only_rest() } else { case });
+        table.push(if only_rest { case.only_rest() } else { case });
     };
-    let integers = |path| match path {
-        "/urls" => ["incident_status_id", "distributor_id", "page"],
-        _ => ["case_status_id", "distributor_id", "page"],
-    };
-    for (path, dates, sorts) in [
-        ("/urls", ["discovery_after", "discovery_before"], ["created_dt", "url", "ID", "discovery_date"]),
-        ("/cases", ["created_after", "created_before"], ["discovery_dt", "case_id", "ID", "created_date"]),
+    let (urls, cases) = (ListComplianceUrlsRequest::MESSAGE, ListComplianceCasesRequest::MESSAGE);
+    for (path, request, dates, sorts) in [
+        ("/urls", urls, ["discovery_after", "discovery_before"], ["created_dt", "url", "ID", "discovery_date"]),
+        ("/cases", cases, ["created_after", "created_before"], ["discovery_dt", "case_id", "ID", "created_date"]),
     ] {
+        let of_kind = |kind| request.fields.iter().filter(move |field| field.kind == kind).map(|field| field.name);
         for value in ["0", "-1", "201", "9007199254740992", "-9223372036854775808"] {
             add(path, &format!("per_page={value}"), invalid_one("per_page", per_page), false);
         }
         add(path, "per_page=99999999999999999999", invalid_one("per_page", per_page), true);
-        for name in integers(path) {
+        for name in of_kind(Kind::Integer(64)).filter(|name| *name != "per_page") {
             let label = name.replace('_', " ");
             let between = format!("The {label} field must be between 1 and 9007199254740991.");
             for value in ["0", "-1", "9007199254740992", "9223372036854775807"] {
@@ -37,7 +40,7 @@ async fn wrong_parameters() {
             }
             add(path, &format!("{name}=99999999999999999999"), invalid_one(name, &between), true);
         }
-        for name in integers(path).into_iter().chain(["per_page"]) {
+        for name in of_kind(Kind::Integer(64)) {
             let message = format!("The {} field must be an integer.", name.replace('_', " "));
             for value in ["abc", "5.0", "5e0", "0x5", "%2B5", "%205", "5%20", "%00", "%FF", "true", "%D9%A5"] {
                 add(path, &format!("{name}={value}"), invalid_one(name, &message), true);
@@ -58,15 +61,18 @@ async fn wrong_parameters() {
                 add(path, &format!("{name}={value}"), invalid_one(name, &message), false);
             }
         }
+        for name in of_kind(Kind::Flag) {
+            let message = format!("The selected {} is invalid.", name.replace('_', " "));
+            for value in ["maybe", "Yes", "true", "1"] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &message), true);
+            }
+        }
         for value in sorts {
             add(path, &format!("sort_by={value}"), invalid_one("sort_by", "The selected sort by is invalid."), true);
         }
         for value in ["up", "ASC", "Desc"] {
             add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", "The selected sort dir is invalid."), true);
         }
-    }
-    for value in ["maybe", "Yes", "true", "1"] {
-        add("/urls", &format!("disabled={value}"), invalid_one("disabled", "The selected disabled is invalid."), true);
     }
     add(
         "/urls",
@@ -90,5 +96,5 @@ async fn wrong_parameters() {
         ]),
         true,
     );
-    run_table(cases).await;
+    run_table(table).await;
 }

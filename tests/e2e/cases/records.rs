@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Value, json};
+
 use super::expect::text;
 
 /// What the text of a field must be the written form of.
@@ -13,12 +15,17 @@ pub(super) enum Form {
     Country,
     Status,
     StartDate,
+    /// A number of 32 bits.
+    #[allow(dead_code, reason = "No field is one yet. A new one is a line of the table, as a text is.")]
+    Integer,
+    #[allow(dead_code, reason = "The same.")]
+    YesNo,
 }
 
 /// A field: its write name, its longest text in characters, and its form.
 pub(super) struct Field(pub(super) &'static str, pub(super) usize, pub(super) Form);
 
-use Form::{Any, Country, Email, StartDate, Status, Url};
+use Form::{Any, Country, Email, Integer, StartDate, Status, Url, YesNo};
 
 /// The specification's table of fields, line by line. (A status has no length of its own.)
 pub(super) const FIELDS: &[Field] = &[
@@ -101,22 +108,43 @@ impl Field {
                 format!("{email}{}.org", "c".repeat(rest))
             }
             Url => format!("https://example.org/{}", "é".repeat(chars - "https://example.org/".len())),
-            Country | Status | StartDate => panic!("{} has no free length", self.0),
+            _ => panic!("{} has no free length", self.0),
         }
     }
 
-    /// A good text as it is written, and its JSON as it is read.
-    pub(super) fn sample(&self) -> (String, String) {
+    /// A good value as it is written, and its JSON as it is read.
+    pub(super) fn sample(&self) -> (Value, String) {
         let (written, read) = match self.2 {
-            Any => (format!("{} «x»", self.0), None),
-            Email => (format!("{}@example.org", self.0), None),
-            Url => ("https://example.org/~ann?a=b#c".to_owned(), None),
-            Country => ("US".to_owned(), Some("840".to_owned())),
-            Status => ("probation".to_owned(), None),
-            StartDate => ("02/29/2024".to_owned(), Some(text("2024-02-29"))),
+            Any => (json!(format!("{} «x»", self.0)), None),
+            Email => (json!(format!("{}@example.org", self.0)), None),
+            Url => (json!("https://example.org/~ann?a=b#c"), None),
+            Country => (json!("US"), Some("840".to_owned())),
+            Status => (json!("probation"), None),
+            StartDate => (json!("02/29/2024"), Some(text("2024-02-29"))),
+            Integer => (json!(-7), None),
+            YesNo => (json!(true), Some(text("yes"))),
         };
-        let read = read.unwrap_or_else(|| text(&written));
+        let read = read.unwrap_or_else(|| written.to_string());
         (written, read)
+    }
+
+    /// What a value of another type is reported to be no such thing as.
+    pub(super) fn expected_type(&self) -> &'static str {
+        match self.2 {
+            Integer => "an integer of 32 bits",
+            YesNo => "yes or no",
+            _ => "a string",
+        }
+    }
+
+    /// Values of other types.
+    pub(super) fn wrong_types(&self) -> [Value; 5] {
+        let [integer, flag] = match self.2 {
+            Integer => [json!(1_u64 << 31), json!(true)],
+            YesNo => [json!(1), json!("perhaps")],
+            _ => [json!(5), json!(true)],
+        };
+        [integer, json!(0.5), flag, json!(["x"]), json!({"x": "y"})]
     }
 }
 

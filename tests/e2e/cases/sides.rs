@@ -218,7 +218,7 @@ fn records_of(count: usize, bytes: usize) -> Vec<Record> {
 
 /// Lists whose messages take about so many bytes.
 pub(super) fn long_records(bytes: usize) -> Vec<Case> {
-    let in_message = constant("core-server/src/record_pages/produce.rs", "MESSAGE_RECORDS");
+    let in_message = constant("core-server/src/limits.rs", "MESSAGE_RECORDS");
     let case = |step: usize| {
         let records = records_of(2 * in_message + 1, 2 * (bytes - 200 * step));
         let case = Case::new(format!("a list whose messages take {} bytes", bytes - 200 * step)).given_batch(&records);
@@ -229,7 +229,7 @@ pub(super) fn long_records(bytes: usize) -> Vec<Case> {
 
 /// Batches that are copied, of about so many bytes, of half of them and of three times as many.
 pub(super) fn copied(bytes: usize) -> Vec<Case> {
-    let many = constant("core-server/src/affiliates/create_many.rs", "MANY");
+    let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
     let case = |bytes: usize| {
         let records = records_of(many, bytes);
         let case = Case::new(format!("a copied batch of {bytes} bytes")).given_batch(&records);
@@ -274,9 +274,14 @@ pub(super) fn transcripts(bytes: usize) -> Vec<Case> {
     vec![case.get("/urls", page("URLs found", &records, 1, 100, 1, 1))]
 }
 
+/// Bodies and transcripts of so many bytes.
+pub(super) fn bodies_and_transcripts(bytes: usize) -> Vec<Case> {
+    bodies(bytes).into_iter().chain(transcripts(bytes)).collect()
+}
+
 /// URLs that are held as so many bytes: as rows, as records and as parts of the response.
 pub(super) fn held(bytes: usize) -> Vec<Case> {
-    let copies = constant("core-server/src/database/connections.rs", "COPIES");
+    let copies = constant("core-server/src/limits.rs", "COPIES");
     [bytes / copies, bytes / copies + 1].into_iter().flat_map(transcripts).collect()
 }
 

@@ -10,7 +10,8 @@ use super::{Case, run_table, sides};
 tests![operations_are_the_same_on_both_sides, every_constant_is_listed, every_threshold_has_tests];
 
 /// Where operations are carried out.
-const PRODUCT: [&str; 5] = ["core-server/src", "rest-gateway/src", "proto/src", "admission/src", "batcher/src"];
+const PRODUCT: [&str; 5] =
+    ["core-server/src", "rest-gateway/src", "proto/src", "crates/admission/src", "crates/batcher/src"];
 
 /// How both sides of a threshold are tested.
 enum Sides {
@@ -29,16 +30,15 @@ struct Threshold(&'static str, &'static str, Sides);
 
 const THRESHOLDS: &[Threshold] = &[
     // Several statements for one operation.
-    Threshold("core-server/src/urls/add_few.rs", "FEW", Each(sides::urls)),
-    Threshold("core-server/src/affiliates/create_many.rs", "MANY", Each(sides::creates)),
-    Threshold("core-server/src/lists/statements.rs", "NEAR", Around(sides::late_pages)),
+    Threshold(CORE, "FEW_URLS", Each(sides::urls)),
+    Threshold(CORE, "MANY_AFFILIATES", Each(sides::creates)),
+    Threshold(CORE, "NEAR", Around(sides::late_pages)),
     // Items and bytes that are processed otherwise when they are many.
-    Threshold("core-server/src/shares.rs", "HEAVY_ITEMS", Each(sides::batches)),
+    Threshold(CORE, "HEAVY_ITEMS", Each(sides::batches)),
     Threshold("core-server/src/table/batch.rs", "SAMPLE", Each(sides::batches)),
-    Threshold("core-server/src/table/copy.rs", "PART", Around(sides::copied)),
-    Threshold("admission/src/off_thread.rs", "LONG", Around(sides::held)),
-    Threshold("core-server/src/serve/receive.rs", "SMALL", Each(sides::bodies)),
-    Threshold("rest-gateway/src/extract/collect.rs", "SMALL", Each(sides::bodies)),
+    Threshold(CORE, "COPY_PART", Around(sides::copied)),
+    Threshold("crates/admission/src/off_thread.rs", "LONG", Around(sides::held)),
+    Threshold(SHARED, "SMALL", Each(sides::bodies_and_transcripts)),
     Threshold("rest-gateway/src/extract/collect.rs", "IN_HEAP", Each(sides::bodies)),
     Threshold(
         "rest-gateway/src/extract/inflate.rs",
@@ -50,21 +50,17 @@ const THRESHOLDS: &[Threshold] = &[
     ),
     Threshold("rest-gateway/src/extract/body.rs", "LARGE", Each(sides::bodies)),
     // Records that are many or large.
-    Threshold("core-server/src/record_pages/produce.rs", "PAGE", Each(sides::listed)),
-    Threshold("core-server/src/record_pages/produce.rs", "MESSAGE_RECORDS", Each(sides::listed)),
-    Threshold("core-server/src/record_pages/produce.rs", "MESSAGE_BYTES", Around(sides::long_records)),
-    Threshold("core-server/src/database/connections.rs", "SMALL", Each(sides::transcripts)),
-    Threshold("rest-gateway/src/found.rs", "SMALL", Each(sides::transcripts)),
-    Threshold("core-server/src/lists/statements.rs", "PART", Around(sides::large_pages)),
-    // Violations that do not fit into one status, one piece of a response, or a response.
+    Threshold(CORE, "PAGE_RECORDS", Each(sides::listed)),
+    Threshold(CORE, "MESSAGE_RECORDS", Each(sides::listed)),
+    Threshold(CORE, "MESSAGE_BYTES", Around(sides::long_records)),
+    Threshold(CORE, "PART", Around(sides::large_pages)),
+    // Violations that do not fit into one status, or a response.
     Threshold("proto/src/error/status.rs", "MAX_VIOLATION_BYTES", Around(sides::violations)),
-    Threshold("rest-gateway/src/envelope.rs", "PIECE", Around(sides::violations)),
     Threshold("proto/src/rules/violations.rs", "MAX_VIOLATIONS", Each(sides::many_violations)),
     // Concurrent requests that become one or several batches.
-    Threshold("core-server/src/writes.rs", "MAX_BATCH", Tests(COALESCED, &[FULL_BATCHES])),
-    Threshold("batcher/src/lib.rs", "MAX_BATCH", Tests(COALESCED, &[FULL_BATCHES])),
+    Threshold("crates/batcher/src/lib.rs", "MAX_BATCH", Tests(COALESCED, &[FULL_BATCHES])),
     Threshold("proto/src/batch_read.rs", "MAX_READS", Tests("tests/e2e/batch_read.rs", &["limits"])),
-    Threshold("proto/src/wire.rs", "MAX_ITEMS", Tests("proto/src/wire/scan.rs", &["a_list_that_is_too_long_is_named"])),
+    Threshold("proto/src/wire.rs", "MAX_ITEMS", Tests("proto/src/wire.rs", &["a_list_that_is_too_long_is_named"])),
     Threshold(
         "rest-gateway/src/compression.rs",
         "SMALLEST",
@@ -72,74 +68,48 @@ const THRESHOLDS: &[Threshold] = &[
     ),
 ];
 
+/// What the core may use, and what both layers limit.
+const CORE: &str = "core-server/src/limits.rs";
+const SHARED: &str = "crates/admission/src/limits.rs";
 const COALESCED: &str = "core-server/tests/writes/coalesced.rs";
 const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 
 /// Constants at which no operation changes its way, by file.
 const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
-    ("core-server/src/database.rs", &["STATEMENT_CACHE"]),
-    ("core-server/src/database/connection.rs", &["LATE_ERRORS"]),
-    ("core-server/src/database/connections.rs", &["MAX_TRIES"]),
-    ("core-server/src/monitoring/incidents.rs", &["MAX_INCIDENTS"]),
-    ("core-server/src/monitoring/names.rs", &["MAX_CACHED_COMPANIES", "MAX_OWN_NAMES", "MAX_LISTED"]),
-    ("core-server/src/reads.rs", &["MAX_QUEUE"]),
-    ("core-server/src/serve/call_record.rs", &["MAX_ID_LENGTH"]),
-    ("core-server/src/writes.rs", &["MAX_QUEUE"]),
+    (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
+    (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUE"]),
     ("rest-gateway/src/extract/body.rs", &["DISCARD_BYTES"]),
-    ("rest-gateway/src/observe.rs", &["MAX_ID_LENGTH"]),
     ("rest-gateway/src/remote/reads.rs", &["MAX_QUEUE"]),
     ("proto/src/lib.rs", &["MAX_ID"]),
     ("proto/src/rules/formats.rs", &["FIRST", "LAST"]),
-    ("proto/src/token/key_set.rs", &["MIN_RSA_BITS", "MAX_RSA_BITS"]),
-    ("proto/src/token/keys.rs", &["MAX_JWKS_BYTES", "MAX_KEYS", "MIN_SECRET_BYTES"]),
+    ("proto/src/token/keys.rs", &["MAX_KEYS", "MIN_SECRET_BYTES", "MIN_RSA_BITS", "MAX_RSA_BITS"]),
     ("proto/src/token/verifier.rs", &["MAX_BYTES", "MAX_CACHED", "SKEW"]),
-    ("admission/src/off_thread.rs", &["MOST"]),
-    ("admission/src/queue.rs", &["MOST_REMEMBERED"]),
-    ("admission/src/refusals.rs", &["AT_ONCE", "MOST"]),
+    ("crates/admission/src/off_thread.rs", &["MOST"]),
+    ("crates/admission/src/queue.rs", &["MOST_REMEMBERED"]),
+    ("crates/admission/src/refusals.rs", &["AT_ONCE", "MOST"]),
     // Shares and order of work: they decide when something is done, and not what.
-    ("core-server/src/database/connections.rs", &["NOT_LENT"]),
-    ("core-server/src/reads.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
-    ("core-server/src/serve/guard.rs", &["HEAVY", "BYTES_OF_AN_ITEM"]),
-    (
-        "core-server/src/shares.rs",
-        &[
-            "MEMORY_SHARE",
-            "CALL_SHARE",
-            "CALLS_AT_LEAST",
-            "STREAM_COMPANIES",
-            "ITEMS_OF_A_STATEMENT",
-            "RESERVED_CONNECTIONS",
-            "LARGE_PAGES",
-        ],
-    ),
-    ("core-server/src/serve/tokens.rs", &["FAILURES", "FAILURES_OF_A_TURN", "FEW"]),
-    ("core-server/src/writes.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
-    ("core-server/src/writes/apart.rs", &["MAX_IN_FLIGHT"]),
-    ("core-server/src/writes/lock_waits.rs", &["MAX_TURNS"]),
-    ("core-server/src/writes/queues.rs", &["BATCHES", "MONITORING", "MAX_REMEMBERED"]),
-    ("rest-gateway/src/gateway.rs", &["MEMORY_SHARE"]),
+    (CORE, &["NOT_BORROWED", "READS_WHEN_SLOW", "WRITES_WHEN_SLOW", "HEAVY_BYTES", "BYTES_OF_AN_ITEM", "CALL_SHARE"]),
+    (CORE, &["CALLS_AT_LEAST", "STREAM_COMPANIES", "ITEMS_OF_A_STATEMENT", "RESERVED_CONNECTIONS", "LARGE_PAGES"]),
+    (CORE, &["TOKEN_FAILURES", "TOKEN_FAILURES_OF_A_TURN", "FEW_TOKENS", "WRITES_APART", "LOCK_TURNS"]),
+    (CORE, &["BATCHES_OF_A_COMPANY", "MONITORING_WRITES", "MAX_LOCKS_REMEMBERED"]),
+    (SHARED, &["MEMORY_SHARE"]),
     ("rest-gateway/src/remote/reads.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
-    ("admission/src/counts.rs", &["SHARDS"]),
-    ("admission/src/memory.rs", &["WITHOUT_COMPANY"]),
-    ("admission/src/queue.rs", &["OLDEST_EVERY"]),
+    ("crates/admission/src/memory.rs", &["WITHOUT_COMPANY"]),
+    ("crates/admission/src/queue.rs", &["OLDEST_EVERY"]),
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
-    ("core-server/src/database/connections.rs", &["COPIES"]),
-    ("core-server/src/doctor.rs", &["CHUNK"]),
-    ("core-server/src/lists/stream.rs", &["READ_AHEAD", "KIB"]),
-    ("core-server/src/monitoring/export/urls.rs", &["PAGE_BYTES"]),
-    ("core-server/src/record_pages/produce.rs", &["PAGE_BYTES"]),
-    ("core-server/src/serve/receive.rs", &["MESSAGES_OF_A_STREAM"]),
+    (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
     ("rest-gateway/src/compression.rs", &["ENCODER"]),
     ("rest-gateway/src/extract/inflate.rs", &["STEP"]),
-    ("rest-gateway/src/extract.rs", &["RESULT"]),
+    ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
+    ("rest-gateway/src/extract/body.rs", &["RESULT"]),
     ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY"]),
     ("rest-gateway/src/extract/urls.rs", &["ELEMENT", "KEY"]),
-    ("rest-gateway/src/remote/cores.rs", &["LIST_WINDOW", "LISTS_WINDOW"]),
+    ("rest-gateway/src/remote/cores.rs", &["LIST_WINDOW", "WINDOW"]),
     ("rest-gateway/src/routes/urls.rs", &["PAGE_MEMORY"]),
     ("rest-gateway/src/settings.rs", &["MIB"]),
     ("rest-gateway/src/stream.rs", &["RECORD_SIZE"]),
-    ("proto/src/wire/scan.rs", &["ALLOCATION", "GROWTH"]),
+    ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),
     // Numbers that mean something else: IDs, codes, formats, defaults.
     ("core-server/src/lists/page.rs", &["DEFAULT_PER_PAGE", "FIRST_DAY", "LAST_DAY"]),
     ("core-server/src/lists/statement.rs", &["FIRST_FILTER"]),

@@ -2,59 +2,14 @@
 
 use std::net::SocketAddr;
 
-use bytes::{Buf as _, BufMut as _};
 use futures::stream;
 use http::uri::PathAndQuery;
-use tonic::{
-    Request, Status,
-    client::Grpc,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
-    metadata::MetadataMap,
-    transport::Channel,
-};
-
-/// Sends and receives messages as they are.
-#[derive(Clone, Copy, Default)]
-struct Bytes;
-
-impl Codec for Bytes {
-    type Encode = Vec<u8>;
-    type Decode = Vec<u8>;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for Bytes {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn encode(&mut self, message: Vec<u8>, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put_slice(&message);
-        Ok(())
-    }
-}
-
-impl Decoder for Bytes {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining()).to_vec()))
-    }
-}
+use test_support::Bytes;
+use tonic::{Request, Status, client::Grpc, transport::Channel};
 
 /// What an operation returned: its messages, and the error that ended them, if any.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) headers: MetadataMap,
     pub(super) messages: Vec<Vec<u8>>,
     pub(super) error: Option<Status>,
 }
@@ -79,12 +34,9 @@ impl Core {
         let path = PathAndQuery::try_from(format!("/compliance.v1.{operation}")).unwrap();
         grpc.ready().await.unwrap();
         let (mut messages, mut error) = (Vec::new(), None);
-        let (headers, mut received) = match grpc.streaming(request, path, Bytes).await {
-            Ok(response) => {
-                let (headers, received, _) = response.into_parts();
-                (headers, received)
-            }
-            Err(status) => return Answer { headers: MetadataMap::new(), messages, error: Some(status) },
+        let mut received = match grpc.streaming(request, path, Bytes).await {
+            Ok(response) => response.into_inner(),
+            Err(status) => return Answer { messages, error: Some(status) },
         };
         loop {
             match received.message().await {
@@ -96,6 +48,6 @@ impl Core {
                 }
             }
         }
-        Answer { headers, messages, error }
+        Answer { messages, error }
     }
 }

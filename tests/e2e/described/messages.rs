@@ -1,27 +1,30 @@
 //! Messages by their descriptors: fields by path, and the values at a path.
 
+use std::sync::LazyLock;
+
 use compliance_api::FILE_DESCRIPTOR_SET;
 use prost_reflect::{
     Cardinality, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor, Value,
 };
 
 /// The contract.
-pub(super) fn contract() -> DescriptorPool {
-    DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap()
+pub(crate) fn contract() -> DescriptorPool {
+    static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
+    CONTRACT.clone()
 }
 
 /// Every operation: `Service/Method` and its descriptor.
-pub(super) fn operations(contract: &DescriptorPool) -> Vec<(String, MethodDescriptor)> {
+pub(crate) fn operations(contract: &DescriptorPool) -> Vec<(String, MethodDescriptor)> {
     let services: Vec<_> = contract.services().collect();
     let methods = services.iter().flat_map(|service| service.methods().collect::<Vec<_>>());
     methods.map(|method| (format!("{}/{}", method.parent_service().name(), method.name()), method)).collect()
 }
 
 /// A field within a message, through the messages that hold it.
-pub(super) type Path = Vec<FieldDescriptor>;
+pub(crate) type Path = Vec<FieldDescriptor>;
 
 /// Every field of a message and of the messages within.
-pub(super) fn paths(message: &MessageDescriptor) -> Vec<Path> {
+pub(crate) fn paths(message: &MessageDescriptor) -> Vec<Path> {
     let mut paths = Vec::new();
     for field in message.fields() {
         paths.push(vec![field.clone()]);
@@ -35,12 +38,12 @@ pub(super) fn paths(message: &MessageDescriptor) -> Vec<Path> {
 }
 
 /// The names of a path's fields, with dots between them.
-pub(super) fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     path.iter().map(FieldDescriptor::name).collect::<Vec<_>>().join(".")
 }
 
 /// Sets the field at a path; of a list on the way, in its first element. A list gets the value as its only element.
-pub(super) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
+pub(crate) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     let (field, rest) = path.split_first().unwrap();
     let is_list = field.cardinality() == Cardinality::Repeated;
     if rest.is_empty() {
@@ -61,7 +64,7 @@ pub(super) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value:
 }
 
 /// What a message holds: names and values.
-pub(super) fn shown(message: &DynamicMessage) -> String {
+pub(crate) fn shown(message: &DynamicMessage) -> String {
     let fields: Vec<String> =
         message.fields().map(|(field, value)| format!("{}: {}", field.name(), shown_value(value))).collect();
     format!("{{{}}}", fields.join(", "))
@@ -76,7 +79,7 @@ fn shown_value(value: &Value) -> String {
 }
 
 /// Removes the field at a path; the messages on the way are there.
-pub(super) fn clear(message: &mut DynamicMessage, path: &[FieldDescriptor]) {
+pub(crate) fn clear(message: &mut DynamicMessage, path: &[FieldDescriptor]) {
     let field = path.last().unwrap();
     let default = match field.kind() {
         _ if field.is_list() => Value::List(Vec::new()),

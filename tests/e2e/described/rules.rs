@@ -16,7 +16,7 @@ use super::{
 
 tests![every_rule_is_checked_by_the_core];
 
-/// Operations whose reads report violations of their own, and which has no rules beside them.
+/// Operations whose reads report violations of their own, and which has no rules next to them.
 const WITHOUT_RULES: [&str; 1] = ["ReadService/BatchRead"];
 
 /// One violation: of which field, in which message, and under which paths it may be reported.
@@ -26,7 +26,7 @@ struct Violation {
     paths: Vec<String>,
 }
 
-/// The rules beside a field, by name.
+/// The rules of a field, by name.
 fn rules_of(field: &FieldDescriptor) -> Option<DynamicMessage> {
     let extension = field.parent_pool().get_extension_by_name("compliance.v1.rules").unwrap();
     let options = field.options();

@@ -74,8 +74,8 @@ async fn a_write_is_committed_once_though_its_answer_is_lost() {
 /// Every way in which a partner's write reaches the database, on both sides of the numbers at which another one is taken.
 /// Each is committed, reported as unavailable, and a duplicate when the partner sends it again.
 async fn no_way_of_a_write_repeats_it() {
-    let few = constant("core-server/src/urls/add_few.rs", "FEW");
-    let many = constant("core-server/src/affiliates/create_many.rs", "MANY");
+    let few = constant("core-server/src/limits.rs", "FEW_URLS");
+    let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
     let (service, proxy) = service().await;
     let company = new_company();
     for (layer, rest) in [service.rest(company), service.rest_remote(company)].iter().enumerate() {
@@ -136,7 +136,7 @@ async fn an_internal_write_is_retried_and_has_one_effect() {
     assert_eq!(grpc.open(opening.clone()).await, opened.case_id);
 
     // So are those of many records, all of which are there already when they are written again.
-    let heavy = constant("core-server/src/shares.rs", "HEAVY_ITEMS");
+    let heavy = constant("core-server/src/limits.rs", "HEAVY_ITEMS");
     let mut expected = 1;
     for count in [heavy, heavy + 1] {
         let url = |number| Some(format!("https://example.org/{count}/{number}"));

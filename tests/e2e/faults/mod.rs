@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 async fn service_of_its_own(supervise: bool) -> (TestService, TestCluster, TestDatabase) {
     let mut options = ClusterOptions { supervise, ..ClusterOptions::temporary() };
     // What is acknowledged survives the death of the server.
-    options.settings.durable = true;
+    options.durable = true;
     let cluster = TestCluster::start(options).await;
     let database = TestDatabase::create(&cluster.endpoint, "faults").await;
     let service = TestService::over(database.options.clone(), Options::default()).await;

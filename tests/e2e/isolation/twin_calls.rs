@@ -1,7 +1,5 @@
 //! One call of each operation, by a company whose identifiers another company has too.
 
-use std::collections::BTreeMap;
-
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateUpdate, AttachIncidentsRequest,
     BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
@@ -15,7 +13,9 @@ use compliance_api::v1::{
     WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
+use prost::Message as _;
 use test_support::GrpcClients;
+use tonic::Status;
 
 use super::twins::{AFFILIATE, CASE, INCIDENT, OTHER_URL, Side, UPLINE, URL};
 use crate::batch_read::{self, Batch};
@@ -25,6 +25,8 @@ pub(super) struct Twin {
     pub(super) grpc: GrpcClients,
     pub(super) token: String,
     pub(super) side: Side,
+    /// The messages that were sent.
+    pub(super) requests: Vec<Vec<u8>>,
 }
 
 pub(super) type Call = for<'a> fn(&'a mut Twin) -> LocalBoxFuture<'a, String>;
@@ -32,31 +34,36 @@ pub(super) type Call = for<'a> fn(&'a mut Twin) -> LocalBoxFuture<'a, String>;
 /// Declares `calls()`: an operation, the client and method, and its request. What is returned is the response as text.
 macro_rules! calls {
     ($($operation:literal $kind:ident $client:ident.$method:ident |$twin:ident| $request:expr;)*) => {
-        pub(super) fn calls() -> BTreeMap<&'static str, Call> {
-            BTreeMap::from([$(($operation, (|$twin| Box::pin(async move {
+        pub(super) fn calls() -> Vec<(&'static str, Call)> {
+            vec![$(($operation, |$twin| Box::pin(async move {
                 let _ = &$twin.side;
                 let request = $request;
-                let response = $twin.grpc.$client.$method(request).await.unwrap().into_inner();
-                calls!(@$kind response)
-            })) as Call)),*])
+                $twin.requests.push(request.encode_to_vec());
+                match $twin.grpc.$client.$method(calls!(@request $kind request)).await {
+                    Ok(response) => calls!(@$kind (response.into_inner())),
+                    Err(status) => shown(&status),
+                }
+            }))),*]
         }
     };
-    (@unary $response:ident) => { format!("{:?}", $response) };
-    (@stream $response:ident) => {{
-        let (mut messages, mut text) = ($response, String::new());
-        while let Some(message) = messages.message().await.unwrap() {
-            text.push_str(&format!("{message:?}"));
-        }
-        text
-    }};
+    (@request chunks $request:ident) => { futures::stream::iter([$request]) };
+    (@request $kind:ident $request:ident) => { $request };
+    (@unary $response:tt) => { format!("{:?}", $response) };
     // A line for each message, because the lines of a response are compared in any order.
-    (@unordered $response:ident) => {{
+    (@$kind:ident $response:tt) => {{
         let (mut messages, mut text) = ($response, String::new());
-        while let Some(message) = messages.message().await.unwrap() {
-            text.push_str(&format!("{message:?}\n"));
+        loop {
+            match messages.message().await {
+                Ok(Some(message)) => text.push_str(&format!("{message:?}\n")),
+                Ok(None) => break text,
+                Err(status) => break text + &shown(&status),
+            }
         }
-        text
     }};
+}
+
+fn shown(status: &Status) -> String {
+    format!("Err {:?} {} {}", status.code(), status.message(), String::from_utf8_lossy(status.details()))
 }
 
 calls! {
@@ -73,6 +80,9 @@ calls! {
         };
     "AffiliateService/UpdateAffiliate" unary affiliates.update_affiliate |twin|
         UpdateAffiliateRequest { update: Some(renamed(AFFILIATE, &format!("{} upline", twin.side.other()))) };
+    "AffiliateService/UpdateAffiliate" unary affiliates.update_affiliate |twin| UpdateAffiliateRequest {
+        update: Some(AffiliateUpdate { affiliate: Some(affiliate("C", "Same")), ..renamed(AFFILIATE, "") }),
+    };
     "AffiliateService/BatchUpdateAffiliates" unary affiliates.batch_update_affiliates |twin|
         BatchUpdateAffiliatesRequest {
             anchor_id: Some(AFFILIATE),
@@ -80,12 +90,24 @@ calls! {
                 renamed(UPLINE, "Same"),
                 renamed(AFFILIATE, &format!("{} upline", twin.side.other())),
                 renamed(UPLINE, "Same"),
+                AffiliateUpdate { affiliate: Some(affiliate("C", "New")), ..renamed(AFFILIATE, "") },
             ],
         };
     "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin|
         ListComplianceUrlsRequest { distributor_id: Some(AFFILIATE), ..ListComplianceUrlsRequest::default() };
+    "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin| ListComplianceUrlsRequest {
+        discovery_after: text("2024-01-01"),
+        sort_by: UrlSort::LastReviewDt.into(),
+        ..ListComplianceUrlsRequest::default()
+    };
+    "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin|
+        ListComplianceUrlsRequest { incident_status_id: Some(5101), ..ListComplianceUrlsRequest::default() };
     "ComplianceUrlService/StreamComplianceUrls" stream urls.stream_compliance_urls |twin|
         StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest::default()) };
+    "ComplianceUrlService/StreamComplianceUrls" stream urls.stream_compliance_urls |twin| {
+        let list = ListComplianceUrlsRequest { incident_status_id: Some(5101), ..ListComplianceUrlsRequest::default() };
+        StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest { distributor_id: Some(AFFILIATE), ..list }) }
+    };
     "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL };
     "ComplianceUrlService/BatchGetComplianceUrls" unary urls.batch_get_compliance_urls |twin|
         BatchGetComplianceUrlsRequest { ids: vec![OTHER_URL, URL] };
@@ -96,37 +118,51 @@ calls! {
     };
     "ComplianceCaseService/ListComplianceCases" unary cases.list_compliance_cases |twin|
         ListComplianceCasesRequest { distributor_id: Some(AFFILIATE), ..ListComplianceCasesRequest::default() };
+    "ComplianceCaseService/ListComplianceCases" unary cases.list_compliance_cases |twin| ListComplianceCasesRequest {
+        case_status_id: Some(5201),
+        created_before: text("2024-12-31"),
+        ..ListComplianceCasesRequest::default()
+    };
     "ComplianceCaseService/GetComplianceCase" unary cases.get_compliance_case |twin|
         GetComplianceCaseRequest { id: CASE };
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
-    "ReadService/BatchRead" unordered reads.batch_read |twin| {
+    "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))
             .read(token, batch_read::case(CASE)).into_request()
     };
     "MonitoringService/ObserveUrls" unary monitoring.observe_urls |twin|
         ObserveUrlsRequest { observations: observations(twin.side) };
-    "MonitoringService/StreamUrlObservations" stream monitoring.stream_url_observations |twin|
-        futures::stream::iter([StreamUrlObservationsRequest { observations: observations(twin.side) }]);
+    "MonitoringService/StreamUrlObservations" chunks monitoring.stream_url_observations |twin|
+        StreamUrlObservationsRequest { observations: observations(twin.side) };
     "MonitoringService/ExportUrls" stream monitoring.export_urls |twin| ExportUrlsRequest::default();
+    "MonitoringService/ExportUrls" stream monitoring.export_urls |twin| ExportUrlsRequest { after_url_id: Some(URL) };
     "MonitoringService/RecordInfractions" unary monitoring.record_infractions |twin|
         RecordInfractionsRequest { infractions: infractions() };
     "MonitoringService/WithdrawInfractions" unary monitoring.withdraw_infractions |twin|
         WithdrawInfractionsRequest { infractions: infractions() };
     "MonitoringService/OpenCase" unary monitoring.open_case |twin| opening(&format!("{} request", twin.side.other()));
+    "MonitoringService/OpenCase" unary monitoring.open_case |twin| opening_by_ids("New");
     "MonitoringService/BatchOpenCases" unary monitoring.batch_open_cases |twin|
-        BatchOpenCasesRequest { cases: vec![opening("Same"), opening("New")] };
+        BatchOpenCasesRequest { cases: vec![opening("Same"), opening("New"), opening_by_ids("Newer")] };
     "MonitoringService/ExportCases" stream monitoring.export_cases |twin| ExportCasesRequest::default();
+    "MonitoringService/ExportCases" stream monitoring.export_cases |twin|
+        ExportCasesRequest { after_case_id: Some(CASE - 1) };
     "MonitoringService/UpdateCase" unary monitoring.update_case |twin| UpdateCaseRequest {
         id: CASE,
         case: Some(CaseInput { case_status: text("Case B"), client_affiliate_id: text("B"), ..CaseInput::default() }),
         update_mask: None,
     };
+    "MonitoringService/UpdateCase" unary monitoring.update_case |twin| UpdateCaseRequest {
+        id: CASE,
+        case: Some(CaseInput { affiliate_id: Some(UPLINE), ..CaseInput::default() }),
+        update_mask: None,
+    };
     "MonitoringService/ResolveCase" unary monitoring.resolve_case |twin|
         ResolveCaseRequest { id: CASE, ..ResolveCaseRequest::default() };
     "MonitoringService/CloseCase" unary monitoring.close_case |twin|
-        CloseCaseRequest { id: CASE, ..CloseCaseRequest::default() };
+        CloseCaseRequest { id: CASE, case_status: text("Case A"), ..CloseCaseRequest::default() };
     "MonitoringService/ReopenCase" unary monitoring.reopen_case |twin|
         ReopenCaseRequest { id: CASE, case_status: text("Case A") };
     "MonitoringService/AttachIncidents" unary monitoring.attach_incidents |twin| AttachIncidentsRequest {
@@ -134,11 +170,25 @@ calls! {
         incidents: vec![
             IncidentInput { url: text("https://same.example/"), ..incident() },
             IncidentInput { url_id: Some(OTHER_URL), ..incident() },
+            IncidentInput { incident_type: IncidentType::Form.into(), reference: text("Same"), ..incident() },
         ],
     };
     "MonitoringService/DetachIncidents" unary monitoring.detach_incidents |twin| DetachIncidentsRequest {
         id: CASE,
-        incidents: vec![IncidentKey { incident_id: Some(INCIDENT), ..IncidentKey::default() }],
+        incidents: vec![
+            IncidentKey { incident_id: Some(INCIDENT), ..IncidentKey::default() },
+            IncidentKey { incident_type: Some(IncidentType::Url.into()), url_id: Some(URL), ..IncidentKey::default() },
+            IncidentKey {
+                incident_type: Some(IncidentType::Url.into()),
+                url: text("https://same.example/"),
+                ..IncidentKey::default()
+            },
+            IncidentKey {
+                incident_type: Some(IncidentType::Form.into()),
+                reference: text("Same"),
+                ..IncidentKey::default()
+            },
+        ],
     };
     "MonitoringService/ListVocabularies" unary monitoring.list_vocabularies |twin| ListVocabulariesRequest {};
     "MonitoringService/AddVocabularyEntries" unary monitoring.add_vocabulary_entries |twin|
@@ -151,38 +201,6 @@ calls! {
                 })
                 .to_vec(),
         };
-}
-
-/// Other calls of lists, with other filters and sorts.
-pub(super) fn lists() -> Vec<Call> {
-    let by_days: Call = |twin| {
-        Box::pin(async move {
-            let request = ListComplianceUrlsRequest {
-                discovery_after: text("2024-01-01"),
-                sort_by: UrlSort::LastReviewDt.into(),
-                ..ListComplianceUrlsRequest::default()
-            };
-            format!("{:?}", twin.grpc.urls.list_compliance_urls(request).await.unwrap().into_inner())
-        })
-    };
-    let by_status: Call = |twin| {
-        Box::pin(async move {
-            let request =
-                ListComplianceUrlsRequest { incident_status_id: Some(5101), ..ListComplianceUrlsRequest::default() };
-            format!("{:?}", twin.grpc.urls.list_compliance_urls(request).await.unwrap().into_inner())
-        })
-    };
-    let cases: Call = |twin| {
-        Box::pin(async move {
-            let request = ListComplianceCasesRequest {
-                case_status_id: Some(5201),
-                created_before: text("2024-12-31"),
-                ..ListComplianceCasesRequest::default()
-            };
-            format!("{:?}", twin.grpc.cases.list_compliance_cases(request).await.unwrap().into_inner())
-        })
-    };
-    vec![by_days, by_status, cases]
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
@@ -210,33 +228,56 @@ fn observations(side: Side) -> Vec<UrlObservation> {
     vec![
         UrlObservation { url: text("https://same.example/"), note: text("new"), ..observation.clone() },
         UrlObservation { url: Some(other), ..observation },
+        UrlObservation {
+            url: text("https://third.example/"),
+            affiliate_id: Some(AFFILIATE),
+            infractions: vec![infraction("Health Claim", "weight loss")],
+            ..UrlObservation::default()
+        },
     ]
 }
 
-/// An infraction that the URL has, and one that it has not.
+fn infraction(kind: &str, name: &str) -> InfractionInput {
+    InfractionInput { infraction_type: text(kind), infraction_name: text(name), created_date: None }
+}
+
+/// An infraction that the URL has, and one that it has not, on the URL by its text and by its ID.
 fn infractions() -> Vec<UrlInfraction> {
-    [("Health Claim", "weight loss"), ("Promotion", "misleading offer")]
-        .map(|(kind, name)| UrlInfraction {
-            url: text("https://same.example/"),
-            infraction: Some(InfractionInput {
-                infraction_type: text(kind),
-                infraction_name: text(name),
-                created_date: None,
-            }),
-            ..UrlInfraction::default()
-        })
-        .to_vec()
+    let mut infractions = Vec::new();
+    for (kind, name) in [("Health Claim", "weight loss"), ("Promotion", "misleading offer")] {
+        let infraction = Some(infraction(kind, name));
+        let by_text = UrlInfraction { url: text("https://same.example/"), infraction, ..UrlInfraction::default() };
+        infractions.extend([UrlInfraction { url: None, url_id: Some(OTHER_URL), ..by_text.clone() }, by_text]);
+    }
+    infractions
 }
 
 fn incident() -> IncidentInput {
-    IncidentInput { incident_type: IncidentType::Url.into(), ..IncidentInput::default() }
+    IncidentInput {
+        incident_type: IncidentType::Url.into(),
+        infraction_type: text("Promotion"),
+        infraction_name: text("misleading offer"),
+        ..IncidentInput::default()
+    }
 }
 
 fn opening(request_id: &str) -> OpenCaseRequest {
     OpenCaseRequest {
         request_id: text(request_id),
         case: Some(CaseInput { client_affiliate_id: text("A"), case_status: text("Case B"), ..CaseInput::default() }),
-        incidents: vec![IncidentInput { url: text("https://same.example/"), ..incident() }],
+        incidents: vec![
+            IncidentInput { url: text("https://same.example/"), ..incident() },
+            IncidentInput { incident_type: IncidentType::Form.into(), reference: text("Same"), ..incident() },
+        ],
         ..OpenCaseRequest::default()
+    }
+}
+
+/// The same by IDs.
+fn opening_by_ids(request_id: &str) -> OpenCaseRequest {
+    OpenCaseRequest {
+        case: Some(CaseInput { affiliate_id: Some(AFFILIATE), ..CaseInput::default() }),
+        incidents: vec![IncidentInput { url_id: Some(URL), ..incident() }],
+        ..opening(request_id)
     }
 }

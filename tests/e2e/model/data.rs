@@ -33,23 +33,20 @@ pub(super) struct Company {
     pub(super) cases: Vec<Case>,
 }
 
-/// What queries look at, and the whole record as it is read.
+/// What it is sorted by, the columns as they are written, and the whole record as it is read.
 pub(super) struct Url {
     pub(super) id: i64,
-    pub(super) affiliate: Option<i64>,
-    pub(super) status: usize,
-    pub(super) disabled: bool,
     pub(super) discovery: i64,
     pub(super) review: Option<i64>,
     pub(super) seen: Option<i64>,
+    pub(super) row: Value,
     pub(super) json: String,
 }
 
 pub(super) struct Case {
     pub(super) id: i64,
-    pub(super) affiliate: i64,
-    pub(super) status: usize,
     pub(super) created: i64,
+    pub(super) row: Value,
     pub(super) json: String,
 }
 
@@ -99,12 +96,12 @@ impl Company {
             let id = id.bind(number).bind(client_id(place)).bind(name(place)).fetch_one(pool).await.unwrap();
             company.affiliates.push(id);
         }
-        let (case_rows, case_records) = random_cases(dice, &company, cases);
-        write::write(dice, pool, "compliance_cases", number, &case_rows).await;
-        company.cases = case_records;
-        let (url_rows, url_records) = random_urls(dice, &company, urls);
-        write::write(dice, pool, "compliance_urls", number, &url_rows).await;
-        company.urls = url_records;
+        company.cases = random_cases(dice, &company, cases);
+        let rows: Vec<&Value> = company.cases.iter().map(|case| &case.row).collect();
+        write::write(dice, pool, "compliance_cases", number, &rows).await;
+        company.urls = random_urls(dice, &company, urls);
+        let rows: Vec<&Value> = company.urls.iter().map(|url| &url.row).collect();
+        write::write(dice, pool, "compliance_urls", number, &rows).await;
         company.add_infractions(dice, pool).await;
         company.add_incidents(dice, pool).await;
         company
@@ -196,8 +193,8 @@ fn next_id(dice: &mut Dice, last: i64) -> i64 {
     last + if dice.once_in(150) { 30_000 } else { 1 + dice.below(40) as i64 }
 }
 
-fn random_urls(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>, Vec<Url>) {
-    let (mut rows, mut records) = (Vec::new(), Vec::new());
+fn random_urls(dice: &mut Dice, company: &Company, count: usize) -> Vec<Url> {
+    let mut records = Vec::new();
     let mut id = company.number * 10_000_000;
     for _ in 0..count {
         id = next_id(dice, id);
@@ -211,14 +208,14 @@ fn random_urls(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>,
         let case = dice.unless(2, |_| ()).filter(|()| !company.cases.is_empty());
         let case = case.map(|()| dice.pick(&company.cases).id);
         let url = format!("https://example.org/{id}");
-        rows.push(json!({
+        let row = json!({
             "company_id": company.number, "id": id, "url": url, "url_hash": format!("\\x{id:016x}"),
             "domain": "example.org", "incident_status_id": status, "disabled": disabled,
             "false_positive": false_positive, "country": country.map(|(number, _)| number),
             "discovery_date": sql_moment(Some(discovery)), "last_review_date": sql_moment(review),
             "last_crawl_date": sql_moment(crawl), "last_seen": sql_moment(seen), "affiliate_id": affiliate,
             "case_id": case, "note": format!("note {id}"), "transcription_status_id": transcription,
-        }));
+        });
         let text = |text: Option<String>| text.map_or("null".to_owned(), |text| json!(text).to_string());
         let yes_no = |value: bool| if value { r#""yes""# } else { r#""no""# }.to_owned();
         let json = records::url(&[
@@ -239,13 +236,13 @@ fn random_urls(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>,
             ("note", format!("\"note {id}\"")),
             ("transcription_status", names::json(TRANSCRIPTION_STATUS, transcription)),
         ]);
-        records.push(Url { id, affiliate, status, disabled, discovery, review, seen, json });
+        records.push(Url { id, discovery, review, seen, row, json });
     }
-    (rows, records)
+    records
 }
 
-fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>, Vec<Case>) {
-    let (mut rows, mut records) = (Vec::new(), Vec::new());
+fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> Vec<Case> {
+    let mut records = Vec::new();
     let mut id = company.number * 10_000_000;
     for _ in 0..count {
         id = next_id(dice, id);
@@ -255,12 +252,12 @@ fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>
         let (notice, risk) = (dice.unless(2, |dice| 1 + dice.below(8)), dice.unless(2, |dice| 1 + dice.below(4)));
         let (closed, country) = (dice.unless(2, random_moment), dice.unless(2, |dice| *dice.pick(COUNTRY)));
         let tags: Vec<String> = (0..dice.below(4)).map(|number| format!("tag {number}")).collect();
-        rows.push(json!({
+        let row = json!({
             "company_id": company.number, "id": id, "affiliate_id": affiliate, "tags": tags,
             "case_status_id": status, "sub_status_id": sub_status, "notice_status_id": notice, "risk_level_id": risk,
             "case_country": country.map(|(number, _)| number), "created_date": sql_moment(Some(created)),
             "closed_date": sql_moment(closed),
-        }));
+        });
         let json = records::case(&[
             ("case_id", id.to_string()),
             ("tags", json!(tags).to_string()),
@@ -274,7 +271,7 @@ fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> (Vec<Value>
             ("affiliate_name", json!(name(place)).to_string()),
             ("affiliate_id", json!(client_id(place)).to_string()),
         ]);
-        records.push(Case { id, affiliate, status, created, json });
+        records.push(Case { id, created, row, json });
     }
-    (rows, records)
+    records
 }

@@ -49,7 +49,7 @@ async fn random_queries() {
     let finding = queries.iter().filter(|(_, expected)| expected.contains(r#""id":"#)).count();
     assert!(finding > QUERIES / 4, "only {finding} of {QUERIES} queries find a URL");
     // Pages that begin far from the first record are read in another way.
-    let near = constant("core-server/src/lists/statements.rs", "NEAR");
+    let near = constant("core-server/src/limits.rs", "NEAR");
     let far = queries.iter().filter(|(query, expected)| query.offset() > near && expected.contains(r#""id":"#)).count();
     assert!(far > QUERIES / 50 && far < finding / 2, "{far} of {finding} queries find URLs far from the first");
     let differences: Vec<String> = futures::stream::iter(&queries)

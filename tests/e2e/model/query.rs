@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use serde_json::{Value, json};
 use test_support::Layer;
 
 use super::{
@@ -9,15 +10,25 @@ use super::{
     data::{Case, Company, DAY, Url, World, moment, random_moment},
 };
 
+/// Makes a value that a query asks for.
+type Draw = fn(&mut Dice) -> Value;
+
+/// The filters on one column: the list, the column, which the parameter is named for, and its values. Of a name by its ID
+/// one more than there are.
+pub(super) const FILTERS: &[(&str, &str, Draw)] = &[
+    ("/urls", "incident_status_id", |dice| json!(1 + dice.below(7))),
+    ("/urls", "disabled", |dice| json!(dice.once_in(2))),
+    ("/cases", "case_status_id", |dice| json!(1 + dice.below(10))),
+];
+
 /// A query of one company over one layer.
 pub(super) struct Query {
     pub(super) company: usize,
     pub(super) layer: Layer,
     pub(super) path: String,
     of_urls: bool,
-    status: Option<usize>,
+    filters: Vec<(&'static str, Value)>,
     affiliate: Option<i64>,
-    disabled: Option<bool>,
     /// First and last day, as seconds since 1970.
     after: Option<i64>,
     before: Option<i64>,
@@ -50,10 +61,8 @@ impl Query {
             layer: *dice.pick(&[Layer::Rest, Layer::RestRemote, Layer::Grpc]),
             path: String::new(),
             of_urls,
-            // One more than there are names for.
-            status: (dice.once_in(3)).then(|| 1 + dice.below(if of_urls { 7 } else { 10 })),
+            filters: random_filters(dice, if of_urls { "/urls" } else { "/cases" }),
             affiliate: dice.once_in(5).then(|| *dice.pick(affiliates)),
-            disabled: (of_urls && dice.once_in(4)).then(|| dice.once_in(2)),
             after: dice.once_in(3).then(|| random_day(dice, records, of_urls)),
             before: dice.once_in(3).then(|| random_day(dice, records, of_urls)),
             sort: *dice.pick(sorts),
@@ -76,15 +85,14 @@ impl Query {
 
     /// The path; what is the default is sometimes said and sometimes not.
     fn written(&self, dice: &mut Dice) -> String {
-        let (path, status, date, sort) = if self.of_urls {
-            ("/urls", "incident_status_id", "discovery", "discovery_dt")
-        } else {
-            ("/cases", "case_status_id", "created", "created_dt")
-        };
+        let (path, date, sort) =
+            if self.of_urls { ("/urls", "discovery", "discovery_dt") } else { ("/cases", "created", "created_dt") };
         let mut parameters = Vec::new();
-        parameters.extend(self.status.map(|id| format!("{status}={id}")));
+        parameters.extend(self.filters.iter().map(|(name, value)| match value {
+            Value::Bool(value) => format!("{name}={}", if *value { "yes" } else { "no" }),
+            value => format!("{name}={value}"),
+        }));
         parameters.extend(self.affiliate.map(|id| format!("distributor_id={id}")));
-        parameters.extend(self.disabled.map(|disabled| format!("disabled={}", if disabled { "yes" } else { "no" })));
         parameters.extend(self.after.map(|day| format!("{date}_after={}", &moment(day)[..10])));
         parameters.extend(self.before.map(|day| format!("{date}_before={}", &moment(day)[..10])));
         let sort = match self.sort {
@@ -112,7 +120,7 @@ impl Query {
     fn matching<'w>(&self, world: &'w World) -> Vec<&'w str> {
         let company = &world.companies[self.company];
         if self.of_urls {
-            let mut urls: Vec<&Url> = company.urls.iter().filter(|url| self.takes_url(url)).collect();
+            let mut urls: Vec<&Url> = company.urls.iter().filter(|url| self.takes(&url.row, url.discovery)).collect();
             urls.sort_by(|one, other| {
                 let key = |url: &Url| match self.sort {
                     Sort::Id => None,
@@ -124,7 +132,8 @@ impl Query {
             });
             urls.into_iter().map(|url| url.json.as_str()).collect()
         } else {
-            let mut cases: Vec<&Case> = company.cases.iter().filter(|case| self.takes_case(case)).collect();
+            let mut cases: Vec<&Case> =
+                company.cases.iter().filter(|case| self.takes(&case.row, case.created)).collect();
             cases.sort_by(|one, other| {
                 let key = |case: &Case| (self.sort == Sort::Date).then_some(case.created);
                 self.order((key(one), one.id), (key(other), other.id))
@@ -133,17 +142,10 @@ impl Query {
         }
     }
 
-    fn takes_url(&self, url: &Url) -> bool {
-        self.status.is_none_or(|status| status == url.status)
-            && self.affiliate.is_none_or(|affiliate| url.affiliate == Some(affiliate))
-            && self.disabled.is_none_or(|disabled| disabled == url.disabled)
-            && self.within(url.discovery)
-    }
-
-    fn takes_case(&self, case: &Case) -> bool {
-        self.status.is_none_or(|status| status == case.status)
-            && self.affiliate.is_none_or(|affiliate| affiliate == case.affiliate)
-            && self.within(case.created)
+    fn takes(&self, row: &Value, date: i64) -> bool {
+        self.filters.iter().all(|(column, value)| row[*column] == *value)
+            && self.affiliate.is_none_or(|affiliate| row["affiliate_id"] == affiliate)
+            && self.within(date)
     }
 
     /// From the first second of one day to the last of another.
@@ -174,6 +176,16 @@ impl Query {
             data.join(",")
         )
     }
+}
+
+fn random_filters(dice: &mut Dice, path: &str) -> Vec<(&'static str, Value)> {
+    let mut filters = Vec::new();
+    for (_, column, draw) in FILTERS.iter().filter(|(list, ..)| *list == path) {
+        if dice.once_in(4) {
+            filters.push((*column, draw(dice)));
+        }
+    }
+    filters
 }
 
 /// The day of a record, or the day before or after it, or any.

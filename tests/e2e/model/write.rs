@@ -6,32 +6,27 @@
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use super::Dice;
+use super::{Dice, query::FILTERS};
 
 /// Writes rows in several statements: some as they are, some as something else that is changed afterwards; and others
 /// that are deleted again.
-pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: i64, rows: &[Value]) {
-    let changing = [
-        "incident_status_id",
-        "case_status_id",
-        "disabled",
-        "discovery_date",
-        "created_date",
-        "last_review_date",
-        "last_seen",
-    ];
+pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: i64, rows: &[&Value]) {
+    let dates = ["discovery_date", "created_date", "last_review_date", "last_seen"];
+    let filtered = FILTERS.iter().map(|(_, column, _)| *column);
+    let changing: Vec<&str> =
+        filtered.chain(dates).filter(|column| rows.iter().any(|row| row.get(column).is_some())).collect();
     for chunk in rows.chunks(200) {
-        let mut first: Vec<Value> = chunk.to_vec();
+        let mut first: Vec<Value> = chunk.iter().copied().cloned().collect();
         for row in &mut first {
             if dice.once_in(3) {
-                let other = dice.pick(rows).clone();
-                for column in changing.iter().filter(|column| other.get(**column).is_some()) {
+                let other = dice.pick(rows);
+                for column in &changing {
                     row[*column] = other[*column].clone();
                 }
             }
         }
         // Beyond all that stay, and far before them.
-        let mut gone: Vec<Value> = chunk.iter().step_by(7).cloned().collect();
+        let mut gone: Vec<Value> = chunk.iter().step_by(7).copied().cloned().collect();
         for row in &mut gone {
             let id = row["id"].as_i64().unwrap();
             let other = if dice.once_in(2) { id + 5_000_000 } else { id - company * 10_000_000 };
@@ -57,12 +52,8 @@ async fn insert(pool: &PgPool, table: &str, rows: &[Value]) {
     sqlx::query(sqlx::AssertSqlSafe(statement)).bind(json!(rows)).execute(pool).await.unwrap();
 }
 
-async fn update(pool: &PgPool, table: &str, rows: &[Value], changing: &[&str]) {
-    let set: Vec<String> = changing
-        .iter()
-        .filter(|column| rows[0].get(**column).is_some())
-        .map(|column| format!("{column} = n.{column}"))
-        .collect();
+async fn update(pool: &PgPool, table: &str, rows: &[&Value], changing: &[&str]) {
+    let set: Vec<String> = changing.iter().map(|column| format!("{column} = n.{column}")).collect();
     let statement = format!(
         "update {table} t set {} from jsonb_populate_recordset(null::{table}, $1) n
         where t.company_id = n.company_id and t.id = n.id",

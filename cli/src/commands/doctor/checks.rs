@@ -8,7 +8,7 @@ use std::{
 };
 
 use compliance_api::token::{KeySource, Secret, Verifier};
-use core_server::database::{DatabaseError, check_migrated};
+use core_server::database::check_migrated;
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
 use runtime::{Descriptors, Port, describe};
 use serde::Serialize;
@@ -17,14 +17,13 @@ use tokio::time::timeout;
 
 /// How long the database may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Descriptors that suffice for a few thousand connections.
+/// Enough for a few thousand connections.
 const ENOUGH_DESCRIPTORS: u64 = 10_000;
 /// How far two clocks may be apart, in seconds. Tokens are refused before and after their time.
 const CLOCK_TOLERANCE: f64 = 5.0;
 /// A token that ends sooner is mentioned, in seconds.
 const SOON: i64 = 3600;
 
-/// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
@@ -33,7 +32,6 @@ pub(super) enum State {
     Problem,
 }
 
-/// What a check has found.
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
     pub(super) check: &'static str,
@@ -44,42 +42,45 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, state: State::Ok, found: found.into(), next_step: None }
+    /// `next_step` is for other states than [`State::Ok`].
+    fn new(check: &'static str, state: State, found: impl Into<String>, next_step: &'static str) -> Self {
+        Self { check, state, found: found.into(), next_step: (state != State::Ok).then_some(next_step) }
     }
 
-    fn warning(check: &'static str, found: impl Into<String>, next_step: &'static str) -> Self {
-        Self { check, state: State::Warning, found: found.into(), next_step: Some(next_step) }
-    }
-
-    fn problem(check: &'static str, found: impl Into<String>, next_step: &'static str) -> Self {
-        Self { check, state: State::Problem, found: found.into(), next_step: Some(next_step) }
+    /// What was found, or the error, which has a state and a next step.
+    fn of(
+        check: &'static str,
+        found: Result<String, impl Into<anyhow::Error>>,
+        state: State,
+        next_step: &'static str,
+    ) -> Self {
+        match found {
+            Ok(found) => Self::new(check, State::Ok, found, next_step),
+            Err(error) => Self::new(check, state, describe(&error.into()), next_step),
+        }
     }
 }
 
-/// The limit of file descriptors.
 pub(super) fn descriptors() -> Finding {
     let check = "file descriptors";
+    let next_step = "raise the hard limit: LimitNOFILE in a unit of systemd, ulimit -Hn in a shell";
     match Descriptors::most() {
-        Some(most) if most >= ENOUGH_DESCRIPTORS => Finding::ok(check, format!("the process may have {most}")),
-        Some(most) => {
-            let next_step = "raise the hard limit: LimitNOFILE in a unit of systemd, ulimit -Hn in a shell";
-            Finding::warning(check, format!("the process may open {most}, and each connection needs one"), next_step)
+        Some(most) if most >= ENOUGH_DESCRIPTORS => {
+            Finding::new(check, State::Ok, format!("the process may have {most}"), next_step)
         }
-        None => Finding::warning(check, "the limit cannot be read", "see the limits of the system"),
+        Some(most) => {
+            let found = format!("the process may open {most}, and each connection needs one");
+            Finding::new(check, State::Warning, found, next_step)
+        }
+        None => Finding::new(check, State::Warning, "the limit cannot be read", "see the limits of the system"),
     }
 }
 
 /// Whether a service could listen at an address.
 pub(super) fn port(check: &'static str, address: SocketAddr, flag: &str, variable: &str) -> Finding {
-    match Port::bind(address, false, flag, variable) {
-        Ok(_) => Finding::ok(check, format!("{address} is free")),
-        Err(error) => {
-            let next_step =
-                "see whether the service runs already (compliance health); otherwise choose another address";
-            Finding::warning(check, describe(&error), next_step)
-        }
-    }
+    let found = Port::bind(address, false, flag, variable).map(|_| format!("{address} is free"));
+    let next_step = "see whether the service runs already (compliance health); otherwise choose another address";
+    Finding::of(check, found, State::Warning, next_step)
 }
 
 /// The database that was given: whether it answers, its version, its schema and its clock.
@@ -101,61 +102,42 @@ pub(super) async fn given_database(options: PgConnectOptions) -> Vec<Finding> {
         Ok(Err(error)) => {
             let next_step =
                 "check host, port, database, role and password of --database-url, and pg_hba.conf of the server";
-            return vec![Finding::problem(check, format!("it cannot be reached: {error}"), next_step)];
+            return vec![Finding::new(check, State::Problem, format!("it cannot be reached: {error}"), next_step)];
         }
         Err(_) => {
             let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
-            return vec![Finding::problem(check, format!("no response within {TIMEOUT:?}"), next_step)];
+            return vec![Finding::new(check, State::Problem, format!("no response within {TIMEOUT:?}"), next_step)];
         }
     };
-    let version = if number >= 150_000 {
-        Finding::ok(check, format!("PostgreSQL {version} responds"))
-    } else {
-        Finding::problem(check, format!("PostgreSQL {version} responds"), "upgrade to PostgreSQL 15 or newer")
-    };
-    vec![version, of_schema(schema), clock(there - here)]
-}
-
-fn of_schema(schema: Result<(), DatabaseError>) -> Finding {
-    match schema {
-        Ok(()) => Finding::ok("schema", "it is that of this version"),
-        Err(error) => {
-            let next_step = "run `compliance migrate` as the role that owns the tables";
-            Finding::problem("schema", describe(&anyhow::Error::from(error)), next_step)
-        }
-    }
-}
-
-/// The clock of the database's machine, so many seconds ahead of this one.
-fn clock(ahead: f64) -> Finding {
-    let found = format!("that of the database differs by {:.1} s", ahead.abs());
-    if ahead.abs() <= CLOCK_TOLERANCE {
-        Finding::ok("clock", found)
-    } else {
-        let next_step = "synchronise both machines (NTP): tokens are rejected before and after their time";
-        Finding::problem("clock", found, next_step)
-    }
+    let state_if = |is_right: bool| if is_right { State::Ok } else { State::Problem };
+    let (found, next_step) = (format!("PostgreSQL {version} responds"), "upgrade to PostgreSQL 15 or newer");
+    let version = Finding::new(check, state_if(number >= 150_000), found, next_step);
+    let (found, next_step) =
+        ("it is that of this version".to_owned(), "run `compliance migrate` as the role that owns the tables");
+    let schema = Finding::of("schema", schema.map(|()| found), State::Problem, next_step);
+    let apart = (there - here).abs();
+    let found = format!("that of the database differs by {apart:.1} s");
+    let next_step = "synchronise both machines (NTP): tokens are rejected before and after their time";
+    let clock = Finding::new("clock", state_if(apart <= CLOCK_TOLERANCE), found, next_step);
+    vec![version, schema, clock]
 }
 
 /// The programs and the folder of the service's own database.
 pub(super) async fn own_database(data_dir: &Path) -> Vec<Finding> {
-    let installation = match Installation::find(None).await {
-        Ok(found) => Finding::ok("PostgreSQL", format!("{} in {}", found.version, found.bin_dir.display())),
-        Err(error) => {
-            let next_step = "install PostgreSQL, set COMPLIANCE_POSTGRES_BIN, or give a database with --database-url";
-            Finding::problem("PostgreSQL", describe(&anyhow::Error::from(error)), next_step)
-        }
-    };
+    let found = Installation::find(None).await;
+    let found = found.map(|found| format!("{} in {}", found.version, found.bin_dir.display()));
+    let next_step = "install PostgreSQL, set COMPLIANCE_POSTGRES_BIN, or give a database with --database-url";
+    let installation = Finding::of("PostgreSQL", found, State::Problem, next_step);
     let folder = data_dir.display();
-    let data = match check_data_dir(data_dir) {
-        Ok(()) if has_cluster(data_dir) => Finding::ok("data folder", format!("{folder} holds a database")),
-        Ok(()) => Finding::ok("data folder", format!("{folder} is empty: `compliance serve` creates a database in it")),
-        Err(error) => {
-            let next_step = "choose another folder with --data-dir, or correct its owner and permissions";
-            Finding::problem("data folder", describe(&anyhow::Error::from(error)), next_step)
+    let found = check_data_dir(data_dir).map(|()| {
+        if has_cluster(data_dir) {
+            format!("{folder} holds a database")
+        } else {
+            format!("{folder} is empty: `compliance serve` creates a database in it")
         }
-    };
-    vec![installation, data]
+    });
+    let next_step = "choose another folder with --data-dir, or correct its owner and permissions";
+    vec![installation, Finding::of("data folder", found, State::Problem, next_step)]
 }
 
 /// The keys that tokens are verified with: those that were given, or the secret of the data folder.
@@ -166,16 +148,20 @@ pub(super) async fn keys(
     let check = "keys";
     let next_step = "give a secret of at least 32 bytes (--jwt-secret-file) or a key set (--jwks-url)";
     match (given, stored) {
-        (Err(error), _) | (Ok(None), Err(error)) => (Finding::problem(check, describe(&error), next_step), None),
-        (Ok(Some(verifier)), _) => (Finding::ok(check, "those that were given can be used"), Some(verifier)),
+        (Err(error), _) | (Ok(None), Err(error)) => {
+            (Finding::new(check, State::Problem, describe(&error), next_step), None)
+        }
+        (Ok(Some(verifier)), _) => {
+            (Finding::new(check, State::Ok, "those that were given can be used", next_step), Some(verifier))
+        }
         (Ok(None), Ok(Some(secret))) => {
             let keys = KeySource { secret: Some(secret), ..KeySource::default() };
             let verifier = Verifier::new(keys, None).await.ok().map(Arc::new);
-            (Finding::ok(check, "the data folder holds a secret"), verifier)
+            (Finding::new(check, State::Ok, "the data folder holds a secret", next_step), verifier)
         }
         (Ok(None), Ok(None)) => {
             let found = "none are given, and the data folder holds none: `compliance serve` creates a secret in it";
-            (Finding::warning(check, found, next_step), None)
+            (Finding::new(check, State::Warning, found, next_step), None)
         }
     }
 }
@@ -184,18 +170,19 @@ pub(super) async fn keys(
 pub(super) fn token(token: &str, verifier: Option<&Verifier>, now: i64) -> Finding {
     let check = "token";
     let Some(verifier) = verifier else {
-        return Finding::warning(check, "there are no keys to verify it with", "give the keys of the service");
+        let found = "there are no keys to verify it with";
+        return Finding::new(check, State::Warning, found, "give the keys of the service");
     };
     match verifier.verify(token, now) {
         Ok(claims) => {
             let (company, left) = (claims.company_id, claims.exp - now);
             let found = format!("it is of company {company}, and is valid for {left} s");
-            let next_step = "get a new one in time: compliance token --company N";
-            if left < SOON { Finding::warning(check, found, next_step) } else { Finding::ok(check, found) }
+            let state = if left < SOON { State::Warning } else { State::Ok };
+            Finding::new(check, state, found, "get a new one in time: compliance token --company N")
         }
         Err(error) => {
             let next_step = "get a new one (compliance token --company N), signed with a key of the service";
-            Finding::problem(check, describe(&error.into()), next_step)
+            Finding::new(check, State::Problem, describe(&error.into()), next_step)
         }
     }
 }

@@ -82,7 +82,7 @@ impl World {
         self.attack_within(MEMORY, name, attack);
     }
 
-    /// The same with another bound of the memory, in KiB, beside that of threads.
+    /// The same with another bound of the memory, in KiB, in addition to that of threads.
     pub(crate) fn attack_within(&self, most: u64, name: &str, attack: impl Fn() + Sync) {
         let clear = format!("/proc/{}/clear_refs", self.service.pid());
         fs::OpenOptions::new().write(true).open(clear).unwrap().write_all(b"5").unwrap();

@@ -18,7 +18,7 @@ create table acknowledged (company_id bigint not null, key text not null, value 
 create table finals (company_id bigint not null, id bigint not null, notes text not null);";
 
 /// How much later the server may begin with a statement that the service had sent when it recorded the end of its call, in
-/// seconds, beside how late statements began in this run.
+/// seconds, next to how late statements began in this run.
 const SENT: f64 = 0.1;
 /// The pause between two statements whose beginnings are measured.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -57,7 +57,7 @@ struct End {
 impl World {
     pub(super) fn start() -> Self {
         let mut options = ClusterOptions::temporary();
-        options.settings.max_connections = 300;
+        options.max_connections = 300;
         let programs = Programs::with(options);
         programs.run(witness::SCHEMA);
         programs.run(model::SCHEMA);

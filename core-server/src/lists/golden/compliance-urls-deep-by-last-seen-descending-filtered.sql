@@ -1,6 +1,6 @@
-with counted as materialized (select coalesce(sum(c.n), 0)::bigint as total from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0 and (c.incident_status_id = $7 or $7 is null) and (c.disabled = $8 or $8 is null)),
-groups as materialized (select incident_status_id, disabled, sum(n) as n from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0 and c.n > 0 and (c.incident_status_id = $7 or $7 is null) and (c.disabled = $8 or $8 is null) group by incident_status_id, disabled),
-coarse0 as materialized (select c.bucket, coalesce(sum(c.n), 0)::bigint as n from compliance_url_counts c where c.company_id = $1 and c.dimension = 'last_seen_coarse' and (c.incident_status_id = $7 or $7 is null) and (c.disabled = $8 or $8 is null) group by c.bucket),
+with counted as materialized (select coalesce(sum(c.n), 0)::bigint as total from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true)),
+groups as materialized (select incident_status_id, disabled, sum(n) as n from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0 and c.n > 0 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) group by incident_status_id, disabled),
+coarse0 as materialized (select c.bucket, coalesce(sum(c.n), 0)::bigint as n from compliance_url_counts c where c.company_id = $1 and c.dimension = 'last_seen_coarse' and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) group by c.bucket),
 at0 as materialized (
 select bucket, before from (
 select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before
@@ -11,11 +11,11 @@ select bucket, before from (
 select f.bucket, f.n,
 a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
 from at0 a cross join lateral (select f.bucket, coalesce(sum(f.n), 0)::bigint as n from compliance_url_counts f where f.company_id = $1 and f.dimension = 'last_seen'
-and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31 and (f.incident_status_id = $7 or $7 is null) and (f.disabled = $8 or $8 is null)
+and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31 and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and f.disabled between coalesce($8, false) and coalesce($8, true)
 group by f.bucket) f
 ) s where before <= $3 and $3 < before + n
 ),
-coarse1 as materialized (select c.bucket, coalesce(sum(c.n_without_last_seen), 0)::bigint as n from compliance_url_counts c where c.company_id = $1 and c.dimension = 'id_coarse' and (c.incident_status_id = $7 or $7 is null) and (c.disabled = $8 or $8 is null) group by c.bucket),
+coarse1 as materialized (select c.bucket, coalesce(sum(c.n_without_last_seen), 0)::bigint as n from compliance_url_counts c where c.company_id = $1 and c.dimension = 'id_coarse' and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) group by c.bucket),
 at1 as materialized (
 select bucket, before from (
 select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before
@@ -26,22 +26,22 @@ select bucket, before from (
 select f.bucket, f.n,
 a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
 from at1 a cross join lateral (select f.bucket, coalesce(sum(f.n_without_last_seen), 0)::bigint as n from compliance_url_counts f where f.company_id = $1 and f.dimension = 'id'
-and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31 and (f.incident_status_id = $7 or $7 is null) and (f.disabled = $8 or $8 is null)
+and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31 and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and f.disabled between coalesce($8, false) and coalesce($8, true)
 group by f.bucket) f
 ) s where before <= greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0) and greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0) < before + n
 ),
 start as materialized (select 0 as part, bucket, $3 - before as skip from begin0 union all select 1 as part, bucket, greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0) - before as skip from begin1 order by part limit 1),
-way as materialized (select (select coalesce(sum(c.n), 0) from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0) <= coalesce(sum(n), 0) * count(*) as ordered
+strategy as materialized (select (select coalesce(sum(c.n), 0) from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0) <= coalesce(sum(n), 0) * count(*) as ordered
 from groups),
 page as (select id, k from (
 (select u.* from groups g cross join lateral (select u.id, u.last_seen as k from compliance_urls u
-where u.company_id = $1 and u.incident_status_id = g.incident_status_id and u.disabled = g.disabled and u.last_seen >= '-infinity' and u.last_seen < to_timestamp(((select case when part = 0 then bucket when part < 0 then 1::bigint << 52 end from start) + 1)::double precision * 86400) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2)) u where not (select ordered from way) order by u.k desc nulls last, u.id desc limit (select (select skip from start) + $2))
+where u.company_id = $1 and u.incident_status_id = g.incident_status_id and u.disabled = g.disabled and u.last_seen >= '-infinity' and u.last_seen < to_timestamp(((select case when part = 0 then bucket when part < 0 then 1::bigint << 52 end from start) + 1)::double precision * 86400) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2)) u where not (select ordered from strategy) order by u.k desc nulls last, u.id desc limit (select (select skip from start) + $2))
 union all (select u.id, u.last_seen as k from compliance_urls u
-where u.company_id = $1 and u.last_seen >= '-infinity' and u.last_seen < to_timestamp(((select case when part = 0 then bucket when part < 0 then 1::bigint << 52 end from start) + 1)::double precision * 86400) and (true and (u.incident_status_id = $7 or $7 is null) and (u.disabled = $8 or $8 is null)) is true and (select ordered from way) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2))
+where u.company_id = $1 and u.last_seen >= '-infinity' and u.last_seen < to_timestamp(((select case when part = 0 then bucket when part < 0 then 1::bigint << 52 end from start) + 1)::double precision * 86400) and (true and coalesce(u.incident_status_id = $7, true) and coalesce(u.disabled = $8, true)) is true and (select ordered from strategy) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2))
 union all (select u.* from groups g cross join lateral (select u.id, u.last_seen as k from compliance_urls u
-where u.company_id = $1 and u.incident_status_id = g.incident_status_id and u.disabled = g.disabled and u.last_seen is null and u.id >= 0 and u.id < (((select case when part = 1 then bucket when part < 1 then 1::bigint << 52 end from start) + 1) << 10) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2)) u where not (select ordered from way) order by u.k desc nulls last, u.id desc limit (select (select skip from start) + $2))
+where u.company_id = $1 and u.incident_status_id = g.incident_status_id and u.disabled = g.disabled and u.last_seen is null and u.id >= 0 and u.id < (((select case when part = 1 then bucket when part < 1 then 1::bigint << 52 end from start) + 1) << 10) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2)) u where not (select ordered from strategy) order by u.k desc nulls last, u.id desc limit (select (select skip from start) + $2))
 union all (select u.id, u.last_seen as k from compliance_urls u
-where u.company_id = $1 and u.last_seen is null and u.id >= 0 and u.id < (((select case when part = 1 then bucket when part < 1 then 1::bigint << 52 end from start) + 1) << 10) and (true and (u.incident_status_id = $7 or $7 is null) and (u.disabled = $8 or $8 is null)) is true and (select ordered from way) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2))
+where u.company_id = $1 and u.last_seen is null and u.id >= 0 and u.id < (((select case when part = 1 then bucket when part < 1 then 1::bigint << 52 end from start) + 1) << 10) and (true and coalesce(u.incident_status_id = $7, true) and coalesce(u.disabled = $8, true)) is true and (select ordered from strategy) order by u.last_seen desc nulls first, u.id desc limit (select (select skip from start) + $2))
 ) u offset (select skip from start) limit $2)
 select t.total, p.id as found, r.* from counted t
 left join (page p cross join lateral (select u.id as id, u.url as url, u.domain as domain, u.incident_status_id as incident_status, case when u.incident_status_id >= 1000 then (

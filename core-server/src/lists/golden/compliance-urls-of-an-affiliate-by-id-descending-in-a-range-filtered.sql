@@ -1,6 +1,6 @@
 with matches as materialized (
 select u.id, null::timestamptz as k from compliance_urls u
-where u.company_id = $1 and u.affiliate_id = $6 and (u.incident_status_id = $7 or $7 is null) and (u.disabled = $8 or $8 is null) and (true and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400)) and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))) is true
+where u.company_id = $1 and u.affiliate_id = $6 and coalesce(u.incident_status_id = $7, true) and coalesce(u.disabled = $8, true) and (true and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400)) and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))) is true
 order by u.affiliate_id desc, u.id desc
 ), counted as materialized (select count(*) as total from matches
 ), page as (select id, k from matches order by k desc nulls last, id desc offset $3 limit $2) select t.total, p.id as found, r.* from counted t

@@ -4,21 +4,20 @@ use std::collections::{HashMap, HashSet};
 
 use compliance_api::{
     error::{Error, Reason},
-    rules::{Rule, Violations},
+    rules::Violations,
     v1::{OpenCaseRequest, OpenCaseResponse, ResultCode},
 };
 
-use super::change::{self, Change};
+use super::{Change, INPUT};
 use crate::monitoring::{
     changes::AFFILIATE_NOT_FOUND,
-    context::Context,
+    context::{Company, write_all},
     incidents::{self, Incident},
-    items::{Items, Outcome},
-    names::{self, CompanyNames},
-    url_ref::URL_NOT_FOUND,
+    infractions::URL_NOT_FOUND,
+    items::{Outcome, check_all},
+    names::CompanyNames,
 };
 
-/// What became of a case.
 struct Opened {
     request_id: String,
     case_id: Option<i64>,
@@ -28,14 +27,12 @@ struct Opened {
     missing_urls: Option<Vec<i64>>,
 }
 
-/// Opens one case.
 pub(in crate::monitoring) async fn open_one(
-    context: &Context,
-    company_id: i64,
+    company: Company<'_>,
     request: OpenCaseRequest,
 ) -> Result<OpenCaseResponse, Error> {
     let Outcome { code, id, changed: created, violations, msg } =
-        open(context, company_id, vec![request]).await?.pop().unwrap_or_default();
+        open(company, vec![request]).await?.pop().unwrap_or_default();
     match (code, id) {
         (ResultCode::Saved, Some(case_id)) => Ok(OpenCaseResponse { case_id, created }),
         (ResultCode::NotFound, _) => {
@@ -46,18 +43,16 @@ pub(in crate::monitoring) async fn open_one(
     }
 }
 
-/// Opens cases. Returns one outcome an item, in the order sent.
 pub(in crate::monitoring) async fn open(
-    context: &Context,
-    company_id: i64,
+    company: Company<'_>,
     requests: Vec<OpenCaseRequest>,
 ) -> Result<Vec<Outcome>, Error> {
-    let used = requests.iter().flat_map(|request| {
-        request.case.iter().flat_map(names::of_record).chain(request.incidents.iter().map(incidents::names_of))
-    });
-    let names = context.names.of(company_id, used).await?;
+    let is_known = |names: &CompanyNames, request: &OpenCaseRequest| {
+        request.case.iter().all(|case| names.knows_record(case)) && incidents::are_known(names, &request.incidents)
+    };
+    let names = company.names(|names| requests.iter().all(|request| is_known(names, request))).await?;
     let (mut changes, mut request_ids) = (Vec::new(), HashSet::new());
-    let items = Items::check(requests, |violations, request| {
+    let (ids, checked) = check_all(requests, |violations, request| {
         let request_id = request.request_id.clone().unwrap_or_default();
         let change = read(&names, violations, request);
         // Of two with the same request ID the first is opened.
@@ -66,22 +61,32 @@ pub(in crate::monitoring) async fn open(
         }
         request_id
     });
-    let opened = context.write_all(changes, request_id, |changes| run(context, company_id, changes)).await?;
-    let opened: HashMap<String, _> = opened.into_iter().map(|opened| (request_id(&opened.0), opened)).collect();
-    items.outcomes(std::iter::repeat(()), |request_id, ()| {
-        let (change, opened) = opened.get(request_id).ok_or_else(Error::internal)?;
+    let rows = write_all(&changes, async |changes| {
+        let opened = company.write(|pool, layouts| {
+            let batch = INPUT.batch(&layouts, &changes);
+            let open = sqlx::query_file_as!(Opened, "src/monitoring/cases/open.sql", company.id, batch as _);
+            async move { open.fetch_all(&pool).await }
+        });
+        let opened = opened.await?.into_iter().map(|opened| (opened.request_id.clone(), opened));
+        let mut opened: HashMap<String, Opened> = opened.collect();
+        Ok(changes.iter().map(|change| opened.remove(change.request_id.as_deref()?)).collect())
+    });
+    let rows = rows.await?;
+    let opened: HashMap<&str, _> =
+        changes.iter().zip(&rows).map(|opened| (opened.1.request_id.as_str(), opened)).collect();
+    checked.join(ids.iter().map_while(|request_id| {
+        let (change, opened) = opened.get(request_id.as_str())?;
         // Only the first item with a request ID opened the case.
-        Ok(outcome(change, opened, request_ids.remove(request_id)))
-    })
+        Some(outcome(change, opened, request_ids.remove(request_id)))
+    }))
 }
 
-/// Reads a request, whose rules have been checked.
 fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequest) -> Change {
     let case = request.case.unwrap_or_default();
     let mut change = Change::new(names, violations, "case.", case, None);
     let is_reported = |path: &str| violations.iter().any(|violation| violation.path == path);
     if change.case.affiliate_field().is_none() && !is_reported("case.affiliate_id") && !is_reported("case") {
-        violations.add("case.client_affiliate_id", Rule::Required);
+        violations.required("case.client_affiliate_id");
     }
     let incidents = request.incidents.into_iter().enumerate();
     change.incidents = incidents
@@ -92,24 +97,6 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
     }
     change.request_id = request.request_id;
     change
-}
-
-fn request_id(change: &Change) -> String {
-    change.request_id.clone().unwrap_or_default()
-}
-
-async fn run(
-    context: &Context,
-    company_id: i64,
-    changes: Vec<Change>,
-) -> Result<(Vec<Change>, HashMap<String, Opened>), Error> {
-    let opened = context.write(company_id, |pool, layouts| {
-        let batch = change::INPUT.batch(&layouts, &changes);
-        let open = sqlx::query_file_as!(Opened, "src/monitoring/cases/open.sql", company_id, batch as _);
-        async move { open.fetch_all(&pool).await }
-    });
-    let opened = opened.await?.into_iter().map(|opened| (opened.request_id.clone(), opened)).collect();
-    Ok((changes, opened))
 }
 
 fn outcome(change: &Change, opened: &Opened, is_first: bool) -> Outcome {

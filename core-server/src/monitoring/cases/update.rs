@@ -1,63 +1,54 @@
-//! Updates: a change is written only if it changes something.
+//! Updates, also by operations that change the status alone: a change is written only if it changes something.
 
 use compliance_api::{
+    catalogue::Vocabulary,
     error::{Error, Reason},
     rules::Violations,
-    v1::{UpdateCaseRequest, UpdateCaseResponse},
+    v1::{
+        CloseCaseRequest, CloseCaseResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest,
+        ResolveCaseResponse, UpdateCaseRequest, UpdateCaseResponse,
+    },
 };
 
-use super::change::{self, Change};
-use crate::monitoring::{changes::AFFILIATE_NOT_FOUND, context::Context, names};
+use super::{CLOSED, Change, INPUT, OPEN, RESOLVED};
+use crate::monitoring::{changes::AFFILIATE_NOT_FOUND, context::Company, names::CompanyNames};
 
-/// The statuses that a case must have, and must not have, for a change to happen. By default any.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Condition {
-    pub(super) only: Option<Vec<i32>>,
-    pub(super) not: Option<Vec<i32>>,
-}
-
-/// What became of the change.
 struct Updated {
     case_found: bool,
     affiliate_found: bool,
     changed: bool,
 }
 
-/// Changes the fields that are named.
 pub(in crate::monitoring) async fn update(
-    context: &Context,
-    company_id: i64,
+    company: Company<'_>,
     request: UpdateCaseRequest,
 ) -> Result<UpdateCaseResponse, Error> {
     let case = request.case.unwrap_or_default();
-    let names = context.names.of(company_id, names::of_record(&case)).await?;
+    let names = company.names(|names| names.knows_record(&case)).await?;
     let mut violations = Violations::new();
     let change = Change::new(&names, &mut violations, "", case, request.update_mask.as_ref());
     if !violations.is_empty() {
         return Err(Error::invalid(violations));
     }
-    let changed = apply(context, company_id, request.id, change, Condition::default()).await?;
+    let changed = apply(company, request.id, change, None, None).await?;
     Ok(UpdateCaseResponse { case_id: request.id, changed })
 }
 
-/// Applies a change to a case that meets a condition, and returns whether it changed anything. A case that does not meet
-/// the condition stays as it is.
-pub(super) async fn apply(
-    context: &Context,
-    company_id: i64,
+/// Applies a change to a case whose status is among `only`, if given, and not among `not`. Returns whether it changed.
+async fn apply(
+    company: Company<'_>,
     case_id: i64,
     change: Change,
-    condition: Condition,
+    only: Option<&[i32]>,
+    not: Option<&[i32]>,
 ) -> Result<bool, Error> {
-    let Condition { only, not } = condition;
-    let (only, not) = (only.as_deref(), not.as_deref());
     let changes = [&change];
-    let updated = context.write(company_id, |pool, layouts| {
-        let batch = change::INPUT.batch(&layouts, &changes);
+    let updated = company.write(|pool, layouts| {
+        let batch = INPUT.batch(&layouts, &changes);
         let update = sqlx::query_file_as!(
             Updated,
             "src/monitoring/cases/update.sql",
-            company_id,
+            company.id,
             case_id,
             batch as _,
             only,
@@ -73,4 +64,50 @@ pub(super) async fn apply(
         return Err(Error::new(Reason::ReferenceNotFound, AFFILIATE_NOT_FOUND).with("field", field));
     }
     Ok(updated.changed)
+}
+
+pub(in crate::monitoring) async fn resolve(
+    company: Company<'_>,
+    request: ResolveCaseRequest,
+) -> Result<ResolveCaseResponse, Error> {
+    let mut change = Change::status(RESOLVED);
+    change.case.record.resolved_date = request.resolved_date;
+    let changed = apply(company, request.id, change, None, Some(&[RESOLVED])).await?;
+    Ok(ResolveCaseResponse { case_id: request.id, changed })
+}
+
+/// Closes a case, or gives a closed case another status that closes it.
+pub(in crate::monitoring) async fn close(
+    company: Company<'_>,
+    request: CloseCaseRequest,
+) -> Result<CloseCaseResponse, Error> {
+    let name = request.case_status.as_deref().filter(|name| !name.is_empty());
+    let status = name.and_then(|name| Vocabulary::CaseStatus.default_id(name));
+    let mut change = Change::status(status.unwrap_or(*CLOSED.start()));
+    change.case.record.closed_date = request.closed_date;
+    let not: Vec<i32> = status.map_or_else(|| CLOSED.collect(), |status| vec![status]);
+    let changed = apply(company, request.id, change, None, Some(&not)).await?;
+    Ok(CloseCaseResponse { case_id: request.id, changed })
+}
+
+/// Reopens a case that is resolved or closed.
+pub(in crate::monitoring) async fn reopen(
+    company: Company<'_>,
+    request: ReopenCaseRequest,
+) -> Result<ReopenCaseResponse, Error> {
+    let ended = RESOLVED..=*CLOSED.end();
+    let name = request.case_status.as_deref().filter(|name| !name.is_empty());
+    let is_known = |names: &CompanyNames| name.is_none_or(|name| names.knows(Vocabulary::CaseStatus, name));
+    let names = company.names(is_known).await?;
+    let mut violations = Violations::new();
+    let status = names.resolve(&mut violations, "case_status", Vocabulary::CaseStatus, None, name);
+    if status.is_some_and(|status| ended.contains(&status)) {
+        violations.report("case_status", |label| format!("The selected {label} does not reopen a case."));
+    }
+    if !violations.is_empty() {
+        return Err(Error::invalid(violations));
+    }
+    let change = Change::status(status.unwrap_or(OPEN));
+    let changed = apply(company, request.id, change, Some(&ended.collect::<Vec<_>>()), None).await?;
+    Ok(ReopenCaseResponse { case_id: request.id, changed })
 }

@@ -21,7 +21,6 @@ use crate::{
 /// The field that identifies the URL.
 const URL: &str = "url";
 
-/// What is to be written of one URL.
 #[derive(Debug)]
 pub(in crate::monitoring) struct Row {
     /// The hash of the normalised URL.
@@ -38,8 +37,8 @@ pub(in crate::monitoring) static INPUT: LazyLock<Composite<Row>> = LazyLock::new
     let own = [
         Attribute::scalar("position", |row: &Row| row.items.first().map(|item| *item as i64)),
         Attribute::scalar("has_values", |row: &Row| Some(!row.observation.written.is_empty())),
-        Attribute::bytes("url_hash", |row: &Row| Some(&row.hash[..])),
-        Attribute::text("domain", |row: &Row| row.domain.as_deref()),
+        Attribute::borrowed("url_hash", |row: &Row| Some(&row.hash[..])),
+        Attribute::borrowed("domain", |row: &Row| row.domain.as_deref()),
         Attribute::composites("infractions", &infractions::INPUT, |row: &Row| &row.infractions),
     ];
     Composite::new("url_observation_input", Changes::attributes(|row: &Row| &row.observation).chain(own))
@@ -56,7 +55,6 @@ impl Row {
         Self { hash, domain, observation, infractions, items: Vec::new() }
     }
 
-    /// The affiliate that the observation names: the field, and its value.
     pub(super) fn affiliate(&self) -> Option<(&'static str, Cow<'_, str>)> {
         let field = self.observation.affiliate_field()?;
         Some((field, UrlObservation::field(field)?.written(&self.observation.record)?))

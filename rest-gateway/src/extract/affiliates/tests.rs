@@ -47,13 +47,19 @@ fn unknown_keys_are_ignored_and_the_last_of_a_key_counts() {
 
 #[test]
 fn every_field_has_its_own_value() {
-    use compliance_api::record::Record as _;
-    let names = AffiliateInput::names();
-    let body: serde_json::Map<_, _> =
-        names.iter().rev().map(|name| ((*name).to_owned(), serde_json::json!(format!("value of {name}")))).collect();
+    use compliance_api::record::{Access, Field, Record as _};
+    let value = |field: &Field<AffiliateInput>| match field.access {
+        Access::Text { .. } => serde_json::json!(format!("value of {}", field.name)),
+        Access::Boolean { .. } => serde_json::json!(true),
+        _ => serde_json::json!(field.number),
+    };
+    let fields = AffiliateInput::FIELDS;
+    let body: serde_json::Map<_, _> = fields.iter().rev().map(|field| (field.name.to_owned(), value(field))).collect();
     let input = one(&serde_json::to_string(&body).unwrap());
-    for field in AffiliateInput::FIELDS {
-        assert_eq!(field.text(&input), Some(format!("value of {}", field.name).as_str()));
+    for field in fields {
+        let expected = value(field);
+        let expected = expected.as_str().map_or_else(|| expected.to_string().replace("true", "yes"), str::to_owned);
+        assert_eq!(field.written(&input).as_deref(), Some(expected.as_str()));
     }
 }
 

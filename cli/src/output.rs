@@ -1,0 +1,162 @@
+//! Records in a file, in one of two formats. A file appears under its name when it is complete.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{BufWriter, Write},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::{
+    sync::mpsc::{Receiver, Sender, channel},
+    task::{JoinHandle, spawn_blocking},
+};
+
+use crate::csv_cell::cell;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Columns, separated by commas, below a row of names. A list is one cell of JSON.
+    Csv,
+    /// One JSON object a line.
+    Ndjson,
+}
+
+impl OutputFormat {
+    /// The format that the name of a file stands for.
+    pub(crate) fn of(path: &Path) -> Self {
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) { Self::Csv } else { Self::Ndjson }
+    }
+}
+
+/// Whether a path is that of a device or a pipe. These are written to; nothing could take their name.
+pub(crate) fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
+/// The unfinished file of an output, next to it. It is removed when this is dropped.
+pub(crate) struct Unfinished {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+/// Opens a device or a pipe, which may block, or creates an empty file next to `target`, under a name that nothing has. If
+/// `target` exists, only those who can access it can access the new file.
+pub(crate) fn create(target: PathBuf, is_device: bool) -> anyhow::Result<(File, Option<Unfinished>)> {
+    let failure = || format!("cannot write {}", target.display());
+    if is_device {
+        return Ok((OpenOptions::new().write(true).open(&target).with_context(failure)?, None));
+    }
+    let path = target.with_added_extension(format!("{:08x}.unfinished", rand::random::<u32>()));
+    let mode = fs::symlink_metadata(&target).map_or(0o666, |there| there.mode() & 0o666);
+    // Nothing that exists is opened, and no link is followed.
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).with_context(failure)?;
+    Ok((file, Some(Unfinished { path, target })))
+}
+
+impl Unfinished {
+    /// Renames the file to its target. A file or a link of this name is replaced.
+    pub(crate) fn complete(self) -> anyhow::Result<()> {
+        fs::rename(&self.path, &self.target).with_context(|| format!("cannot write {}", self.target.display()))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // A complete file has another name by now.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Writes records on a thread of its own, since a pipe may block for any time: signals still end the command.
+pub(crate) struct Output<R> {
+    records: Sender<Vec<R>>,
+    /// `None` once its result was returned.
+    thread: Option<JoinHandle<anyhow::Result<()>>>,
+    unfinished: Option<Unfinished>,
+    is_empty: bool,
+}
+
+impl<R: Serialize + Send + 'static> Output<R> {
+    /// Starts an output. CSV has these columns, from the first call of [`Output::write`] on. `failure` is the error if it
+    /// cannot be written.
+    pub(crate) fn start(
+        sink: impl Write + Send + 'static,
+        unfinished: Option<Unfinished>,
+        format: OutputFormat,
+        columns: Vec<&'static str>,
+        failure: String,
+    ) -> Self {
+        let (records, receiver) = channel(1);
+        let sink = BufWriter::with_capacity(256 << 10, sink);
+        let thread = spawn_blocking(move || {
+            let written = match format {
+                OutputFormat::Csv => write_csv(sink, &columns, receiver),
+                OutputFormat::Ndjson => write_ndjson(sink, receiver),
+            };
+            written.context(failure)
+        });
+        Self { records, thread: Some(thread), unfinished, is_empty: true }
+    }
+
+    /// Hands over records. Fails if earlier ones could not be written.
+    pub(crate) async fn write(&mut self, records: Vec<R>) -> anyhow::Result<()> {
+        self.is_empty = false;
+        match self.records.send(records).await {
+            Ok(()) => Ok(()),
+            Err(_) => self.result().await,
+        }
+    }
+
+    /// Waits until everything is written, and gives the file its name unless [`Output::write`] was never called. Returns
+    /// whether it was.
+    pub(crate) async fn finish(mut self) -> anyhow::Result<bool> {
+        self.records = channel(1).0;
+        self.result().await?;
+        if !self.is_empty {
+            self.unfinished.map_or(Ok(()), Unfinished::complete)?;
+        }
+        Ok(!self.is_empty)
+    }
+
+    async fn result(&mut self) -> anyhow::Result<()> {
+        self.thread.take().context("the output has failed")?.await?
+    }
+}
+
+fn write_csv<R: Serialize>(sink: impl Write, columns: &[&str], mut records: Receiver<Vec<R>>) -> anyhow::Result<()> {
+    let mut writer = csv::Writer::from_writer(sink);
+    let mut header = Some(columns);
+    while let Some(records) = records.blocking_recv() {
+        if let Some(names) = header.take() {
+            writer.write_record(names)?;
+        }
+        for record in records {
+            let record = serde_json::to_value(record)?;
+            for column in columns {
+                // The fields of a case stand next to its request ID and incidents.
+                match record.get(column).or_else(|| record.get("case")?.get(column)) {
+                    None | Some(Value::Null) => writer.write_field("")?,
+                    Some(Value::String(text)) => writer.write_field(cell(text).as_bytes())?,
+                    Some(other) => writer.write_field(other.to_string())?,
+                }
+            }
+            writer.write_record(None::<&[u8]>)?;
+        }
+    }
+    Ok(writer.flush()?)
+}
+
+fn write_ndjson<R: Serialize>(mut sink: impl Write, mut records: Receiver<Vec<R>>) -> anyhow::Result<()> {
+    while let Some(records) = records.blocking_recv() {
+        for record in records {
+            serde_json::to_writer(&mut sink, &record)?;
+            sink.write_all(b"\n")?;
+        }
+    }
+    Ok(sink.flush()?)
+}

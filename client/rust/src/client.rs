@@ -1,0 +1,171 @@
+//! The client: calls and lists, each with a token, a deadline and retries.
+
+use std::time::Duration;
+
+use async_stream::try_stream;
+use futures::Stream;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tonic::{Request, Status, Streaming, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
+use tonic_prost::ProstCodec;
+
+use crate::{
+    Builder, Error, List, Operation, Retries,
+    token::{Authorization, Tokens},
+};
+
+/// A client of the service. Clones are cheap and share its connection and its token.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub(crate) channel: Channel,
+    pub(crate) tokens: Tokens,
+    pub(crate) deadline: Duration,
+    pub(crate) message_limit: usize,
+    pub(crate) retries: Retries,
+}
+
+impl Client {
+    /// A client of the service at this endpoint, such as `http://127.0.0.1:50051`. It needs a
+    /// [token](Builder::token) or a [source of tokens](Builder::token_source).
+    pub fn builder(endpoint: impl Into<String>) -> Builder {
+        Builder::new(endpoint.into())
+    }
+
+    /// The same client with another deadline: `client.with_deadline(Duration::from_secs(2)).call(…)`.
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Duration) -> Self {
+        Self { deadline, ..self.clone() }
+    }
+
+    /// The connection, once it takes a call.
+    async fn grpc(&self) -> Result<Grpc<Channel>, Status> {
+        let mut grpc = Grpc::new(self.channel.clone())
+            .max_decoding_message_size(self.message_limit)
+            .max_encoding_message_size(self.message_limit);
+        grpc.ready().await.map_err(|error| Status::unknown(format!("Service was not ready: {error}")))?;
+        Ok(grpc)
+    }
+
+    /// Calls an operation, and repeats it after errors that may go away, until its deadline.
+    ///
+    /// A creation that is repeated since its answer was lost may be reported as [`Error::AlreadyExists`], or in a batch as a
+    /// duplicate. Every other operation returns what it would have returned.
+    pub async fn call<O: Operation>(&self, request: O) -> Result<O::Response, Error> {
+        let deadline = Instant::now() + self.deadline;
+        let tries = async {
+            let mut tries = Tries::default();
+            loop {
+                let attempt = tries.request(self, request.clone(), Some(deadline)).await?;
+                let sent = async {
+                    let path = PathAndQuery::from_static(O::PATH);
+                    self.grpc().await?.unary(attempt, path, ProstCodec::default()).await
+                };
+                match sent.await {
+                    Ok(response) => return Ok(response.into_inner()),
+                    Err(status) => tries.recover(self, status.into(), Some(deadline)).await?,
+                }
+            }
+        };
+        timeout_at(deadline, tries).await.unwrap_or(Err(Error::DeadlineExceeded))
+    }
+
+    /// All records of a kind, by ID ascending. A stream that breaks is resumed after the last record that was received. It
+    /// ends after the last record, or with an error. The service sends no more than is read.
+    pub fn list<L: List>(&self, request: L) -> impl Stream<Item = Result<L::Record, Error>> + Send + 'static {
+        let (client, mut request, mut last) = (self.clone(), request, 0);
+        try_stream! {
+            let (mut tries, mut stream) = (Tries::default(), None);
+            loop {
+                match client.next(&mut stream, &request, &mut tries).await {
+                    Ok(Some(message)) => {
+                        // A list may go on for long.
+                        (tries.failed, tries.is_renewed) = (0, false);
+                        for record in L::records(message, &mut last) {
+                            yield record;
+                        }
+                        request.resume_after(last);
+                    }
+                    Ok(None) => return,
+                    Err(error) => {
+                        stream = None;
+                        tries.recover(&client, error, None).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next message of a list, whose stream is opened if there is none.
+    async fn next<L: List>(
+        &self,
+        stream: &mut Option<Streaming<L::Response>>,
+        request: &L,
+        tries: &mut Tries,
+    ) -> Result<Option<L::Response>, Error> {
+        let stream = if let Some(stream) = stream {
+            stream
+        } else {
+            let opened = async {
+                let attempt = tries.request(self, request.clone(), None).await?;
+                let (mut grpc, path) = (self.grpc().await?, PathAndQuery::from_static(L::PATH));
+                Ok::<_, Error>(grpc.server_streaming(attempt, path, ProstCodec::default()).await?.into_inner())
+            };
+            stream.insert(within(self.deadline, opened).await?)
+        };
+        within(self.deadline, stream.message()).await
+    }
+}
+
+/// The result of `work`, unless it takes longer.
+async fn within<T, E: Into<Error>>(longest: Duration, work: impl Future<Output = Result<T, E>>) -> Result<T, Error> {
+    timeout(longest, work).await.map_err(|_| Error::DeadlineExceeded)?.map_err(Into::into)
+}
+
+/// What the tries of a call have come to so far.
+#[derive(Default)]
+struct Tries {
+    /// Tries that failed; of a list, since the last message.
+    failed: u32,
+    /// The token of the last try.
+    token: Option<Authorization>,
+    /// Whether the last try's token replaced one that was refused.
+    is_renewed: bool,
+}
+
+impl Tries {
+    /// The request of the next try.
+    async fn request<M>(
+        &mut self,
+        client: &Client,
+        message: M,
+        deadline: Option<Instant>,
+    ) -> Result<Request<M>, Error> {
+        let token = match self.token.clone() {
+            Some(token) => token,
+            None => client.tokens.other_than(None).await?,
+        };
+        let mut request = Request::new(message);
+        request.metadata_mut().insert("authorization", token.clone());
+        if let Some(deadline) = deadline {
+            request.set_timeout(deadline.saturating_duration_since(Instant::now()));
+        }
+        self.token = Some(token);
+        Ok(request)
+    }
+
+    /// After an error: gets another token, or waits. Returns the error if the call is not to be repeated.
+    async fn recover(&mut self, client: &Client, error: Error, deadline: Option<Instant>) -> Result<(), Error> {
+        if matches!(error, Error::Unauthenticated { .. }) && !self.is_renewed {
+            self.is_renewed = true;
+            let renewed = within(client.deadline, client.tokens.other_than(self.token.as_ref())).await?;
+            return if self.token.replace(renewed) == self.token { Err(error) } else { Ok(()) };
+        }
+        self.failed += 1;
+        match client.retries.wait(self.failed, &error) {
+            Some(wait) if deadline.is_none_or(|deadline| Instant::now() + wait < deadline) => {
+                sleep(wait).await;
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+}

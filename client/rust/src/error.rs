@@ -1,0 +1,147 @@
+//! Why a call failed.
+
+use std::time::Duration;
+
+use compliance_api::error::{self, Reason};
+use tonic::{Code, Status};
+
+/// Any error.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A violation of a rule by one field of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Path of the field: `affiliate_name`, `affiliates.3.email_one`.
+    pub field: String,
+    /// The violation in a sentence.
+    pub description: String,
+}
+
+/// Why a call failed, after its retries. The messages are for people.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Fields of the request are invalid. Nothing was saved.
+    #[error("{message}")]
+    Invalid {
+        /// The first violation, and how many more there are.
+        message: String,
+        /// The violations, or the first ones of very many.
+        violations: Vec<Violation>,
+        /// How many violations there are.
+        total: usize,
+    },
+    /// The token was not accepted, nor the one that the source gave after it.
+    #[error("{message}")]
+    Unauthenticated {
+        /// Whether it is missing, invalid or expired.
+        reason: Reason,
+        /// The error in a sentence.
+        message: String,
+    },
+    /// The token lacks the scope of the operation.
+    #[error("{message}")]
+    PermissionDenied {
+        /// The error in a sentence.
+        message: String,
+    },
+    /// The company has no such record.
+    #[error("{message}")]
+    NotFound {
+        /// What does not exist.
+        reason: Reason,
+        /// The error in a sentence.
+        message: String,
+    },
+    /// The company has the record already. After a creation that was repeated, an earlier try may have created it.
+    #[error("{message}")]
+    AlreadyExists {
+        /// What exists.
+        reason: Reason,
+        /// The error in a sentence.
+        message: String,
+    },
+    /// The service is busy or cannot be reached, or the company's limit is used up.
+    #[error("{message}")]
+    Unavailable {
+        /// Which of these.
+        reason: Reason,
+        /// The error in a sentence.
+        message: String,
+        /// How long the service asks to wait before the next call.
+        retry_after: Option<Duration>,
+    },
+    /// The deadline passed. A write was applied as a whole or not at all.
+    #[error("the deadline passed")]
+    DeadlineExceeded,
+    /// The source of tokens failed.
+    #[error("no token: {0}")]
+    Token(#[source] BoxError),
+    /// The settings of the client are wrong.
+    #[error("{0}")]
+    Settings(String),
+    /// Any other status.
+    #[error("{0}")]
+    Other(#[source] Box<Status>),
+}
+
+impl Error {
+    /// The reason that the service gave.
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            Self::Invalid { .. } => Some(Reason::InvalidFields),
+            Self::PermissionDenied { .. } => Some(Reason::ScopeMissing),
+            Self::DeadlineExceeded => Some(Reason::DeadlineExceeded),
+            Self::Unauthenticated { reason, .. }
+            | Self::NotFound { reason, .. }
+            | Self::AlreadyExists { reason, .. }
+            | Self::Unavailable { reason, .. } => Some(*reason),
+            Self::Other(status) => Some(error::Error::from(&**status).reason),
+            Self::Token(_) | Self::Settings(_) => None,
+        }
+    }
+
+    /// The violations of the request; none if the request is valid.
+    pub fn violations(&self) -> &[Violation] {
+        match self {
+            Self::Invalid { violations, .. } => violations,
+            _ => &[],
+        }
+    }
+
+    /// How long the service asks to wait before the next call.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Unavailable { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded)
+    }
+}
+
+impl From<Status> for Error {
+    fn from(status: Status) -> Self {
+        let error::Error { reason, message, violations, retry_after, .. } = error::Error::from(&status);
+        match error::meaning(reason).grpc {
+            Code::InvalidArgument if reason == Reason::InvalidFields => {
+                let total = violations.total();
+                let violations = violations.iter().map(|violation| Violation {
+                    field: violation.path.clone(),
+                    description: violation.message.clone(),
+                });
+                Self::Invalid { message, violations: violations.collect(), total }
+            }
+            Code::Unauthenticated => Self::Unauthenticated { reason, message },
+            Code::PermissionDenied => Self::PermissionDenied { message },
+            Code::NotFound => Self::NotFound { reason, message },
+            Code::AlreadyExists => Self::AlreadyExists { reason, message },
+            Code::ResourceExhausted | Code::Unavailable => Self::Unavailable { reason, message, retry_after },
+            Code::DeadlineExceeded => Self::DeadlineExceeded,
+            _ => Self::Other(Box::new(status)),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Operations whose response is a stream of all records.
+
+use compliance_api::{
+    Request,
+    v1::{
+        Affiliate, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse,
+        ListAffiliatesRequest, ListAffiliatesResponse, OpenCaseRequest, UrlObservation,
+    },
+};
+
+/// A request of an operation that streams all records of a kind, by ID ascending.
+pub trait List: Request {
+    /// A record.
+    type Record: Send + 'static;
+
+    /// Asks for the records after this ID only, as far as the operation can.
+    #[doc(hidden)]
+    fn resume_after(&mut self, last: i64);
+
+    /// The records with a higher ID than `last`, which becomes that of the last of them.
+    #[doc(hidden)]
+    fn records(message: Self::Response, last: &mut i64) -> Vec<Self::Record>;
+}
+
+impl List for ListAffiliatesRequest {
+    type Record = Affiliate;
+
+    // The operation always begins with the first affiliate; those that were received are skipped.
+    fn resume_after(&mut self, _: i64) {}
+
+    fn records(message: ListAffiliatesResponse, last: &mut i64) -> Vec<Affiliate> {
+        let mut affiliates = message.affiliates;
+        affiliates.retain(|affiliate| affiliate.id > *last);
+        *last = affiliates.last().map_or(*last, |affiliate| affiliate.id);
+        affiliates
+    }
+}
+
+impl List for ExportUrlsRequest {
+    type Record = UrlObservation;
+
+    fn resume_after(&mut self, last: i64) {
+        self.after_url_id = Some(last);
+    }
+
+    fn records(message: ExportUrlsResponse, last: &mut i64) -> Vec<UrlObservation> {
+        *last = message.last_url_id;
+        message.observations
+    }
+}
+
+impl List for ExportCasesRequest {
+    type Record = OpenCaseRequest;
+
+    fn resume_after(&mut self, last: i64) {
+        self.after_case_id = Some(last);
+    }
+
+    fn records(message: ExportCasesResponse, last: &mut i64) -> Vec<OpenCaseRequest> {
+        *last = message.last_case_id;
+        message.cases
+    }
+}

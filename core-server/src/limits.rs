@@ -1,0 +1,166 @@
+//! What the core may use, and for how long: every number that is a decision and not a format. What operators may set is in
+//! [`crate::CoreSettings`], and what the gateway limits in the same way is in [`admission`].
+
+use std::time::Duration;
+
+/// What one message may take, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MessageLimits {
+    pub(crate) encoded: usize,
+    pub(crate) decoded: usize,
+}
+
+// Shares of one company.
+/// A company may have one in so many of the calls in flight, and at least [`CALLS_AT_LEAST`].
+pub(crate) const CALL_SHARE: usize = 4;
+pub(crate) const CALLS_AT_LEAST: usize = 64;
+/// Open streams of all companies: this number of times what one company may have.
+pub(crate) const STREAM_COMPANIES: usize = 16;
+/// Work with more items is a long batch, which keeps a processor busy here and another one in the database.
+pub(crate) const HEAVY_ITEMS: usize = 100;
+/// A request of one item that takes more bytes than this, encoded and decoded, weighs as a long batch.
+pub(crate) const HEAVY_BYTES: usize = 1 << 20;
+/// Items that weigh as much as a statement by itself.
+pub(crate) const ITEMS_OF_A_STATEMENT: usize = 10;
+/// Bytes of an item of a long batch, for the weight of one item that takes as much as many.
+pub(crate) const BYTES_OF_AN_ITEM: usize = 4 << 10;
+/// Large pages that are read at the same time, if a quarter of the connections is as many.
+pub(crate) const LARGE_PAGES: usize = 4;
+/// Connections to the database that are left to coalesced reads and writes.
+pub(crate) const RESERVED_CONNECTIONS: usize = 4;
+
+// Calls and their messages.
+/// How long a client has to read that its deadline has passed.
+pub(crate) const DEADLINE_SLACK: Duration = Duration::from_secs(2);
+/// What the message of a batch of reads may take, in bytes.
+pub(crate) const BATCH_READ: MessageLimits = MessageLimits { encoded: 4 << 20, decoded: 8 << 20 };
+/// Messages of a stream that the service holds at the same time: one is read, one waits, one is saved.
+pub(crate) const MESSAGES_OF_A_STREAM: usize = 3;
+/// Tokens of a message that may turn out not to be valid before the others wait for their turn.
+pub(crate) const TOKEN_FAILURES: usize = 1;
+/// The same of a turn, and the pause after it: at most 800 signatures of invalid tokens are verified a second for messages
+/// without a valid token, and as many for the others.
+pub(crate) const TOKEN_FAILURES_OF_A_TURN: usize = 16;
+pub(crate) const TOKEN_PAUSE: Duration = Duration::from_millis(20);
+/// More tokens than these take longer than a thread that serves everybody may be kept.
+pub(crate) const FEW_TOKENS: usize = 8;
+/// How long after a shutdown has begun clients may still read that the service does not serve.
+pub(crate) const WATCHERS_TIME: Duration = Duration::from_millis(250);
+/// How often the rate limit drops the state of companies that no longer call.
+pub(crate) const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
+/// How long a stream may be idle: no message from the client, or no acknowledgement read by it.
+pub(crate) const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+
+// Reads and writes that are coalesced.
+/// Statements in flight when some of them are slow.
+pub(crate) const READS_WHEN_SLOW: usize = 8;
+pub(crate) const WRITES_WHEN_SLOW: usize = 4;
+/// Requests of one kind that wait for a statement.
+pub(crate) const MAX_QUEUE: usize = 8192;
+pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
+/// A request with more URLs is a statement of its own.
+pub(crate) const FEW_URLS: usize = 8;
+
+// Writes.
+/// So many affiliates are copied; fewer are created by one statement, which saves round trips.
+pub(crate) const MANY_AFFILIATES: usize = 500;
+/// Bytes that are encoded before they are sent. The server works on them while the next part is encoded.
+pub(crate) const COPY_PART: usize = 64 << 10;
+/// Statements in flight of companies that are written apart and are not known to wait for a lock.
+pub(crate) const WRITES_APART: usize = 4;
+/// Batches of one company that may be written at the same time. One may wait for a lock that the other has.
+pub(crate) const BATCHES_OF_A_COMPANY: u32 = 2;
+/// The same of internal services. Most are small and of different records, so more of them make use of a commit.
+pub(crate) const MONITORING_WRITES: u32 = 4;
+/// How long a company is known to wait for a lock after a statement did.
+pub(crate) const LOCK_REMEMBERED: Duration = Duration::from_secs(10);
+/// The same for one that had turns, once a later statement found no lock: others of its rows may be locked still.
+pub(crate) const LOCK_REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
+/// Companies that are forgotten late.
+pub(crate) const MAX_LOCKS_REMEMBERED: usize = 1024;
+/// Statements that wait, however many connections there are.
+pub(crate) const LOCK_TURNS: u32 = 4;
+/// How long a statement waits for a lock in its turn.
+pub(crate) const TURN_LOCK_TIMEOUT: &str = "1s";
+/// The same, if all turns are taken, so that a company whose lock is released has its turn soon.
+pub(crate) const FREE_TURN_LOCK_TIMEOUT: &str = "200ms";
+/// The same, in the first turn of a company: most find no lock then, and must not wait for those that do.
+pub(crate) const FIRST_TURN_LOCK_TIMEOUT: &str = "20ms";
+/// Incidents that a case can have, so that one response holds it. Concurrent requests may attach a few more.
+pub(crate) const MAX_INCIDENTS: i64 = 10_000;
+pub(crate) const MAX_OWN_NAMES: i64 = 10_000;
+pub(crate) const MAX_CACHED_COMPANIES: usize = 1000;
+/// Names that a message about an unknown one lists.
+pub(crate) const MAX_LISTED_NAMES: usize = 100;
+/// Counts that are repaired in one transaction. Writers of the company wait for it.
+pub(crate) const REPAIRED_COUNTS: i64 = 5000;
+
+// Lists.
+/// Records before a page that is near the beginning, at most: so many are read faster than their counts.
+pub(crate) const NEAR: i64 = 500;
+/// Bytes of records that are read at once for a caller that takes them in parts.
+pub(crate) const PART: usize = 4 << 20;
+/// KiB of records that are read before their reader takes them.
+pub(crate) const READ_AHEAD: usize = 16 << 10;
+pub(crate) const KIB: usize = 1 << 10;
+/// How long a page waits for its reader, and for memory for its next record.
+pub(crate) const PAGE_STALLED: Duration = Duration::from_secs(30);
+/// The same in all while other companies need its slot. A reader that takes a record a second does not stall.
+pub(crate) const STALLS: Duration = Duration::from_secs(10);
+pub(crate) const STALL: Duration = Duration::from_secs(1);
+/// Records that a statement reads of a list that is streamed.
+pub(crate) const PAGE_RECORDS: i64 = 72;
+/// Records and bytes of a message. So few, because a connection whose client does not read keeps a message.
+pub(crate) const MESSAGE_RECORDS: usize = 12;
+pub(crate) const MESSAGE_BYTES: usize = 16 << 10;
+/// How long a page keeps the company's slot while its reader asks for nothing: encoding takes as long as the statement.
+pub(crate) const SLOT_KEPT: Duration = Duration::from_millis(3);
+/// When a page that nobody asks for is dropped. It is read again when it is asked for.
+pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
+/// Transcribed text on a page, in bytes: after it, the page has no further record.
+pub(crate) const TRANSCRIPT_BYTES: usize = 2 << 20;
+
+// Statements and connections.
+/// How often a write is tried that conflicts with another one.
+pub(crate) const MAX_TRIES: u32 = 5;
+/// A row is held as it was received, as a record, and as a part of the response.
+pub(crate) const COPIES: usize = 3;
+/// Statements that a connection keeps prepared: more than the service has, so that it prepares each once.
+pub(crate) const STATEMENT_CACHE: usize = 256;
+/// How long a request waits for a connection. Well below its deadline, so that a lack of connections is reported as such.
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections that no statement borrows: the one in reserve, and one of the pool for questions about the schema.
+pub(crate) const NOT_BORROWED: usize = 2;
+/// How long a read waits for a lock. It then returns its connection and runs again.
+pub(crate) const LOCK_TIMEOUT: &str = "1s";
+/// The same for a statement that writes for several companies: longer than another one takes, and too short to be noticed.
+pub(crate) const SHARED_LOCK_TIMEOUT: &str = "50ms";
+/// The same for the first try of a write of one company, which then waits in turn.
+pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
+/// How long a statement is run again while it finds a lock in its way.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
+/// How long the first attempt of a read by key may take.
+pub(crate) const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the first connection may take, and how long connections of the pool are kept after the start.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// When a connection is replaced, so that none keeps its memory, or the server that a name resolved to, for good.
+pub(crate) const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
+/// Errors of abandoned statements that a connection may report before it is ready. There is one for each statement.
+pub(crate) const LATE_ERRORS: usize = 16;
+/// How long the clean-up of an abandoned connection may take before it is closed.
+pub(crate) const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
+/// When a statement is cancelled again: a cancellation that arrives before the statement has no effect.
+pub(crate) const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a check waits for the open connection before it opens another one.
+pub(crate) const HEDGE_DELAY: Duration = Duration::from_millis(200);
+/// How often the database is checked.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+pub(crate) const CHECK_INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
+/// The shortest time between two checks, however many connections were lost.
+pub(crate) const SHORTEST_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// How long suspected connections may stay silent before they are abandoned.
+pub(crate) const SUSPECTED_SILENCE: Duration = Duration::from_secs(1);
+/// A connection that has not been used for longer is checked before anybody needs it.
+pub(crate) const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);

@@ -1,0 +1,163 @@
+//! Calls from the network, which are checked before their message is read.
+
+use std::{
+    convert::Infallible,
+    task::{Context, Poll},
+};
+
+use admission::{HoldingBody, Reservation, ResponseMemory, is_long};
+use bytes::Bytes;
+use compliance_api::error::{Error, Reason};
+use futures::{FutureExt as _, future::BoxFuture};
+use http::{HeaderMap, Request, Response};
+use tonic::{Code, Status, body::Body, codegen::StdError};
+use tower::Service;
+
+use super::{
+    call_record::CallRecord,
+    operations::Called,
+    pipeline::{Arrival, CallResponse, MeasuredMessage, Origin, Pipeline},
+    protocol,
+    receive::receive,
+};
+use crate::{
+    limits::{BYTES_OF_AN_ITEM, HEAVY_BYTES},
+    shares::Work,
+};
+
+/// Services on a network, behind the pipeline.
+#[derive(Clone)]
+pub struct NetworkService<S> {
+    pipeline: Pipeline,
+    services: S,
+}
+
+impl<S> NetworkService<S> {
+    pub(crate) fn new(pipeline: Pipeline, services: S) -> Self {
+        Self { pipeline, services }
+    }
+}
+
+impl<S> std::fmt::Debug for NetworkService<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NetworkService").finish_non_exhaustive()
+    }
+}
+
+impl<S, B> Service<Request<B>> for NetworkService<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>,
+    S: Clone + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.services.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // The clone that is ready makes the call.
+        let next = self.services.clone();
+        let services = std::mem::replace(&mut self.services, next);
+        Box::pin(serve(self.pipeline.clone(), services, request).map(Ok))
+    }
+}
+
+async fn serve<S, B>(pipeline: Pipeline, mut services: S, mut request: Request<B>) -> Response<Body>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+    B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
+{
+    let called = Called::at(request.uri().path());
+    let (headers, origin) = (request.headers(), Origin::Network(request.method()));
+    let mut call = match pipeline.check(Arrival { called, headers, origin, verified: None }) {
+        Ok(call) => call,
+        Err(refused) => {
+            pipeline.hold_back(refused.company_id).await;
+            let reason = refused.error.reason;
+            let mut response = refused.respond();
+            protocol::complete_refusal(reason, &mut response);
+            return response;
+        }
+    };
+    call.identify(request.extensions_mut());
+    let (head, body) = request.into_parts();
+    let company_id = call.company_id;
+    let message = message(&pipeline, called, body, company_id);
+    let service = async |(body, memory, is_long)| {
+        let Ok(response) = services.call(Request::from_parts(head, body)).await;
+        holding(response, memory, is_long)
+    };
+    let response = pipeline.serve(call, message, service).await;
+    if is_repeatable(called, company_id, response.headers()) {
+        // It is no longer in flight.
+        pipeline.hold_back(company_id).await;
+    }
+    response
+}
+
+/// Whether a client can repeat a call as often as it likes: it costs the client nothing, and nothing limits it.
+fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) -> bool {
+    if matches!(called, Called::Standard(_)) {
+        return !called.is_health_check();
+    }
+    match protocol::code(response) {
+        None | Some(Code::Ok) => false,
+        Some(code) => company_id.is_none() || matches!(code, Code::ResourceExhausted | Code::Unauthenticated),
+    }
+}
+
+async fn message<B>(
+    pipeline: &Pipeline,
+    called: Called,
+    body: B,
+    company_id: Option<i64>,
+) -> Result<MeasuredMessage<(Body, Reservation, bool)>, Status>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
+{
+    let operation = match called {
+        Called::Operation(operation) => operation,
+        // Health and reflection, which nobody needs a token for.
+        Called::Standard(_) => {
+            let content = (Body::new(body), pipeline.shares().memory.reservation(None), false);
+            return Ok(MeasuredMessage { content, work: Work::Coalesced, is_long: false });
+        }
+        Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
+    };
+    let (body, measure, memory) = receive(pipeline, operation, body, company_id).await?;
+    let work = match called.work(measure.items) {
+        // One item can be long, too. A batch of reads has no company, and its own limits.
+        Work::Coalesced if memory.bytes() > HEAVY_BYTES => Work::Heavy(memory.bytes() / BYTES_OF_AN_ITEM),
+        work => work,
+    };
+    let is_long = work.is_heavy() || is_long(memory.bytes());
+    Ok(MeasuredMessage { content: (body, memory, is_long), work, is_long })
+}
+
+/// A response that holds the memory of its request and its own until it was sent. Large messages are encoded off-thread.
+fn holding(mut response: Response<Body>, memory: Reservation, is_long_request: bool) -> Response<Body> {
+    let own = response.extensions_mut().remove::<ResponseMemory>();
+    let is_long = is_long_request || own.as_ref().is_some_and(|own| is_long(own.bytes()));
+    if memory.bytes() == 0 && own.is_none() && !is_long {
+        return response;
+    }
+    response.map(|body| Body::new(HoldingBody::new(body, is_long, (memory, own))))
+}
+
+impl CallResponse for Response<Body> {
+    fn refusal(status: Status) -> Self {
+        status.into_http()
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        self.headers_mut()
+    }
+
+    fn record(self, record: CallRecord) -> Self {
+        record.until_end(self)
+    }
+}

@@ -1,0 +1,320 @@
+//! What every call passes before its service sees it, in one order, whether it comes over the [network](super::network), from
+//! a gateway in this process ([`Middleware`]) or in a [batch of reads](super::batch_read):
+//!
+//! 1. *record*: first, so that refused calls are recorded, too. It ends with the last byte of the response.
+//! 2. *head*: whether this is a call at all. It says nothing about operations, callers or records.
+//! 3. *permit*: one of the calls in flight. An overloaded process verifies no signatures.
+//! 4. *access*: token, rate limit, scope. All that follows counts by company.
+//! 5. *share*: the company's part of the calls in flight, before it may hold memory or wait.
+//! 6. *deadline*: bounds all that follows, which may wait. A panic ends here as well.
+//! 7. *message*: received and measured, only of callers that were let through. Its size decides its queue.
+//! 8. *slot*: the company's turn. Last, so that nobody waits for a client in a slot.
+//!
+//! [`CHECKS`] are the steps 2 to 5, and [`Pipeline::serve`] makes the rest. A read of a batch passes the steps up to 5: its
+//! batch has a deadline and a message, and coalesced reads have no slots.
+
+use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use admission::{Count, ResponseMemory, Slot};
+use compliance_api::{client::Middleware, error::Error, token::VerifiedToken, v1::RateLimitHeaders, wire::Items};
+use futures::FutureExt as _;
+use http::{Extensions, HeaderMap, Method};
+use http_server::FinishBy;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use tonic::{Code, Request, Response, Status};
+use tracing::{Instrument as _, Span};
+
+use super::{
+    call_record::{CallRecord, log_span},
+    operations::Called,
+    protocol,
+    tokens::Verify,
+};
+use crate::{
+    CoreSettings,
+    access::{AccessPolicy, Identity, Verified},
+    deadline,
+    limits::MessageLimits,
+    shares::{self, Shares, Work},
+};
+
+/// Lets calls through, or refuses them. Clones share the limits.
+#[derive(Clone)]
+pub(crate) struct Pipeline(Arc<SharedPipeline>);
+
+struct SharedPipeline {
+    access: AccessPolicy,
+    in_flight: Arc<Semaphore>,
+    shares: Shares,
+    message: MessageLimits,
+    call_timeout: Duration,
+}
+
+pub(super) struct Arrival<'r> {
+    pub(super) called: Called,
+    pub(super) headers: &'r HeaderMap,
+    pub(super) origin: Origin<'r>,
+    /// The result for its token, if that was verified before.
+    pub(super) verified: Option<Verified>,
+}
+
+/// Where a call comes from.
+pub(super) enum Origin<'r> {
+    /// The network, with this method of HTTP.
+    Network(&'r Method),
+    Batch,
+    Gateway,
+}
+
+/// A call that has passed the checks. It is in flight until this is dropped.
+pub(super) struct Call {
+    pub(super) record: CallRecord,
+    pub(super) rate_limit: Option<RateLimitHeaders>,
+    pub(super) company_id: Option<i64>,
+    caller: Option<Identity>,
+    timeout: Duration,
+    log_span: Span,
+    /// A health check has none.
+    permit: Option<OwnedSemaphorePermit>,
+    /// The company's part of the calls in flight.
+    count: Option<Count>,
+}
+
+/// A call that has not passed the checks.
+pub(super) struct RefusedCall {
+    pub(super) error: Error,
+    /// Known, as what is left of its limit, once the token is verified.
+    pub(super) company_id: Option<i64>,
+    pub(super) rate_limit: Option<RateLimitHeaders>,
+    record: CallRecord,
+}
+
+pub(super) struct MeasuredMessage<M> {
+    pub(super) content: M,
+    pub(super) work: Work,
+    /// Whether each step of that may take long.
+    pub(super) is_long: bool,
+}
+
+/// A check of a call.
+type Check = fn(&SharedPipeline, &mut Arrival<'_>, &mut Call) -> Result<(), Error>;
+
+/// The checks of a call, in their order.
+const CHECKS: [Check; 4] = [head, permit, access, share];
+
+fn head(_: &SharedPipeline, arrival: &mut Arrival<'_>, _: &mut Call) -> Result<(), Error> {
+    match arrival.origin {
+        Origin::Network(method) => protocol::check_head(method, arrival.headers),
+        Origin::Batch | Origin::Gateway => Ok(()),
+    }
+}
+
+/// No queue: a caller that has to wait is better off with another instance. An overloaded service still reports its health.
+fn permit(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
+    if !arrival.called.is_health_check() {
+        let permit = Arc::clone(&shared.in_flight).try_acquire_owned();
+        call.permit = Some(permit.map_err(|_| Error::overloaded())?);
+    }
+    Ok(())
+}
+
+fn access(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
+    let authorization = arrival.called.authorization();
+    let (company_id, rate_limit, caller) = shared.access.check(authorization, arrival.headers, arrival.verified.take());
+    (call.company_id, call.rate_limit) = (company_id, rate_limit);
+    call.caller = caller?;
+    Ok(())
+}
+
+fn share(shared: &SharedPipeline, _: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
+    call.count = call.company_id.map(|company_id| shared.shares.call(company_id)).transpose()?;
+    call.record.company_id = call.company_id;
+    Ok(())
+}
+
+impl Pipeline {
+    pub(crate) fn new(access: AccessPolicy, shares: Shares, settings: &CoreSettings) -> Self {
+        let in_flight = Arc::new(Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)));
+        let message = MessageLimits { encoded: settings.message_limit, decoded: settings.message_memory };
+        Self(Arc::new(SharedPipeline { access, in_flight, shares, message, call_timeout: settings.call_timeout }))
+    }
+
+    pub(super) fn shares(&self) -> &Shares {
+        &self.0.shares
+    }
+
+    pub(super) fn message_limits(&self) -> MessageLimits {
+        self.0.message
+    }
+
+    /// Delays the response to a refused call if its company had many recently.
+    pub(super) async fn hold_back(&self, company_id: Option<i64>) {
+        self.0.shares.refusals.hold_back(company_id).await;
+    }
+
+    /// Lets a call through, or refuses it: the steps up to *share*.
+    pub(super) fn check(&self, mut arrival: Arrival<'_>) -> Result<Call, RefusedCall> {
+        let mut call = Call {
+            record: CallRecord::new(&arrival),
+            rate_limit: None,
+            company_id: None,
+            caller: None,
+            timeout: deadline::timeout(arrival.headers, self.0.call_timeout),
+            log_span: Span::none(),
+            permit: None,
+            count: None,
+        };
+        for check in CHECKS {
+            if let Err(error) = check(&self.0, &mut arrival, &mut call) {
+                call.record.refuse(&error);
+                let Call { company_id, rate_limit, record, .. } = call;
+                return Err(RefusedCall { error, company_id, rate_limit, record });
+            }
+        }
+        call.log_span = log_span(&arrival);
+        Ok(call)
+    }
+
+    /// Makes a call: receives its message, waits for a slot, and runs its service.
+    pub(super) async fn serve<M, R: CallResponse, F: Future<Output = R>>(
+        &self,
+        call: Call,
+        message: impl Future<Output = Result<MeasuredMessage<M>, Status>>,
+        service: impl FnOnce(M) -> F,
+    ) -> R {
+        let Call { record, rate_limit, company_id, timeout, log_span, permit, count, .. } = call;
+        let shares = &self.0.shares;
+        let serving = async {
+            let MeasuredMessage { content, work, is_long } = message.await?;
+            let mut slot = match company_id {
+                Some(company_id) => shares.enter(company_id, work).await?,
+                // A batch of reads, or of a standard service.
+                None => None,
+            };
+            let response = shares::run(&mut slot, is_long, service(content)).await;
+            if let Some(slot) = slot {
+                response.release(slot, shares);
+            }
+            Ok::<_, Status>(response)
+        };
+        let serving = deadline::until(Instant::now() + timeout, record.span.run(serving));
+        let serving = AssertUnwindSafe(serving).catch_unwind().instrument(log_span.clone());
+        let response = match serving.await {
+            Ok(Ok(Ok(response))) => response,
+            Ok(Ok(Err(status))) => R::refusal(status),
+            Ok(Err(_)) => R::refusal(Error::deadline_exceeded().into()),
+            Err(_) => {
+                log_span.in_scope(|| tracing::error!("a call panicked"));
+                R::refusal(Error::internal().into())
+            }
+        };
+        drop((permit, count));
+        response.finish(rate_limit, record)
+    }
+}
+
+/// Calls of a gateway in this process.
+impl Middleware for Pipeline {
+    async fn call<M, R, F>(
+        &self,
+        path: &'static str,
+        mut request: Request<M>,
+        service: impl FnOnce(Request<M>) -> F + Send,
+    ) -> Result<Response<R>, Status>
+    where
+        M: Items + Send,
+        R: Send,
+        F: Future<Output = Result<Response<R>, Status>> + Send,
+    {
+        let called = Called::at(path);
+        // What a gateway has verified is not verified again.
+        let verified = request.extensions_mut().remove::<VerifiedToken>().map(Ok);
+        let headers = request.metadata().as_ref();
+        let mut call = match self.check(Arrival { called, headers, origin: Origin::Gateway, verified }) {
+            Ok(call) => call,
+            Err(refused) => return refused.respond(),
+        };
+        call.identify(request.extensions_mut());
+        let work = called.work(request.get_ref().items());
+        let message = ready(Ok(MeasuredMessage { content: request, work, is_long: work.is_heavy() }));
+        self.serve(call, message, service).await
+    }
+}
+
+impl Call {
+    pub(super) fn identify(&mut self, extensions: &mut Extensions) {
+        if let Some(caller) = self.caller.take() {
+            extensions.insert(caller);
+        }
+    }
+}
+
+impl RefusedCall {
+    pub(super) fn respond<R: CallResponse>(self) -> R {
+        R::refusal(self.error.into()).finish(self.rate_limit, self.record)
+    }
+}
+
+pub(super) trait CallResponse: Sized {
+    fn refusal(status: Status) -> Self;
+    fn headers_mut(&mut self) -> &mut HeaderMap;
+    /// Records the call to the end of its response.
+    fn record(self, record: CallRecord) -> Self;
+
+    /// The service has done its work, and gives its slot to others.
+    fn release(&self, slot: Slot, _: &Shares) {
+        drop(slot);
+    }
+
+    fn finish(mut self, rate_limit: Option<RateLimitHeaders>, record: CallRecord) -> Self {
+        if let Some(rate_limit) = rate_limit {
+            rate_limit.write(self.headers_mut());
+        }
+        self.record(record)
+    }
+}
+
+impl<R> CallResponse for Result<Response<R>, Status> {
+    fn refusal(status: Status) -> Self {
+        Err(status)
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        match self {
+            Ok(response) => response.metadata_mut().as_mut(),
+            Err(status) => status.metadata_mut().as_mut(),
+        }
+    }
+
+    /// A stream is recorded until it begins: who reads it in this process records it to its end.
+    fn record(self, mut record: CallRecord) -> Self {
+        record.code = self.as_ref().map_or_else(Status::code, |_| Code::Ok);
+        self
+    }
+
+    /// While several companies call, the gateway also writes a large response in the slot, before the company's next work
+    /// begins. A page that is streamed waits for a slot of its own, and for its reader.
+    fn release(&self, slot: Slot, shares: &Shares) {
+        let Ok(extensions) = self.as_ref().map(Response::extensions) else { return };
+        let is_stream = extensions.get::<FinishBy>().is_some();
+        if extensions.get::<ResponseMemory>().is_some() && !is_stream && shares.are_several_calling() {
+            slot.hand_over();
+        }
+    }
+}
+
+impl Verify for Pipeline {
+    fn cached(&self, authorization: &str) -> Option<Verified> {
+        self.0.access.verify_cached(authorization.as_bytes())
+    }
+
+    fn verify(&self, authorization: &str) -> Verified {
+        self.0.access.verify(Some(authorization.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,383 @@
+//! Memory that messages take, by company.
+//!
+//! A company may have a part of what the others leave: with half, a company alone may hold half of all, and each of two a
+//! third. So a company that comes finds something free, however much the others want. What belongs to no company has a small
+//! share of its own, so that requests that prove nothing take none of theirs.
+
+use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::timeout};
+
+use crate::Full;
+
+/// What belongs to no company may take as much as this part of what the companies may.
+const WITHOUT_COMPANY: usize = 16;
+
+/// The bytes that messages may take, for all companies together and for each. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<SharedMemory>);
+
+#[derive(Debug)]
+struct SharedMemory {
+    total: usize,
+    /// What one company may hold while the others hold nothing.
+    share: usize,
+    held: Mutex<HeldBytes>,
+    /// Is notified when something is given back.
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct HeldBytes {
+    /// What all companies hold together.
+    all: usize,
+    /// What belongs to no company.
+    without_company: usize,
+    /// Companies that hold something.
+    companies: HashMap<i64, usize>,
+    /// What companies wait for.
+    waiting: HashMap<i64, usize>,
+}
+
+impl Memory {
+    /// `total` bytes for companies, of which one alone may hold `share`, and the same part of what others leave of them. What
+    /// belongs to no company may take a sixteenth of `total` in addition.
+    pub fn new(total: usize, share: usize) -> Self {
+        Self(Arc::new(SharedMemory { total, share: share.min(total), held: Mutex::default(), freed: Notify::new() }))
+    }
+
+    /// Nothing yet, for a company to grow. Without a company it grows in the share of what belongs to none.
+    pub fn reservation(&self, company: Option<i64>) -> Reservation {
+        Reservation { memory: self.clone(), company, bytes: 0 }
+    }
+
+    /// The bytes that are held, by companies and without one.
+    pub fn held(&self) -> usize {
+        let held = self.0.held.lock();
+        held.all + held.without_company
+    }
+}
+
+impl SharedMemory {
+    /// Why a company may not hold `bytes` more.
+    fn refusal(&self, held: &HeldBytes, company: i64, bytes: usize) -> Option<Full> {
+        let own = held.companies.get(&company).copied().unwrap_or_default();
+        let wanted = own.saturating_add(bytes);
+        if wanted > self.share {
+            return Some(Full::Company);
+        }
+        // An equal part, with one for a company that is yet to come.
+        let equal = self.total / (held.companies.len() + usize::from(own == 0) + 1);
+        let left = self.total.saturating_sub(held.all - own).saturating_sub(held.wanted_by_others(company, equal));
+        // Widened: the product of two sizes can be too large.
+        let most = (left as u128 * self.share as u128 / self.total.max(1) as u128) as usize;
+        if wanted <= most && bytes <= self.total - held.all {
+            None
+        } else if own > 0 && wanted > equal {
+            Some(Full::Company)
+        } else {
+            Some(Full::Process)
+        }
+    }
+}
+
+/// Bytes that are held until it is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    memory: Memory,
+    company: Option<i64>,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Holds `bytes` more, or nothing more if they are not to be had.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let inner = &self.memory.0;
+        let held = &mut *inner.held.lock();
+        let refusal = match self.company {
+            Some(company) => inner.refusal(held, company, bytes),
+            None => (bytes > inner.total / WITHOUT_COMPANY - held.without_company).then_some(Full::Process),
+        };
+        if let Some(full) = refusal {
+            return Err(full);
+        }
+        match self.company {
+            Some(company) => {
+                *held.companies.entry(company).or_default() += bytes;
+                held.all += bytes;
+            }
+            None => held.without_company += bytes,
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Holds `bytes` in all, if that is more than before.
+    pub fn grow_to(&mut self, bytes: usize) -> Result<(), Full> {
+        self.grow(bytes.saturating_sub(self.bytes))
+    }
+
+    /// Like [`Self::grow_to`], but waits for others to give something back, up to `longest`: they may wait for this one.
+    pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), Full> {
+        let memory = self.memory.clone();
+        if bytes > memory.0.share {
+            return self.grow_to(bytes);
+        }
+        let Err(full) = self.grow_to(bytes) else { return Ok(()) };
+        // While it waits, other companies leave it an equal part.
+        let more = bytes - self.bytes;
+        let _waits = self.company.map(|company| {
+            *memory.0.held.lock().waiting.entry(company).or_default() += more;
+            WaitingCompany { memory: memory.clone(), company, bytes: more }
+        });
+        let waiting = timeout(longest, async {
+            loop {
+                let mut freed = pin!(memory.0.freed.notified());
+                // From here on, nothing that is given back is missed.
+                freed.as_mut().enable();
+                if self.grow_to(bytes).is_ok() {
+                    return;
+                }
+                freed.await;
+            }
+        });
+        waiting.await.map_err(|_| full)
+    }
+
+    /// Holds `bytes` in all, if that is less than before.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let Some(less) = self.bytes.checked_sub(bytes).filter(|less| *less > 0) else { return };
+        self.bytes = bytes;
+        let held = &mut *self.memory.0.held.lock();
+        match self.company {
+            Some(company) => {
+                held.all -= less;
+                subtract(&mut held.companies, company, less);
+            }
+            None => held.without_company -= less,
+        }
+        self.memory.0.freed.notify_waiters();
+    }
+
+    /// Nothing yet, for the same company.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        self.memory.reservation(self.company)
+    }
+
+    /// The bytes that are held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// A company waits for bytes until it is dropped.
+struct WaitingCompany {
+    memory: Memory,
+    company: i64,
+    bytes: usize,
+}
+
+impl Drop for WaitingCompany {
+    fn drop(&mut self) {
+        subtract(&mut self.memory.0.held.lock().waiting, self.company, self.bytes);
+        // What was left to it is for the others again.
+        self.memory.0.freed.notify_waiters();
+    }
+}
+
+impl HeldBytes {
+    /// What other companies wait for, of each as much as makes what it holds an equal part.
+    fn wanted_by_others(&self, company: i64, equal: usize) -> usize {
+        let others = self.waiting.iter().filter(|(waiting, _)| **waiting != company);
+        let missing = |(company, bytes): (&i64, &usize)| {
+            (*bytes).min(equal.saturating_sub(self.companies.get(company).copied().unwrap_or_default()))
+        };
+        others.map(missing).sum()
+    }
+}
+
+/// Subtracts from what is counted for a company, which is forgotten when nothing is left.
+pub(crate) fn subtract(companies: &mut HashMap<i64, usize>, company: i64, count: usize) {
+    if let Some(of_company) = companies.get_mut(&company) {
+        *of_company -= count;
+        if *of_company == 0 {
+            companies.remove(&company);
+        }
+    }
+}
+
+/// Memory that a response takes until it was sent, in the extensions of the response.
+pub type ResponseMemory = Arc<Reservation>;
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::{future::join_all, poll};
+    use tokio::time::sleep;
+
+    use super::{Full, Memory, Reservation, ResponseMemory};
+
+    #[test]
+    fn a_company_has_a_share_and_all_have_the_total() {
+        let memory = Memory::new(100, 60);
+        let (mut one, mut again, mut two) =
+            (memory.reservation(Some(1)), memory.reservation(Some(1)), memory.reservation(Some(2)));
+        assert_eq!(one.grow(50), Ok(()));
+        assert_eq!(again.grow(11), Err(Full::Company));
+        assert_eq!(again.grow(10), Ok(()));
+        // 40 are left, of which it may have 60 %.
+        assert_eq!(two.grow(25), Err(Full::Process));
+        assert_eq!(two.grow(24), Ok(()));
+        assert_eq!(memory.0.held.lock().companies[&1], 60);
+        drop(one);
+        assert_eq!(memory.0.held.lock().companies[&1], 10);
+        assert_eq!((memory.held(), two.grow_to(54), two.grow_to(55)), (34, Ok(()), Err(Full::Company)));
+        drop(again);
+        assert_eq!((two.grow_to(60), two.grow_to(61)), (Ok(()), Err(Full::Company)));
+        two.shrink_to(5);
+        assert_eq!(memory.held(), 5);
+        drop(two);
+        assert_eq!(memory.held(), 0);
+        assert!(memory.0.held.lock().companies.is_empty());
+        // A company that holds nothing is not remembered.
+        let mut nothing = memory.reservation(Some(1));
+        assert_eq!((nothing.grow(0), nothing.bytes()), (Ok(()), 0));
+        assert!(memory.0.held.lock().companies.is_empty());
+        assert_eq!([Memory::new(100, 60), Memory::new(50, 60)].map(|memory| memory.0.share), [60, 50]);
+    }
+
+    #[test]
+    fn above_an_equal_part_a_company_has_used_up_its_share() {
+        let memory = Memory::new(120, 60);
+        let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(2)));
+        assert_eq!((one.grow(60), two.grow(20)), (Ok(()), Ok(())));
+        // It may have 30. An equal part is 40: for these two, and for one that is yet to come.
+        assert_eq!((two.grow_to(40), two.grow_to(41)), (Err(Full::Process), Err(Full::Company)));
+        // One that has nothing has not used up anything.
+        assert_eq!(memory.reservation(Some(3)).grow(50), Err(Full::Process));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_company_waits_for_is_left_to_it_until_it_no_longer_waits() {
+        let memory = Memory::new(300, 150);
+        let [_one, _two, mut three] = [1, 2, 3].map(|company| take_all(&memory, company));
+        let mut waits = memory.reservation(Some(4));
+        waits.grow(10).unwrap();
+        let mut waiting = Box::pin(waits.wait_to_grow(20, Duration::from_secs(1)));
+        assert!(poll!(waiting.as_mut()).is_pending());
+        three.shrink_to(0);
+        // 65 are left. It waits for 10 of them, and of the others a company may have half.
+        let mut five = memory.reservation(Some(5));
+        assert_eq!((five.grow(28), five.grow(27)), (Err(Full::Process), Ok(())));
+        five.shrink_to(0);
+        drop(waiting);
+        assert_eq!((five.grow(33), five.grow(32)), (Err(Full::Process), Ok(())));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_waits_has_what_another_gives_back() {
+        let second = Duration::from_secs(1);
+        let memory = Memory::new(100, 60);
+        let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(1)));
+        one.grow(50).unwrap();
+        assert_eq!(two.wait_to_grow(20, second).await, Err(Full::Company));
+        // More than the share is not waited for.
+        let start = tokio::time::Instant::now();
+        assert_eq!(two.wait_to_grow(61, second * 1000).await, Err(Full::Company));
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        let waiting = tokio::spawn(async move {
+            two.wait_to_grow(60, second).await.unwrap();
+            two
+        });
+        tokio::task::yield_now().await;
+        drop(one);
+        assert_eq!(waiting.await.unwrap().bytes(), 60);
+    }
+
+    /// Takes as much as it may, byte by byte.
+    fn take_all(memory: &Memory, company: i64) -> Reservation {
+        let mut reservation = memory.reservation(Some(company));
+        while reservation.grow(1).is_ok() {}
+        reservation
+    }
+
+    #[test]
+    fn each_company_that_comes_finds_half_of_what_is_left() {
+        let memory = Memory::new(384, 192);
+        let held = [1, 2, 3, 4].map(|company| take_all(&memory, company));
+        assert_eq!(held.each_ref().map(Reservation::bytes), [192, 96, 48, 24]);
+        // A fifth company is served, too.
+        assert_eq!(memory.reservation(Some(5)).grow(12), Ok(()));
+    }
+
+    #[test]
+    fn companies_that_want_all_come_to_equal_parts() {
+        let memory = Memory::new(4000, 2000);
+        let mut held: Vec<_> = [1, 2, 3].map(|company| take_all(&memory, company)).into();
+        for _ in 0..100 {
+            // Requests end in turn, and others of the same company follow.
+            for reservation in &mut held {
+                reservation.shrink_to(reservation.bytes() - 50);
+                while reservation.grow(1).is_ok() {}
+            }
+        }
+        let parts: Vec<_> = held.iter().map(Reservation::bytes).collect();
+        assert!(parts.iter().all(|part| (900..=1100).contains(part)), "{parts:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_leaves_an_equal_part_to_a_company_that_waits() {
+        let memory = Memory::new(300, 150);
+        let second = Duration::from_secs(1);
+        // A company whose requests of 30 follow each other without end.
+        let flood = tokio::spawn({
+            let memory = memory.clone();
+            async move {
+                loop {
+                    let requests = (0..8).map(|_| async {
+                        let mut request = memory.reservation(Some(1));
+                        if request.wait_to_grow(30, second).await.is_ok() {
+                            sleep(Duration::from_millis(10)).await;
+                        }
+                    });
+                    join_all(requests).await;
+                }
+            }
+        });
+        sleep(Duration::from_millis(100)).await;
+        // Half of what the flood leaves at its most would be 75.
+        let mut other = memory.reservation(Some(2));
+        assert_eq!(other.wait_to_grow(100, second).await, Ok(()));
+        flood.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_belongs_to_no_company_takes_nothing_from_companies() {
+        let memory = Memory::new(160, 80);
+        let (mut unknown, mut another) = (memory.reservation(None), memory.reservation(None));
+        assert_eq!((unknown.grow(8), another.grow(3), another.grow(2)), (Ok(()), Err(Full::Process), Ok(())));
+        // Companies find as much as before, and take nothing from it.
+        let held = [1, 2].map(|company| take_all(&memory, company));
+        assert_eq!(held.each_ref().map(Reservation::bytes), [80, 40]);
+        assert_eq!(memory.held(), 130);
+        another.shrink_to(0);
+        assert_eq!((memory.held(), another.grow(2), another.grow(1)), (128, Ok(()), Err(Full::Process)));
+        // It waits for what is returned without a company.
+        let (waits, returns) = (another.wait_to_grow(10, Duration::from_secs(1)), async { unknown.shrink_to(0) });
+        assert_eq!(tokio::join!(waits, returns).0, Ok(()));
+        drop((held, another));
+        assert_eq!((memory.held(), ResponseMemory::new(unknown).bytes()), (0, 0));
+    }
+}

@@ -1,0 +1,110 @@
+//! Long computations, away from the threads that serve everybody.
+
+use std::{future::poll_fn, pin::pin};
+
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::Semaphore,
+};
+
+/// A computation on more bytes than this takes long: about a millisecond, in which a thread that serves everybody would
+/// not notice what arrives for others.
+const LONG: usize = 64 << 10;
+/// Computations that are left to other threads at the same time, since each takes one.
+const MOST: usize = 64;
+
+/// Counts those that are left to other threads now.
+static OTHERS: Semaphore = Semaphore::const_new(MOST);
+
+/// Runs a computation that takes long, while the other tasks of this thread go on on another thread: unless the runtime has
+/// one thread, or very many computations run.
+pub fn off_thread<T>(compute: impl FnOnce() -> T) -> T {
+    run(&OTHERS, compute)
+}
+
+fn run<T>(others: &Semaphore, compute: impl FnOnce() -> T) -> T {
+    let Ok(RuntimeFlavor::MultiThread) = Handle::try_current().map(|runtime| runtime.runtime_flavor()) else {
+        return compute();
+    };
+    match others.try_acquire() {
+        Ok(_other) => tokio::task::block_in_place(compute),
+        Err(_) => compute(),
+    }
+}
+
+/// Runs a computation on so many bytes: by [`off_thread`] if that takes long.
+pub fn compute<T>(bytes: usize, compute: impl FnOnce() -> T) -> T {
+    if is_long(bytes) { off_thread(compute) } else { compute() }
+}
+
+/// Whether a computation on so many bytes takes long.
+pub fn is_long(bytes: usize) -> bool {
+    bytes > LONG
+}
+
+/// Runs a future. If `is_long` is set, each step may take long and is run by [`off_thread`].
+pub async fn run_off_thread<F: Future>(future: F, is_long: bool) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let future = future.as_mut();
+        if is_long { off_thread(|| future.poll(context)) } else { future.poll(context) }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{Arc, mpsc},
+        time::Duration,
+    };
+
+    use tokio::sync::Semaphore;
+
+    use super::{LONG, MOST, compute, off_thread, run, run_off_thread};
+
+    #[tokio::test]
+    async fn a_runtime_of_one_thread_computes_as_well() {
+        assert_eq!(off_thread(|| 5), 5);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn what_is_short_and_what_is_too_many_runs_here() {
+        // A computation that is left to other threads may wait for a task of this one, on a busy machine for long.
+        fn task(is_left: bool) -> impl FnOnce() -> bool {
+            let (sender, receiver) = mpsc::channel();
+            tokio::spawn(async move { sender.send(7) });
+            let patience = if is_left { Duration::from_mins(1) } else { Duration::from_millis(200) };
+            move || receiver.recv_timeout(patience).is_ok()
+        }
+        for (bytes, is_left) in [(LONG, false), (LONG + 1, true)] {
+            assert_eq!(
+                tokio::spawn(async move { compute(bytes, task(is_left)) }).await.unwrap(),
+                is_left,
+                "{bytes} bytes"
+            );
+        }
+        for (others, is_left) in [(MOST - 1, true), (MOST, false), (0, true)] {
+            let running = Arc::new(Semaphore::new(MOST));
+            // In a task of their own: they may have left the worker to another thread.
+            let ended = Arc::clone(&running);
+            tokio::spawn(async move { (0..MOST).for_each(|_| run(&ended, || ())) }).await.unwrap();
+            let computed = tokio::spawn(async move {
+                let _others = running.try_acquire_many(others as u32).unwrap();
+                run(&running, task(is_left))
+            });
+            assert_eq!(computed.await.unwrap(), is_left, "next to {others}");
+        }
+    }
+
+    /// With one worker, the task that the computation waits for could otherwise never run.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn other_tasks_run_during_a_long_computation() {
+        let computed = tokio::spawn(async {
+            let (sender, receiver) = mpsc::channel();
+            tokio::spawn(async move { sender.send(7) });
+            run_off_thread(async move { receiver.recv() }, true).await
+        });
+        assert_eq!(computed.await.unwrap(), Ok(7));
+    }
+}

@@ -1,0 +1,126 @@
+//! Refusals that are held back, so that a client that repeats refused calls at once takes less of the processor.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
+
+/// How many refusals of a company are sent at once in a period: a hundred a second, but not a hundred together. Those of
+/// callers without a verified company count together.
+const AT_ONCE: u32 = 10;
+const PERIOD: Duration = Duration::from_millis(100);
+/// How long the others are held back: between half and one and a half of it. Callers that were refused together and all
+/// try again together would keep every thread from others for milliseconds.
+const DELAY: Duration = Duration::from_millis(100);
+/// Its multiples spread evenly between whole numbers: the golden ratio's part after the point.
+const SPREAD: f64 = 0.618_033_988_749_895;
+/// Refusals of all companies that are held back at the same time. Further ones are sent at once.
+const MOST: usize = 4096;
+
+/// Holds refusals back, and other responses to calls that anybody can make as often as they like. Clones share the limits.
+#[derive(Clone, Debug)]
+pub struct Refusals(Arc<SharedRefusals>);
+
+#[derive(Debug)]
+struct SharedRefusals {
+    /// When a period began, and how many refusals each company had in it.
+    recent: Mutex<(Instant, HashMap<Option<i64>, u32>)>,
+    held: Semaphore,
+}
+
+impl Default for Refusals {
+    fn default() -> Self {
+        Self(Arc::new(SharedRefusals {
+            recent: Mutex::new((Instant::now(), HashMap::new())),
+            held: Semaphore::new(MOST),
+        }))
+    }
+}
+
+impl Refusals {
+    /// Waits before a call has its response, if its company had many refusals recently.
+    pub async fn hold_back(&self, company_id: Option<i64>) {
+        if let Some(delay) = self.delay(company_id)
+            && let Ok(_held) = self.0.held.try_acquire()
+        {
+            sleep(delay).await;
+        }
+    }
+
+    fn delay(&self, company_id: Option<i64>) -> Option<Duration> {
+        let mut recent = self.0.recent.lock();
+        let (since, counts) = &mut *recent;
+        if since.elapsed() >= PERIOD {
+            *since = Instant::now();
+            counts.clear();
+        }
+        let count = counts.entry(company_id).or_default();
+        *count = count.saturating_add(1);
+        (*count > AT_ONCE).then(|| DELAY.mul_f64(0.5 + (f64::from(*count) * SPREAD).fract()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::future::join_all;
+    use tokio::time::{Instant, advance};
+
+    use super::{AT_ONCE, DELAY, MOST, PERIOD, Refusals};
+
+    /// How exact a timer is.
+    const TICK: Duration = Duration::from_millis(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn refusals_above_a_rate_are_held_back_up_to_a_number() {
+        let refusals = Refusals::default();
+        let held_back = async |count: usize| {
+            let start = Instant::now();
+            let all = join_all((0..count).map(|_| async {
+                refusals.hold_back(Some(1)).await;
+                start.elapsed()
+            }));
+            let held: Vec<_> = all.await.into_iter().filter(|held| !held.is_zero()).collect();
+            assert!(held.iter().all(|held| (DELAY / 2..DELAY * 3 / 2 + TICK).contains(held)), "{held:?}");
+            held.len()
+        };
+        let at_once = AT_ONCE as usize;
+        assert_eq!(held_back(at_once).await, 0);
+        assert_eq!(held_back(MOST + 10).await, MOST);
+        // A new period has begun.
+        assert_eq!(held_back(at_once).await, 0);
+        assert_eq!(held_back(MOST).await, MOST, "what was held back makes room");
+        advance(PERIOD).await;
+        assert_eq!(held_back(at_once + 1).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refusals_of_one_company_delay_no_other() {
+        let refusals = Refusals::default();
+        let flood = join_all((0..1000).map(|_| refusals.hold_back(Some(1))));
+        let start = Instant::now();
+        let others = join_all([Some(2), None].map(|company| refusals.hold_back(company)));
+        futures::future::select(flood, others).await;
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_refused_together_is_not_sent_together() {
+        let refusals = Refusals::default();
+        let start = Instant::now();
+        let all = join_all((0..1000).map(|_| async {
+            refusals.hold_back(Some(1)).await;
+            start.elapsed().as_millis() as usize / 10
+        }));
+        let mut sent = [0; 16];
+        for tens_of_ms in all.await {
+            sent[tens_of_ms] += 1;
+        }
+        assert_eq!(sent[0], AT_ONCE);
+        assert!(sent[5..15].iter().all(|count| (80..=120).contains(count)), "{sent:?}");
+    }
+}

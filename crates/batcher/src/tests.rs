@@ -1,0 +1,327 @@
+//! The batcher, over batches that wait for the test.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::poll;
+use tokio::{
+    sync::{Semaphore, oneshot},
+    task::{Id, JoinHandle},
+    time::timeout,
+};
+
+use super::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
+
+/// Doubles numbers. A batch waits for a permit. 13 panics.
+#[derive(Clone)]
+struct Double(Arc<State>);
+
+struct State {
+    permits: Semaphore,
+    started: AtomicUsize,
+    batches: Mutex<Vec<Vec<u64>>>,
+    /// The tasks that the batches ran in.
+    tasks: Mutex<Vec<Id>>,
+}
+
+impl Double {
+    fn new(permits: usize) -> Self {
+        let permits = Semaphore::new(permits);
+        Self(Arc::new(State {
+            permits,
+            started: AtomicUsize::new(0),
+            batches: Mutex::default(),
+            tasks: Mutex::default(),
+        }))
+    }
+
+    async fn until_started(&self, batches: usize) {
+        until(|| self.0.started.load(Ordering::SeqCst) == batches).await;
+    }
+
+    fn allow(&self, batches: usize) {
+        self.0.permits.add_permits(batches);
+    }
+
+    fn batches(&self) -> Vec<Vec<u64>> {
+        self.0.batches.lock().unwrap().clone()
+    }
+}
+
+impl RunBatch for Double {
+    type Request = u64;
+    type Response = u64;
+
+    async fn run(&self, batch: Vec<Pending<u64, u64>>) {
+        self.0.batches.lock().unwrap().push(batch.iter().map(|pending| pending.request).collect());
+        self.0.tasks.lock().unwrap().push(tokio::task::id());
+        self.0.started.fetch_add(1, Ordering::SeqCst);
+        self.0.permits.acquire().await.unwrap().forget();
+        for pending in batch {
+            assert_ne!(pending.request, 13, "unlucky");
+            let doubled = pending.request * 2;
+            pending.respond(doubled);
+        }
+    }
+}
+
+const LIMITS: BatchLimits = BatchLimits {
+    max_in_flight: 1,
+    max_in_flight_when_slow: 2,
+    slow_after: Duration::from_hours(1),
+    max_batch: 64,
+    max_queue: 100,
+};
+
+/// Longer than anything takes here.
+const SOON: Duration = Duration::from_mins(1);
+
+async fn until(condition: impl Fn() -> bool) {
+    let met = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(SOON, met).await.expect("the condition is not met");
+}
+
+fn batcher(limits: BatchLimits) -> (Double, Batcher<Double>) {
+    let double = Double::new(0);
+    (double.clone(), Batcher::new(double, limits))
+}
+
+async fn until_queued(batcher: &Batcher<Double>, requests: usize) {
+    let waiting = batcher.queue_length();
+    until(|| waiting() == Some(requests)).await;
+}
+
+fn call(batcher: &Batcher<Double>, request: u64) -> JoinHandle<Result<u64, BatchError>> {
+    let batcher = batcher.clone();
+    tokio::spawn(async move { batcher.call(request).await })
+}
+
+fn calls(batcher: &Batcher<Double>, requests: Range<u64>) -> Vec<(u64, JoinHandle<Result<u64, BatchError>>)> {
+    requests.map(|request| (request, call(batcher, request))).collect()
+}
+
+async fn assert_doubled(calls: Vec<(u64, JoinHandle<Result<u64, BatchError>>)>) {
+    for (request, response) in calls {
+        let response = timeout(SOON, response).await.expect("there is no response");
+        assert_eq!(response.unwrap(), Ok(request * 2));
+    }
+}
+
+#[tokio::test]
+async fn requests_that_wait_form_one_batch_and_every_caller_receives_its_own_response() {
+    let (double, batcher) = batcher(LIMITS);
+    let first = calls(&batcher, 100..101);
+    double.until_started(1).await;
+    let others = calls(&batcher, 101..150);
+    until_queued(&batcher, 49).await;
+    double.allow(2);
+    assert_doubled(first).await;
+    assert_doubled(others).await;
+    assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [1, 49]);
+}
+
+#[tokio::test]
+async fn requests_that_are_made_together_form_one_batch() {
+    let (double, batcher) = batcher(LIMITS);
+    let calls = calls(&batcher, 100..150);
+    double.allow(1);
+    assert_doubled(calls).await;
+    assert_eq!(double.batches().len(), 1);
+}
+
+/// The second request is sent by a task that is ready when the dispatcher has received the first.
+#[tokio::test]
+async fn a_batch_takes_what_is_sent_while_the_dispatcher_yields() {
+    for (max_batch, expected) in
+        [(64, vec![vec![1, 2, 3]]), (2, vec![vec![1, 2], vec![3]]), (1, vec![vec![1], vec![2], vec![3]])]
+    {
+        let (double, batcher) = batcher(BatchLimits { max_batch, ..LIMITS });
+        double.allow(3);
+        // The dispatcher waits for a request.
+        tokio::task::yield_now().await;
+        let mut first = Box::pin(batcher.call(1));
+        assert!(poll!(first.as_mut()).is_pending());
+        let others = calls(&batcher, 2..4);
+        assert_eq!(first.await, Ok(2));
+        assert_doubled(others).await;
+        assert_eq!(double.batches(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_batch_runs_in_the_task_of_the_dispatcher_unless_another_one_runs() {
+    let (double, batcher) = batcher(BatchLimits { max_in_flight: 2, max_batch: 1, ..LIMITS });
+    for request in [1, 2] {
+        double.allow(1);
+        assert_eq!(batcher.call(request).await, Ok(request * 2));
+    }
+    let others = calls(&batcher, 3..5);
+    double.until_started(4).await;
+    double.allow(2);
+    assert_doubled(others).await;
+    let tasks = double.0.tasks.lock().unwrap().clone();
+    assert_eq!([tasks[1], tasks[2]], [tasks[0]; 2]);
+    assert_ne!(tasks[3], tasks[0]);
+}
+
+#[tokio::test]
+async fn a_request_knows_whether_its_caller_has_gone_away() {
+    let (sender, caller) = oneshot::channel::<u64>();
+    let mut pending = Pending { request: 1, reply: sender };
+    assert!(!pending.is_abandoned());
+    assert!(poll!(Box::pin(pending.parts_mut().1.closed())).is_pending() && !pending.is_abandoned());
+    drop(caller);
+    pending.parts_mut().1.closed().await;
+    assert!(pending.is_abandoned());
+}
+
+#[test]
+fn one_batch_is_in_flight_for_every_two_cores() {
+    let limits = |cores, slow| BatchLimits::for_cores(cores, slow, 7);
+    assert_eq!([1, 2, 3, 8, 64].map(|cores| limits(cores, 16).max_in_flight), [1, 1, 1, 4, 16]);
+    assert_eq!((limits(8, 0).max_in_flight, limits(8, 0).max_queue), (1, 7));
+    let here = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(BatchLimits::for_this_machine(16, 7), limits(here, 16));
+}
+
+#[tokio::test]
+async fn a_batch_has_a_limit() {
+    let (double, batcher) = batcher(BatchLimits { max_batch: 20, ..LIMITS });
+    let calls = calls(&batcher, 100..150);
+    double.allow(3);
+    assert_doubled(calls).await;
+    assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [20, 20, 10]);
+}
+
+/// The callers that go away stand between others of the same batch, so a response by index would go astray.
+#[tokio::test]
+async fn a_caller_that_goes_away_is_not_read_and_its_neighbours_receive_their_own() {
+    let (double, batcher) = batcher(LIMITS);
+    let first = calls(&batcher, 1..2);
+    double.until_started(1).await;
+    let (cancelled, kept): (Vec<_>, Vec<_>) =
+        calls(&batcher, 100..150).into_iter().partition(|(request, _)| request % 3 == 0);
+    until_queued(&batcher, 50).await;
+    for (_, call) in cancelled {
+        call.abort();
+        assert!(call.await.unwrap_err().is_cancelled());
+    }
+    double.allow(2);
+    assert_doubled(first).await;
+    assert_doubled(kept).await;
+    let expected: Vec<u64> = (100..150).filter(|request| request % 3 != 0).collect();
+    assert_eq!(double.batches(), [vec![1], expected]);
+}
+
+#[tokio::test]
+async fn callers_that_go_away_while_their_batch_runs_change_no_other_response() {
+    let (double, batcher) = batcher(LIMITS);
+    let (cancelled, kept): (Vec<_>, Vec<_>) =
+        calls(&batcher, 100..150).into_iter().partition(|(request, _)| request % 2 == 0);
+    double.until_started(1).await;
+    for (_, call) in cancelled {
+        call.abort();
+    }
+    double.allow(2);
+    assert_doubled(kept).await;
+    // Their batch no longer occupies its permit.
+    assert_eq!(batcher.call(7).await, Ok(14));
+}
+
+#[tokio::test]
+async fn a_batch_that_panics_reports_an_error_to_its_own_callers() {
+    let (double, batcher) = batcher(BatchLimits { max_batch: 1, ..LIMITS });
+    let first = call(&batcher, 1);
+    double.until_started(1).await;
+    let unlucky = call(&batcher, 13);
+    until_queued(&batcher, 1).await;
+    let last = call(&batcher, 3);
+    until_queued(&batcher, 2).await;
+    double.allow(3);
+    assert_eq!(first.await.unwrap(), Ok(2));
+    assert_eq!(unlucky.await.unwrap(), Err(BatchError::Closed));
+    assert_eq!(last.await.unwrap(), Ok(6));
+}
+
+#[tokio::test]
+async fn a_slow_batch_delays_its_own_callers_alone() {
+    let (double, batcher) = batcher(BatchLimits { slow_after: Duration::from_millis(1), ..LIMITS });
+    let slow = call(&batcher, 1);
+    double.until_started(1).await;
+    let second = call(&batcher, 2);
+    double.until_started(2).await;
+    double.allow(2);
+    assert_eq!((slow.await.unwrap(), second.await.unwrap()), (Ok(2), Ok(4)));
+}
+
+#[tokio::test]
+async fn requests_behind_a_slow_batch_start_without_a_further_request() {
+    let (double, batcher) = batcher(BatchLimits { slow_after: Duration::from_millis(100), ..LIMITS });
+    let slow = calls(&batcher, 1..2);
+    double.until_started(1).await;
+    let waiting = calls(&batcher, 2..10);
+    // On a busy machine the first batch is slow before they are counted.
+    let length = batcher.queue_length();
+    until(|| length() == Some(8) || double.batches().len() == 2).await;
+    double.until_started(2).await;
+    double.allow(2);
+    assert_doubled(slow).await;
+    assert_doubled(waiting).await;
+}
+
+#[tokio::test]
+async fn slow_batches_have_a_limit() {
+    let (double, batcher) = batcher(BatchLimits { slow_after: Duration::from_millis(1), ..LIMITS });
+    let slow = call(&batcher, 1);
+    double.until_started(1).await;
+    let second = call(&batcher, 2);
+    double.until_started(2).await;
+    let third = call(&batcher, 3);
+    until_queued(&batcher, 1).await;
+    // Many times as long as a batch takes to be slow.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(double.batches().len(), 2);
+    double.allow(3);
+    assert_eq!((slow.await.unwrap(), second.await.unwrap(), third.await.unwrap()), (Ok(2), Ok(4), Ok(6)));
+}
+
+#[tokio::test]
+async fn a_full_queue_refuses_at_once() {
+    let (double, batcher) = batcher(BatchLimits { max_queue: 1, ..LIMITS });
+    let first = call(&batcher, 1);
+    double.until_started(1).await;
+    let second = call(&batcher, 2);
+    until_queued(&batcher, 1).await;
+    assert_eq!(batcher.call(3).await, Err(BatchError::QueueFull));
+    double.allow(2);
+    assert_eq!((first.await.unwrap(), second.await.unwrap()), (Ok(2), Ok(4)));
+}
+
+#[test]
+fn a_runtime_shuts_down_while_requests_wait() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (batcher, waiting) = runtime.block_on(async {
+        let (double, batcher) = batcher(LIMITS);
+        let waiting = calls(&batcher, 1..100);
+        double.until_started(1).await;
+        (batcher, waiting)
+    });
+    drop(runtime);
+    let other = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    other.block_on(async {
+        for (_, call) in waiting {
+            assert!(call.await.unwrap_err().is_cancelled());
+        }
+        assert_eq!(batcher.call(1).await, Err(BatchError::Closed));
+    });
+}

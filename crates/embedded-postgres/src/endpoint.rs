@@ -1,0 +1,192 @@
+//! The address of a running cluster, and the few statements that this library sends to it.
+
+use std::{
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
+
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::error::Error;
+
+/// The role that owns the service's databases and migrates them. It is not a superuser.
+pub const OWNER_ROLE: &str = "compliance";
+
+/// The role that the service runs as. It owns nothing; the service grants it what it needs.
+pub const SERVICE_ROLE: &str = "compliance_service";
+
+/// The role that owns the cluster: a superuser, for maintenance and tests.
+pub const ADMIN_ROLE: &str = "postgres";
+
+/// Part of the socket's name; the server does not listen on the network.
+pub(crate) const PORT: u16 = 5432;
+
+/// Timeout of a probe, connecting included.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of a maintenance statement, such as copying a template.
+const STATEMENT_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// The address of a running cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    socket_dir: PathBuf,
+    port: u16,
+}
+
+impl Endpoint {
+    pub(crate) fn new(socket_dir: PathBuf, port: u16) -> Self {
+        Self { socket_dir, port }
+    }
+
+    /// The folder of the server's socket.
+    pub fn socket_dir(&self) -> &Path {
+        &self.socket_dir
+    }
+
+    /// Options to connect to `database` as one of the roles.
+    pub fn options(&self, role: &str, database: &str) -> PgConnectOptions {
+        PgConnectOptions::new_without_pgpass()
+            .socket(&self.socket_dir)
+            .port(self.port)
+            .username(role)
+            .database(database)
+            .application_name("compliance")
+    }
+
+    /// The `postgres://` URL of `database` for one of the roles, for other programs such as `psql`.
+    pub fn url(&self, role: &str, database: &str) -> String {
+        let escaped = |bytes| percent_encode(bytes, NON_ALPHANUMERIC);
+        let (host, database) = (escaped(self.socket_dir.as_os_str().as_bytes()), escaped(database.as_bytes()));
+        format!("postgres://{role}@{host}:{}/{database}", self.port)
+    }
+
+    /// Creates the database `name`, owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created.
+    pub async fn create_database(&self, name: &str) -> Result<bool, Error> {
+        let statement = format!("CREATE DATABASE {} OWNER {OWNER_ROLE}", quote(name)?);
+        self.run(&format!("create the database {name}"), async |admin| {
+            let query = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)");
+            if query.bind(name).fetch_one(&mut *admin).await? {
+                return Ok(false);
+            }
+            match sqlx::raw_sql(AssertSqlSafe(statement)).execute(admin).await {
+                // Another process created it in the meantime.
+                Err(error) if is_duplicate(&error) => Ok(false),
+                other => other.map(|_| true),
+            }
+        })
+        .await
+    }
+
+    /// Waits until the server answers: up to `starting` while it reports that it is starting, recovering or stopping, and
+    /// otherwise up to `silent`. The error holds its last message.
+    pub(crate) async fn until_ready(&self, starting: Duration, silent: Duration) -> Result<(), String> {
+        let start = Instant::now();
+        let mut reported = start;
+        loop {
+            let Err((is_starting, last)) = self.probe().await else { return Ok(()) };
+            let waited = start.elapsed();
+            if waited >= if is_starting { starting } else { silent } {
+                return Err(format!("PostgreSQL did not respond within {} s ({last})", waited.as_secs()));
+            }
+            if reported.elapsed() >= Duration::from_secs(5) {
+                reported = Instant::now();
+                tracing::info!(seconds = waited.as_secs(), state = last, "waiting for the database");
+            }
+            // A normal start takes a tenth of a second, a recovery much longer.
+            sleep(Duration::from_millis(if waited < Duration::from_secs(1) { 10 } else { 100 })).await;
+        }
+    }
+
+    /// Sends a query. An error says whether the server reports that it is starting, recovering or stopping, and its message.
+    async fn probe(&self) -> Result<(), (bool, String)> {
+        let query = async {
+            let mut admin = self.admin().await?;
+            sqlx::query_scalar::<_, i32>("SELECT 1").fetch_one(&mut admin).await?;
+            admin.close().await
+        };
+        match timeout(PROBE_TIMEOUT, query).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(sqlx::Error::Database(error))) => match error.code().as_deref() {
+                // Busy: all connections are in use, even the superuser's.
+                Some("53300") => Ok(()),
+                code => Err((code == Some("57P03"), error.message().to_owned())),
+            },
+            Ok(Err(error)) => Err((false, error.to_string())),
+            Err(_) => Err((false, format!("no response within {} s", PROBE_TIMEOUT.as_secs()))),
+        }
+    }
+
+    /// Creates the roles of the service unless they exist.
+    pub async fn ensure_roles(&self) -> Result<(), Error> {
+        let create = [OWNER_ROLE, SERVICE_ROLE].map(|role| {
+            format!(
+                "IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN CREATE ROLE {role} LOGIN; END IF;"
+            )
+        });
+        let statement = format!("DO $$ BEGIN {} END $$", create.concat());
+        self.run("create the service's roles", async |admin| {
+            sqlx::raw_sql(AssertSqlSafe(statement)).execute(admin).await.map(drop)
+        })
+        .await
+    }
+
+    async fn admin(&self) -> Result<PgConnection, sqlx::Error> {
+        self.options(ADMIN_ROLE, "postgres").disable_statement_logging().connect().await
+    }
+
+    /// Runs statements of the administrator. Their text consists of fixed parts and quoted names.
+    async fn run<T>(
+        &self,
+        action: &str,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, Error> {
+        let work = async {
+            let mut admin = self.admin().await?;
+            let done = work(&mut admin).await?;
+            admin.close().await.map(|()| done)
+        };
+        let late = || sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no response from the database"));
+        let done = timeout(STATEMENT_TIMEOUT, work).await.unwrap_or_else(|_| Err(late()));
+        done.map_err(|error| Error::Other(format!("cannot {action}: {error}")))
+    }
+}
+
+/// `duplicate_database`, or its index's `unique_violation` when two statements ran side by side.
+fn is_duplicate(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    matches!(code.as_deref(), Some("42P04" | "23505"))
+}
+
+/// A database's name, quoted for a statement.
+fn quote(name: &str) -> Result<String, Error> {
+    // The server truncates longer names, so two of them could become the same.
+    if name.is_empty() || name.len() > 63 || name.contains('\0') {
+        return Err(Error::Other(format!("{name:?} cannot name a database: 1 to 63 bytes, none of them NUL")));
+    }
+    Ok(format!("\"{}\"", name.replace('"', "\"\"")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_addresses_the_same_database() {
+        let endpoint = Endpoint::new(PathBuf::from("/data dir/postgres"), PORT);
+        let parsed: PgConnectOptions = endpoint.url(OWNER_ROLE, "a/b").parse().unwrap();
+        assert_eq!(parsed.get_socket().map(PathBuf::as_path), Some(endpoint.socket_dir()));
+        assert_eq!(parsed.get_database(), Some("a/b"));
+        assert_eq!(parsed.get_username(), OWNER_ROLE);
+    }
+
+    #[test]
+    fn names_are_quoted_or_refused() {
+        assert_eq!(quote("a\"b").unwrap(), "\"a\"\"b\"");
+        assert!(quote("").is_err() && quote("a\0b").is_err() && quote(&"x".repeat(64)).is_err());
+    }
+}

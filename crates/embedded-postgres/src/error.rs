@@ -1,0 +1,49 @@
+//! Errors, with messages that tell an operator what to do.
+
+use std::{io, path::PathBuf};
+
+/// Why the database could not be found, created, started, reached or stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The process runs as root, and the database's user cannot reach the data folder.
+    #[error(
+        "PostgreSQL does not run as root, so the database runs as the user {user}, who cannot access {}. \
+         Put the data folder somewhere every user can reach, such as /var/lib/compliance; or start the service as an \
+         ordinary user; or allow access with `chmod o+x {}`", dir.display(), dir.display()
+    )]
+    NotPassable {
+        /// The first folder that the user may not pass.
+        dir: PathBuf,
+        /// The name of the database's user.
+        user: String,
+    },
+    /// Another process runs the cluster of this data folder.
+    #[error(
+        "the data folder {} is in use by another process{}: stop that one first, or choose another folder",
+        path.display(), holder.map_or_else(String::new, |pid| format!(" (process ID {pid})"))
+    )]
+    InUse {
+        /// The data folder.
+        path: PathBuf,
+        /// The process that holds it, when known.
+        holder: Option<i32>,
+    },
+    /// The cluster's folder holds something else.
+    #[error("{} exists and is not a complete PostgreSQL cluster: move it elsewhere, or choose another data folder", path.display())]
+    NotACluster {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another error, which its message describes: callers do not distinguish it.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Error {
+    /// For `map_err`: adds the action and the path to an I/O error.
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |error| Self::Other(format!("cannot {action} {}: {error}", path.display()))
+    }
+}

@@ -1,0 +1,194 @@
+//! Search for the `PostgreSQL` server programs on this machine.
+
+use std::{
+    collections::HashSet,
+    env,
+    fs::{self, File},
+    io::Read,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use crate::{
+    error::Error,
+    process::{run, text},
+};
+
+/// The oldest major version of `PostgreSQL` that is used.
+const OLDEST_MAJOR: u32 = 15;
+/// The environment variable that names the folder of the server programs.
+const BIN_DIR_VARIABLE: &str = "COMPLIANCE_POSTGRES_BIN";
+/// `postgres --version` takes milliseconds; a program that takes longer is something else.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A folder with the programs `postgres` and `initdb` of one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Installation {
+    /// The folder of the programs.
+    pub bin_dir: PathBuf,
+    /// The major version, such as 17.
+    pub major: u32,
+    /// The full version, such as `17.2`.
+    pub version: String,
+}
+
+impl Installation {
+    /// The path of one of the programs, such as `pg_dump`, which need not exist.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.bin_dir.join(name)
+    }
+
+    /// Finds the programs in the folder that `COMPLIANCE_POSTGRES_BIN` names, or else the first usable ones in `PATH`, in
+    /// `pg_config --bindir`, and in the folders of packages (newest first), of the version `major` if it is given.
+    pub async fn find(major: Option<u32>) -> Result<Self, Error> {
+        let dirs = match env::var_os(BIN_DIR_VARIABLE).filter(|dir| !dir.is_empty()) {
+            Some(dir) => vec![dir.into()],
+            None => candidates().await,
+        };
+        let mut looked = Vec::new();
+        for dir in dirs {
+            match Self::examine(&dir).await {
+                Ok(found) if major.is_none_or(|major| major == found.major) => return Ok(found),
+                Ok(found) => looked.push(format!("{} (version {})", dir.display(), found.version)),
+                Err(reason) => looked.push(format!("{} ({reason})", dir.display())),
+            }
+        }
+        if looked.is_empty() {
+            looked.push("PATH, pg_config, /usr/lib/postgresql, /usr/pgsql-*, Homebrew".to_owned());
+        }
+        let migrate = "migrate the data with pg_upgrade or pg_dumpall, ";
+        let (missing, wanted, migrate) = match major.map(|major| format!("PostgreSQL {major}")) {
+            None => (format!("PostgreSQL server (version {OLDEST_MAJOR} or newer)"), "one".to_owned(), ""),
+            Some(wanted) => (format!("{wanted}, which created the database,"), wanted, migrate),
+        };
+        Err(Error::Other(format!(
+            "there is no {missing} on this machine. Install {wanted} (Debian, Ubuntu: `apt-get install postgresql`; \
+             Fedora, RHEL: `dnf install postgresql-server`; Alpine: `apk add postgresql`; Arch: `pacman -S postgresql`; \
+             macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that holds `postgres` and \
+             `initdb`, {migrate}or give the address of a running server with --database-url. Looked in: {}",
+            looked.join("; ")
+        )))
+    }
+
+    async fn examine(bin_dir: &Path) -> Result<Self, String> {
+        for program in ["postgres", "initdb"] {
+            if !is_program(&bin_dir.join(program)) {
+                return Err(format!("no program `{program}` in it"));
+            }
+        }
+        let mut command = Command::new(bin_dir.join("postgres"));
+        command.arg("--version").current_dir("/");
+        let output = run(command, VERSION_TIMEOUT).await.map_err(|error| format!("`postgres --version`: {error}"))?;
+        let (version, major) = parse_version(&text(&output))
+            .filter(|_| output.status.success())
+            .ok_or_else(|| format!("`postgres --version` printed {:?}", text(&output)))?;
+        if major < OLDEST_MAJOR {
+            return Err(format!("version {version} is older than {OLDEST_MAJOR}"));
+        }
+        Ok(Self { bin_dir: bin_dir.to_owned(), major, version })
+    }
+}
+
+/// Parses `15.13` and 15 from `postgres (PostgreSQL) 15.13 (Debian 15.13-1)`; a beta is `18beta1`.
+fn parse_version(text: &str) -> Option<(String, u32)> {
+    let version = text.split("(PostgreSQL)").nth(1)?.split_whitespace().next()?;
+    let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
+    Some((version.to_owned(), digits.parse().ok()?))
+}
+
+/// The folders to search, each once, in order of preference.
+async fn candidates() -> Vec<PathBuf> {
+    let mut dirs = Vec::new();
+    let mut scripts = Vec::new();
+    for dir in env::split_paths(&env::var_os("PATH").unwrap_or_default()) {
+        let postgres = dir.join("postgres");
+        if !is_program(&postgres) {
+            continue;
+        }
+        // `PATH` often holds only a link; the programs of one version are next to its target.
+        if let Some(real) = fs::canonicalize(&postgres).ok().as_deref().and_then(Path::parent) {
+            dirs.push(real.to_owned());
+        }
+        // A wrapper script may change the user or stay as the parent process, so it comes last.
+        if is_script(&postgres) { scripts.push(dir) } else { dirs.push(dir) }
+    }
+    let mut pg_config = Command::new("pg_config");
+    pg_config.arg("--bindir").current_dir("/");
+    if let Ok(output) = run(pg_config, VERSION_TIMEOUT).await
+        && output.status.success()
+    {
+        dirs.push(PathBuf::from(text(&output)));
+    }
+    for (parent, prefix) in [
+        ("/usr/lib/postgresql", ""),
+        ("/usr", "pgsql-"),
+        ("/opt/homebrew/opt", "postgresql@"),
+        ("/usr/local/opt", "postgresql@"),
+    ] {
+        dirs.extend(versioned(parent, prefix));
+    }
+    dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
+    dirs.extend(scripts);
+
+    let mut seen = HashSet::new();
+    dirs.retain(|dir| {
+        // A folder with neither program is not worth reporting.
+        (is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")))
+            && seen.insert(fs::canonicalize(dir).unwrap_or_else(|_| dir.clone()))
+    });
+    dirs
+}
+
+/// The folders `<parent>/<prefix><version>/bin`, highest version first.
+fn versioned(parent: &str, prefix: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let versions = entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok());
+    let mut versions: Vec<u32> = versions.collect();
+    versions.sort_unstable_by(|one, other| other.cmp(one));
+    versions.iter().map(|version| Path::new(parent).join(format!("{prefix}{version}/bin"))).collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+fn is_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_what_the_program_prints() {
+        let debian = "postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)\n";
+        assert_eq!(parse_version(debian), Some(("15.13".to_owned(), 15)));
+        assert_eq!(parse_version("postgres (PostgreSQL) 18beta1\n"), Some(("18beta1".to_owned(), 18)));
+        assert_eq!(parse_version("something else 4.2"), None);
+    }
+
+    #[tokio::test]
+    async fn the_programs_of_this_machine_are_found() {
+        let found = Installation::find(None).await.unwrap();
+        assert!(found.major >= OLDEST_MAJOR);
+        assert!(is_program(&found.program("initdb")) && is_program(&found.program("postgres")));
+        assert_eq!(Installation::find(Some(found.major)).await.unwrap().major, found.major);
+    }
+
+    #[tokio::test]
+    async fn a_folder_without_the_programs_is_refused_with_the_reason() {
+        let reason = Installation::examine(Path::new("/nonexistent")).await.unwrap_err();
+        assert!(reason.contains("no program `postgres`"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_missing_version_names_what_to_install() {
+        let error = Installation::find(Some(9_999)).await.unwrap_err().to_string();
+        assert!(error.contains("apt-get install postgresql") && error.contains("brew install"), "{error}");
+    }
+}

@@ -1,0 +1,186 @@
+//! The files and folders of a cluster, the socket's folder, and the lock of the data folder.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Read, Write},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    },
+    path::{self, Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    endpoint::PORT,
+    error::Error,
+    safe_file,
+    user::{Account, grantable},
+};
+
+/// The name of the cluster's folder inside the data folder.
+pub(crate) const CLUSTER: &str = "postgres";
+
+/// The longest path of a socket: 107 bytes on Linux, 103 on macOS and the BSDs.
+const LONGEST_SOCKET_PATH: usize = 103;
+
+/// The paths in a data folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) cluster: PathBuf,
+    pub(crate) log: PathBuf,
+    pub(crate) lock: PathBuf,
+    pub(crate) hba: PathBuf,
+    pub(crate) ident: PathBuf,
+}
+
+/// The lock of a data folder, which is released when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A process that another thread is starting has a copy of the descriptor until it runs its program. Closing the file
+        // would keep the lock until then; unlocking releases it for all copies.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Layout {
+    /// The paths in `data_dir`, an existing folder. Links are resolved, so that one folder has one path.
+    pub(crate) fn of(data_dir: &Path) -> Result<Self, Error> {
+        let data_dir = fs::canonicalize(data_dir).map_err(Error::io("open the data folder", data_dir))?;
+        Ok(Self {
+            cluster: data_dir.join(CLUSTER),
+            log: data_dir.join("postgres.log"),
+            lock: data_dir.join("postgres.lock"),
+            hba: data_dir.join("postgres.hba"),
+            ident: data_dir.join("postgres.ident"),
+            data_dir,
+        })
+    }
+
+    /// Like [`Layout::of`], but creates the folder if it is missing and makes it reachable for `account`.
+    pub(crate) fn create(data_dir: &Path) -> Result<(Self, Account), Error> {
+        let wanted = path::absolute(data_dir).map_err(Error::io("find", data_dir))?;
+        // Checked before anything is created.
+        check_data_dir(&wanted)?;
+        let missing: Vec<&Path> = wanted.ancestors().take_while(|dir| !dir.exists()).collect();
+        for dir in missing.iter().rev() {
+            let mode = if *dir == wanted { 0o700 } else { 0o777 };
+            DirBuilder::new().recursive(true).mode(mode).create(dir).map_err(Error::io("create", *dir))?;
+        }
+        let layout = Self::of(&wanted)?;
+        let account = Account::of(&layout.cluster)?;
+        if account.switched {
+            // Only the data folder and folders that were just created are changed.
+            for dir in missing {
+                account.grant_passage(dir)?;
+            }
+            account.grant_passage(&layout.data_dir)?;
+            account.check_reachable(&layout.data_dir)?;
+        }
+        Ok((layout, account))
+    }
+
+    /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
+    pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<Lock, Error> {
+        let deadline = Instant::now() + timeout;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o644);
+        let file = safe_file::open(&self.lock, &mut options, account.uid);
+        let mut file = file.map_err(Error::io("open", &self.lock))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &self.lock)(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(Duration::from_millis(50)).await,
+                Err(TryLockError::WouldBlock) => {
+                    let mut text = String::new();
+                    let holder = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+                    return Err(Error::InUse { path: self.data_dir.clone(), holder });
+                }
+            }
+        }
+        let mut lock = Lock(file);
+        // The process ID only serves the error message of a second process.
+        (lock.0.set_len(0))
+            .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
+            .map_err(Error::io("write", &self.lock))?;
+        Ok(lock)
+    }
+
+    /// A name for the cluster that is unique on this machine, even among containers with the same path.
+    pub(crate) fn cluster_name(&self) -> Result<String, Error> {
+        let meta = fs::metadata(&self.cluster).map_err(Error::io("look at", &self.cluster))?;
+        Ok(format!("compliance-{:x}-{:x}", meta.dev(), meta.ino()))
+    }
+
+    /// The folder for the server's socket, accessible to its owner only: the cluster's folder, or one in `/tmp` if the
+    /// socket's path would be too long or has unusual characters.
+    pub(crate) fn socket_dir(&self, account: &Account, cluster_name: &str) -> Result<PathBuf, Error> {
+        if fits(&self.cluster) {
+            return Ok(self.cluster.clone());
+        }
+        let dir = Path::new("/tmp").join(cluster_name);
+        DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(Error::io("create", &dir))?;
+        // Anybody can write to `/tmp`, so an existing folder must be verified.
+        let meta = fs::symlink_metadata(&dir).map_err(Error::io("look at", &dir))?;
+        let ours = meta.uid() == account.uid || (account.switched && meta.uid() == 0);
+        if !meta.is_dir() || !ours || meta.mode() & 0o077 != 0 {
+            let reason = io::Error::other("it belongs to another user or is accessible to others; remove it");
+            return Err(Error::io("use for the database's socket", &dir)(reason));
+        }
+        account.chown(&dir)?;
+        Ok(dir)
+    }
+}
+
+/// Checks whether `data_dir`, which need not exist yet, can hold a cluster. Fails with [`Error::NotPassable`] if the database's
+/// user could not reach the folder, and also if the cluster in it belongs to another user. Changes nothing.
+pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
+    let data_dir = data_dir.as_ref();
+    let data_dir = path::absolute(data_dir).map_err(Error::io("find", data_dir))?;
+    let account = Account::of(&data_dir.join(CLUSTER))?;
+    let existing: PathBuf = data_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).to_owned();
+    let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
+    // The start of the cluster grants passage through the data folder itself.
+    let granted = data_dir.is_dir() && fs::metadata(&existing).is_ok_and(|meta| grantable(&meta));
+    match account.check_reachable(&existing) {
+        Err(Error::NotPassable { dir, .. }) if dir == existing && granted => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether there is a cluster in `data_dir`, as far as the caller can see.
+pub fn has_cluster(data_dir: impl AsRef<Path>) -> bool {
+    // Without the right to look into the folder the answer is left to the code that uses it.
+    let version = data_dir.as_ref().join(CLUSTER).join("PG_VERSION");
+    fs::symlink_metadata(version).map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
+}
+
+/// The socket's file in `dir`.
+pub(crate) fn socket_file(dir: &Path) -> PathBuf {
+    dir.join(format!(".s.PGSQL.{PORT}"))
+}
+
+/// Whether `dir` can hold the socket: the path is short enough, and needs no quoting in the server's list of folders.
+fn fits(dir: &Path) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@=~".contains(byte);
+    socket_file(dir).as_os_str().len() <= LONGEST_SOCKET_PATH && dir.as_os_str().as_bytes().iter().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_and_unusual_paths_do_not_hold_a_socket() {
+        assert!(fits(Path::new("/var/lib/compliance/postgres")));
+        assert!(!fits(Path::new("/var/lib/with, comma/postgres")));
+        assert!(!fits(Path::new(&format!("/{}", "x".repeat(95)))));
+    }
+}

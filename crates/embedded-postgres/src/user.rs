@@ -1,0 +1,160 @@
+//! The user that the database runs as: not root, which `PostgreSQL` refuses.
+
+use std::{
+    fs::{self, Permissions},
+    io,
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt, chown, lchown},
+        process::CommandExt,
+    },
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use nix::unistd::{Uid, User, geteuid};
+
+use crate::error::Error;
+
+/// Unprivileged system users. One of its own protects the database from processes of a user that many services share.
+const UNPRIVILEGED: [&str; 4] = ["compliance", "nobody", "postgres", "daemon"];
+
+/// The user that the database's processes run as and that owns its files.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) name: String,
+    /// Whether the caller is root and must switch to this user.
+    pub(crate) switched: bool,
+}
+
+impl Account {
+    /// The user for the cluster in `cluster_dir`: the caller, or, if that is root, the first of these that is not: the
+    /// cluster's owner, the owner of the data folder, an unprivileged user.
+    pub(crate) fn of(cluster_dir: &Path) -> Result<Self, Error> {
+        let me = geteuid();
+        let owner = match fs::symlink_metadata(cluster_dir) {
+            Ok(meta) => Some(Uid::from_raw(meta.uid())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("look at", cluster_dir)(error)),
+        };
+        let user = if me.is_root() {
+            match owner.filter(|owner| !owner.is_root()) {
+                Some(owner) => named(owner)?,
+                None => owner_of_parent(cluster_dir).map_or_else(unprivileged, Ok)?,
+            }
+        } else if let Some(owner) = owner.filter(|owner| *owner != me) {
+            return Err(Error::Other(format!(
+                "the database in {} belongs to the user ID {owner}, but this process runs as {me}: start it as the same \
+                 user as before, or as root",
+                cluster_dir.display()
+            )));
+        } else {
+            named(me)?
+        };
+        Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: me.is_root() })
+    }
+
+    /// A command that runs as this user, without the caller's groups (std drops them with the user), environment and folder.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        // `PGDATA`, `LC_ALL` and others would change what the server's programs do.
+        const KEPT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("LC_ALL", "C")
+            .envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        // This user may have no access to the current folder.
+        command.current_dir("/").stdin(Stdio::null());
+        if self.switched {
+            command.gid(self.gid).uid(self.uid);
+        }
+        command
+    }
+
+    /// For `map_err`: the error of a program that cannot be started as this user.
+    pub(crate) fn cannot_run(&self, program: &Path) -> impl FnOnce(io::Error) -> Error {
+        let action = format!("cannot run {} as the user {}", program.display(), self.name);
+        move |source| Error::Other(format!("{action}: {source}"))
+    }
+
+    /// Makes this user the owner of `path`. Does not follow links.
+    pub(crate) fn chown(&self, path: &Path) -> Result<(), Error> {
+        if self.switched {
+            lchown(path, Some(self.uid), Some(self.gid)).map_err(Error::io("change the owner of", path))?;
+        }
+        Ok(())
+    }
+
+    /// Lets this user pass through `dir`, a folder of the service, if that is [`grantable`], as a member of its group.
+    pub(crate) fn grant_passage(&self, dir: &Path) -> Result<(), Error> {
+        let meta = fs::metadata(dir).map_err(Error::io("look at", dir))?;
+        if self.can_pass(&meta) || !grantable(&meta) {
+            return Ok(());
+        }
+        chown(dir, None, Some(self.gid)).map_err(Error::io("change the group of", dir))?;
+        fs::set_permissions(dir, Permissions::from_mode((meta.mode() & 0o7777) | 0o010))
+            .map_err(Error::io("change the mode of", dir))
+    }
+
+    /// Checks that this user can reach `dir`, an existing folder with an absolute path.
+    pub(crate) fn check_reachable(&self, dir: &Path) -> Result<(), Error> {
+        if !self.switched {
+            return Ok(());
+        }
+        for step in dir.ancestors().collect::<Vec<_>>().into_iter().rev() {
+            let meta = fs::metadata(step).map_err(Error::io("look at", step))?;
+            if !self.can_pass(&meta) && !self.can_enter(step) {
+                return Err(Error::NotPassable { dir: step.to_owned(), user: self.name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn can_pass(&self, meta: &fs::Metadata) -> bool {
+        let class = if meta.uid() == self.uid {
+            0o100
+        } else if meta.gid() == self.gid {
+            0o010
+        } else {
+            0o001
+        };
+        meta.mode() & class != 0
+    }
+
+    /// Tries to enter `dir`, since modes do not show access control lists.
+    fn can_enter(&self, dir: &Path) -> bool {
+        let mut command = self.command(Path::new("/bin/sh"));
+        command
+            .args(["-c", "exit 0"])
+            .current_dir(dir)
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+}
+
+/// Whether a folder belongs to root and its group has no rights that another group would get.
+pub(crate) fn grantable(meta: &fs::Metadata) -> bool {
+    meta.uid() == 0 && meta.mode() & 0o070 == 0
+}
+
+/// The owner of the parent folder, if it is a named user other than root.
+fn owner_of_parent(path: &Path) -> Option<User> {
+    let owner = Uid::from_raw(fs::metadata(path.parent()?).ok()?.uid());
+    if owner.is_root() { None } else { named(owner).ok() }
+}
+
+fn named(uid: Uid) -> Result<User, Error> {
+    User::from_uid(uid).ok().flatten().ok_or_else(|| {
+        Error::Other(format!(
+            "the database would run as the user ID {uid}, which has no name on this machine, and PostgreSQL needs one: \
+             add the user to /etc/passwd, or start the service as a user that has a name"
+        ))
+    })
+}
+
+fn unprivileged() -> Result<User, Error> {
+    let by_name = UNPRIVILEGED.iter().find_map(|name| User::from_name(name).ok().flatten());
+    by_name.filter(|user| !user.uid.is_root()).map_or_else(|| named(Uid::from_raw(65_534)), Ok)
+}

@@ -1,0 +1,42 @@
+//! The private database: started, used, killed, recovered, and run as another user.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+
+mod life;
+mod privilege;
+mod recovery;
+mod service;
+
+use std::time::Duration;
+
+use embedded_postgres::{ClusterOptions, Endpoint, OWNER_ROLE};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
+use test_support::DataDir;
+
+/// The database the tests use.
+const DATABASE: &str = "compliance";
+
+/// The options of a service on a data folder. The data is durable, since the tests kill services.
+fn options(data: &DataDir) -> ClusterOptions {
+    let mut options = ClusterOptions::new(data.path());
+    options.shared_buffers_mib = 32;
+    options.lock_timeout = Duration::ZERO;
+    options
+}
+
+async fn connect(endpoint: &Endpoint) -> PgConnection {
+    endpoint.options(OWNER_ROLE, DATABASE).connect().await.unwrap()
+}
+
+/// Commits a row on a connection of its own.
+async fn put(endpoint: &Endpoint, value: i32) {
+    let mut connection = connect(endpoint).await;
+    let statement = format!("CREATE TABLE IF NOT EXISTS kept (value int); INSERT INTO kept VALUES ({value})");
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+/// The committed rows.
+async fn kept(endpoint: &Endpoint) -> Vec<i32> {
+    let mut connection = connect(endpoint).await;
+    sqlx::query_scalar("SELECT value FROM kept ORDER BY value").fetch_all(&mut connection).await.unwrap()
+}

@@ -1,0 +1,207 @@
+//! Which user the database runs as, and what that user may do. As root these tests check the change of user; as
+//! another user, that there is none.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt, lchown},
+        process::CommandExt,
+    },
+    path::Path,
+};
+
+use embedded_postgres::{Cluster, Error, check_data_dir};
+use nix::unistd::geteuid;
+use test_support::DataDir;
+
+use crate::{DATABASE, kept, options, put};
+
+fn status(pid: i32, field: &str) -> Vec<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_server_has_its_own_user_and_its_own_process_group() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    let pid = cluster.server_pid().unwrap();
+    let owner = fs::metadata(data.cluster()).unwrap().uid();
+    assert!(status(pid, "Uid:").iter().all(|uid| *uid == owner.to_string()));
+    if geteuid().is_root() {
+        assert_ne!(owner, 0);
+        assert_eq!(status(pid, "Groups:"), Vec::<String>::new());
+    } else {
+        assert_eq!(owner, geteuid().as_raw());
+    }
+    let group = nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(pid))).unwrap();
+    assert_eq!(group.as_raw(), pid, "Ctrl-C in the terminal must not reach it");
+
+    let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data.cluster()), 0o700);
+    assert_eq!(mode(&data.cluster().join(".s.PGSQL.5432")), 0o700);
+    assert_eq!(mode(data.path()) & 0o007, 0, "others have no access to the data folder");
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_backup_that_root_restored_gets_the_owner_of_the_database() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    cluster.endpoint().create_database(DATABASE).await.unwrap();
+    put(cluster.endpoint(), 1).await;
+    cluster.stop().await.unwrap();
+    let me = geteuid().as_raw();
+    change_owner(&data.cluster(), me);
+    fs::set_permissions(data.cluster(), Permissions::from_mode(0o755)).unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+fn change_owner(path: &Path, uid: u32) {
+    lchown(path, Some(uid), None).unwrap();
+    if fs::symlink_metadata(path).unwrap().is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            change_owner(&entry.unwrap().path(), uid);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_error_names_the_folder_that_the_database_cannot_reach() {
+    let closed = DataDir::new();
+    fs::create_dir(closed.path()).unwrap();
+    fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
+    let data = DataDir::at(closed.path().join("deeper/data"));
+    let checked = check_data_dir(data.path());
+    if geteuid().is_root() {
+        let error = Cluster::start(options(&data)).await.unwrap_err();
+        assert!(matches!(&error, Error::NotPassable { dir, .. } if *dir == closed.path()), "{error}");
+        assert!(matches!(checked, Err(Error::NotPassable { .. })));
+        assert!(!closed.path().join("deeper").exists(), "nothing is created");
+        assert_eq!(fs::metadata(closed.path()).unwrap().mode() & 0o777, 0o700, "a folder of others is not changed");
+    } else {
+        checked.unwrap();
+        Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn only_the_database_gets_access_to_a_private_data_folder() {
+    let data = DataDir::new();
+    fs::create_dir(data.path()).unwrap();
+    fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
+    check_data_dir(data.path()).unwrap();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
+    let expected = if geteuid().is_root() { 0o710 } else { 0o700 };
+    assert_eq!(fs::metadata(data.path()).unwrap().mode() & 0o777, expected);
+}
+
+#[tokio::test]
+async fn root_runs_the_database_as_the_owner_of_the_data_folder() {
+    let data = DataDir::new();
+    fs::create_dir(data.path()).unwrap();
+    fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
+    // Every system has this user.
+    let owner = if geteuid().is_root() {
+        nix::unistd::User::from_name("daemon").unwrap().unwrap().uid.as_raw()
+    } else {
+        geteuid().as_raw()
+    };
+    lchown(data.path(), Some(owner), None).unwrap();
+    check_data_dir(data.path()).unwrap();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    assert_eq!(status(cluster.server_pid().unwrap(), "Uid:")[1], owner.to_string());
+    cluster.stop().await.unwrap();
+}
+
+/// A data folder that another user owns, with something planted where the service writes.
+fn folder_of_another_user() -> (DataDir, DataDir) {
+    let (data, victim) = (DataDir::new(), DataDir::new());
+    fs::create_dir(data.path()).unwrap();
+    if geteuid().is_root() {
+        let owner = nix::unistd::User::from_name("daemon").unwrap().unwrap().uid.as_raw();
+        lchown(data.path(), Some(owner), None).unwrap();
+        fs::set_permissions(data.path(), Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::create_dir(victim.path()).unwrap();
+    (data, victim)
+}
+
+#[tokio::test]
+async fn nothing_is_written_through_a_planted_link() {
+    for planted in ["postgres.lock", "postgres.log"] {
+        for hard in [false, true] {
+            let (data, victim) = folder_of_another_user();
+            let file = victim.path().join("precious");
+            fs::write(&file, "precious").unwrap();
+            let link = data.path().join(planted);
+            if hard { fs::hard_link(&file, &link) } else { std::os::unix::fs::symlink(&file, &link) }.unwrap();
+            let error = Cluster::start(options(&data)).await.unwrap_err().to_string();
+            assert!(error.contains(planted), "{error}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "precious", "{planted}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn links_in_place_of_generated_files_and_of_the_database_are_not_followed() {
+    let (data, victim) = folder_of_another_user();
+    let file = victim.path().join("precious");
+    fs::write(&file, "precious").unwrap();
+    for planted in ["postgres.hba", "postgres.ident", "postgres.log.1"] {
+        std::os::unix::fs::symlink(&file, data.path().join(planted)).unwrap();
+    }
+    // It is larger than a log may be at a start, so it is renamed.
+    let log = fs::File::create(data.path().join("postgres.log")).unwrap();
+    log.set_len(9 << 20).unwrap();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+
+    let (data, victim) = folder_of_another_user();
+    fs::write(victim.path().join("PG_VERSION"), "15\n").unwrap();
+    fs::create_dir(victim.path().join("global")).unwrap();
+    fs::write(victim.path().join("global/pg_control"), "").unwrap();
+    std::os::unix::fs::symlink(victim.path(), data.cluster()).unwrap();
+    let before = fs::metadata(victim.path()).unwrap();
+    Cluster::start(options(&data)).await.unwrap_err();
+    let after = fs::metadata(victim.path()).unwrap();
+    assert_eq!((before.uid(), before.mode()), (after.uid(), after.mode()));
+    assert_eq!(fs::metadata(victim.path().join("PG_VERSION")).unwrap().uid(), geteuid().as_raw());
+}
+
+/// Other processes of the user that the database runs as are not its superuser.
+#[tokio::test]
+async fn the_user_of_the_database_cannot_connect() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    cluster.endpoint().create_database(DATABASE).await.unwrap();
+    let psql = cluster.installation().program("psql");
+    let run = |(uid, gid): (u32, u32), role: &str| {
+        let mut command = std::process::Command::new(&psql);
+        command.env_clear().arg("-h").arg(cluster.endpoint().socket_dir());
+        command.args(["-U", role, "-d", DATABASE, "-c", "select 1"]).current_dir("/");
+        if geteuid().is_root() {
+            command.uid(uid).gid(gid);
+        }
+        test_support::output(&mut command)
+    };
+    let owner = fs::metadata(data.cluster()).unwrap();
+    let (user, me) = ((owner.uid(), owner.gid()), (geteuid().as_raw(), nix::unistd::getegid().as_raw()));
+    for role in ["postgres", "compliance", "compliance_service"] {
+        let (status, _, errors) = run(me, role);
+        assert!(status.success(), "{errors}");
+        if geteuid().is_root() {
+            let (status, _, errors) = run(user, role);
+            assert!(!status.success() && errors.contains("authentication failed"), "{role}: {errors}");
+        }
+    }
+    // Nor can it change who may.
+    for name in ["postgres.hba", "postgres.ident"] {
+        let meta = fs::symlink_metadata(data.path().join(name)).unwrap();
+        assert_eq!((meta.uid(), meta.mode() & 0o777), (geteuid().as_raw(), 0o644), "{name}");
+    }
+    cluster.stop().await.unwrap();
+}

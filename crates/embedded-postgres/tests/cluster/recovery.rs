@@ -1,0 +1,215 @@
+//! Killed services, killed databases, and two services on one data folder.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use embedded_postgres::{ADMIN_ROLE, Access, Cluster, Error};
+use nix::sys::signal::Signal;
+use sqlx::{Connection, PgConnection};
+use test_support::{DataDir, is_running, kill_process, wait_until};
+
+use crate::{DATABASE, connect, kept, options, put, service::Service};
+
+#[tokio::test]
+async fn the_database_of_a_killed_service_is_taken_over() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    let pid = data.postmaster().unwrap();
+    service.kill();
+    assert!(is_running(pid), "the database outlives its service");
+
+    let clock = Instant::now();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    eprintln!("taking over: {:?}", clock.elapsed());
+    assert_eq!(cluster.server_pid(), Some(pid));
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+    assert!(!is_running(pid), "it is stopped like a child");
+}
+
+#[tokio::test]
+async fn a_database_that_was_taken_over_is_supervised() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    service.kill();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
+    wait_for_restart(&cluster, 1).await;
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_running_database_with_other_settings_is_restarted() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    let pid = data.postmaster().unwrap();
+    service.kill();
+    let mut options = options(&data);
+    options.max_connections = 50;
+    let cluster = Cluster::start(options).await.unwrap();
+    assert_ne!(cluster.server_pid(), Some(pid));
+    assert!(!is_running(pid));
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_killed_service_and_database_recover_what_was_committed() {
+    let data = DataDir::new();
+    let (mut service, endpoint) = Service::start(&data).await;
+    put(&endpoint, 1).await;
+    // A backend that executes a query does not notice that its server has died, and keeps the shared memory.
+    let mut busy = connect(&endpoint).await;
+    let endless = "DO $$ DECLARE until timestamptz := clock_timestamp() + interval '600 s'; \
+                   BEGIN WHILE clock_timestamp() < until LOOP END LOOP; END $$";
+    let task = tokio::spawn(async move {
+        let _ = sqlx::raw_sql(endless).execute(&mut busy).await;
+    });
+    let mut observer = connect(&endpoint).await;
+    let running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'DO %'";
+    while sqlx::query_scalar::<_, i64>(running).fetch_one(&mut observer).await.unwrap() == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let pid = data.postmaster().unwrap();
+    service.kill();
+    kill_process(pid, Signal::SIGKILL);
+    wait_until("the database is dead", || !is_running(pid));
+
+    let clock = Instant::now();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    let took = clock.elapsed();
+    eprintln!("recovery with a busy process left: {took:?}");
+    // The busy process is not waited for.
+    assert!(took < Duration::from_mins(3), "{took:?}");
+    assert_eq!(kept(cluster.endpoint()).await, [1]);
+    cluster.stop().await.unwrap();
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_killed_database_is_restarted() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    cluster.endpoint().create_database(DATABASE).await.unwrap();
+    for round in 1..=2 {
+        put(cluster.endpoint(), round).await;
+        let clock = Instant::now();
+        kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
+        wait_for_restart(&cluster, u64::from(round.cast_unsigned())).await;
+        eprintln!("restart: {:?}", clock.elapsed());
+    }
+    assert_eq!(kept(cluster.endpoint()).await, [1, 2]);
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
+    let data = DataDir::new();
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    cluster.stop().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None);
+    assert!(data.postmaster().is_none_or(|pid| !is_running(pid)));
+}
+
+#[tokio::test]
+async fn without_supervision_a_killed_database_stays_down() {
+    let data = DataDir::new();
+    let mut options = options(&data);
+    options.supervise = false;
+    let cluster = Cluster::start(options).await.unwrap();
+    kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
+    let noticed = async {
+        while cluster.server_pid().is_some() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), noticed).await.expect("its end is not noticed");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!((cluster.server_pid(), cluster.restarts()), (None, 0));
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stale_process_id_does_not_block_a_start() {
+    let data = DataDir::new();
+    Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
+    // An ended process, other programs (this one and the first of the machine), and a malformed file.
+    for first_line in [i32::MAX.to_string(), std::process::id().to_string(), "1".to_owned(), String::new()] {
+        let dir = data.cluster();
+        let text = format!("{first_line}\n{0}\n1700000000\n5432\n{0}\n\n  1 2\nready   \n", dir.display());
+        fs::write(dir.join("postmaster.pid"), &text).unwrap();
+        fs::write(dir.join(".s.PGSQL.5432.lock"), &text).unwrap();
+        fs::write(dir.join(".s.PGSQL.5432"), "").unwrap();
+        assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None, "{first_line:?}");
+        Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_second_service_is_refused_but_a_program_may_connect() {
+    let data = DataDir::new();
+    let (service, _) = Service::start(&data).await;
+    let error = Cluster::start(options(&data)).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::InUse { holder: Some(pid), .. } if *pid == service.0.id().cast_signed()),
+        "{error}"
+    );
+
+    let access = Cluster::connect_or_start(options(&data)).await.unwrap();
+    assert!(matches!(access, Access::Running(_)));
+    put(access.endpoint(), 7).await;
+    let server = data.postmaster().unwrap();
+    access.release().await.unwrap();
+    assert!(is_running(server), "a program that connects does not stop it");
+}
+
+#[tokio::test]
+async fn programs_that_start_at_the_same_time_share_one_database() {
+    let data = DataDir::new();
+    let (one, two) = tokio::join!(Cluster::connect_or_start(options(&data)), Cluster::connect_or_start(options(&data)));
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert_eq!(one.endpoint(), two.endpoint());
+    let started = [&one, &two].iter().filter(|access| matches!(access, Access::Started(_))).count();
+    assert_eq!(started, 1);
+    let mut connection = PgConnection::connect_with(&two.endpoint().options(ADMIN_ROLE, "postgres")).await.unwrap();
+    connection.ping().await.unwrap();
+    connection.close().await.unwrap();
+    one.release().await.unwrap();
+    two.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_initdb_of_a_killed_service_is_repeated() {
+    let data = DataDir::new();
+    let mut service = Service::spawn(&data);
+    let initdb_runs = || {
+        fs::read_dir(data.path()).is_ok_and(|mut all| {
+            all.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("postgres.new-")))
+        })
+    };
+    wait_until("initdb runs", initdb_runs);
+    std::thread::sleep(Duration::from_millis(100));
+    service.kill();
+    assert!(!data.cluster().exists());
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    cluster.endpoint().create_database(DATABASE).await.unwrap();
+    put(cluster.endpoint(), 1).await;
+    cluster.stop().await.unwrap();
+}
+
+async fn wait_for_restart(cluster: &Cluster, times: u64) {
+    let start = Instant::now();
+    while cluster.restarts() < times {
+        assert!(start.elapsed() < Duration::from_mins(1), "it is not restarted");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

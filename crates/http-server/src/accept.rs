@@ -1,0 +1,160 @@
+//! A port from its first connection to an orderly shutdown.
+
+use std::{convert::Infallible, error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use tls::ServerTls;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::{Instant, sleep, timeout, timeout_at},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::Service;
+
+use crate::{
+    App, ConnectionLimits,
+    backlog::refuse_new_connections,
+    connection::Server,
+    permits::{Permit, Permits},
+    traffic::Traffic,
+};
+
+/// How long connections in the listener's backlog are still accepted after the shutdown has begun.
+const BACKLOG_TIME: Duration = Duration::from_millis(250);
+/// The backlog counts as empty when no connection arrives for this long.
+const BACKLOG_PAUSE: Duration = Duration::from_millis(50);
+/// How long a connection without a request stays open after the shutdown has begun: the client may have sent one already.
+const LINGER: Duration = Duration::from_millis(500);
+/// The pause after a failed accept, for example when the process has no file descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How often the same warning is logged.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
+
+/// A port that is open, and its certificate if it is a secure one.
+#[derive(Debug)]
+pub struct Listener {
+    /// Accepts its connections.
+    pub tcp: TcpListener,
+    /// Makes its connections secure, if it is given.
+    pub tls: Option<ServerTls>,
+}
+
+impl From<TcpListener> for Listener {
+    fn from(tcp: TcpListener) -> Self {
+        Self { tcp, tls: None }
+    }
+}
+
+/// Serves `app` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
+/// is over.
+pub async fn serve<S, B>(
+    listener: impl Into<Listener>,
+    app: App<S, B>,
+    limits: ConnectionLimits,
+    shutdown: CancellationToken,
+) -> io::Result<()>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
+{
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    let Listener { tcp: listener, tls } = listener.into();
+    let name = app.name;
+    let (permits, traffic) = (Permits::new(&limits), Traffic::of(name));
+    let server = Arc::new(Server {
+        http: limits.builder(app.http1),
+        app,
+        limits,
+        tls,
+        traffic: traffic.clone(),
+        draining: shutdown.clone(),
+        closing: CancellationToken::new(),
+        aborting: CancellationToken::new(),
+    });
+    let connections = TaskTracker::new();
+    let (mut accept_failed, mut peer_is_full) = (Warning::default(), Warning::default());
+    let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: Permit| {
+        if let Some(granted) = permits.open(permit, peer.ip()) {
+            connections.spawn(Arc::clone(&server).run(stream, granted));
+        } else {
+            traffic.refused.increment(1);
+            if let Some(times) = peer_is_full.due() {
+                let peer = peer.ip();
+                tracing::warn!(port = name, %peer, times, "connections of a peer that has too many were closed");
+            }
+        }
+    };
+
+    while let Some(permit) = shutdown.run_until_cancelled(permits.acquire()).await {
+        match shutdown.run_until_cancelled(listener.accept()).await {
+            Some(Ok((stream, peer))) => spawn(stream, peer, permit),
+            // It concerns one connection rather than the listener.
+            Some(Err(error)) if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) => {}
+            Some(Err(error)) => {
+                if let Some(times) = accept_failed.due() {
+                    tracing::warn!(port = name, %error, times, "connections cannot be accepted");
+                }
+                sleep(ACCEPT_PAUSE).await;
+            }
+            None => break,
+        }
+    }
+
+    tracing::info!(
+        port = name,
+        connections = connections.len(),
+        "accepting no new connections; finishing accepted requests"
+    );
+    if let Err(error) = refuse_new_connections(&listener) {
+        tracing::debug!(%error, "connections that begin now may be reset");
+    }
+    let backlog_end = Instant::now() + BACKLOG_TIME;
+    while let Ok(Ok((stream, peer))) =
+        timeout_at(backlog_end.min(Instant::now() + BACKLOG_PAUSE), listener.accept()).await
+    {
+        if let Some(permit) = permits.try_acquire() {
+            spawn(stream, peer, permit);
+        }
+    }
+    drop(listener);
+    connections.close();
+    if timeout(LINGER, connections.wait()).await.is_err() {
+        server.closing.cancel();
+        if timeout(server.limits.shutdown_grace, connections.wait()).await.is_err() {
+            tracing::warn!(
+                port = name,
+                connections = connections.len(),
+                "the grace period is over; closing the remaining connections"
+            );
+            server.aborting.cancel();
+            connections.wait().await;
+        }
+    }
+    Ok(())
+}
+
+/// A warning that a flood must not repeat.
+#[derive(Default)]
+struct Warning {
+    logged: Option<Instant>,
+    times: u64,
+}
+
+impl Warning {
+    /// The number of times that it was due since it was logged, if it is to be logged now.
+    fn due(&mut self) -> Option<u64> {
+        self.times += 1;
+        if self.logged.is_some_and(|logged| logged.elapsed() < WARNING_INTERVAL) {
+            return None;
+        }
+        self.logged = Some(Instant::now());
+        Some(std::mem::take(&mut self.times))
+    }
+}

@@ -1,0 +1,305 @@
+//! The activity of a connection: its requests in flight and its stalls, without a timer for each of them.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::task::AtomicWaker;
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::Instant};
+
+use crate::limits::{ConnectionLimits, EARLY, MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED};
+
+/// The activity of a connection.
+pub(crate) struct Activity {
+    requests: Mutex<Requests>,
+    opened: Instant,
+    /// When the peer stopped to read, in milliseconds since the connection was opened, plus one. 0 while it reads.
+    stalled: AtomicU64,
+    /// Bytes that the peer has sent since a request last started or ended.
+    bytes_read: AtomicU64,
+    is_http2: AtomicBool,
+    /// Wakes the body of a response that waits for the peer to read.
+    reads_again: AtomicWaker,
+    /// Wakes the connection before its next check is due.
+    pub(crate) changed: Notify,
+    limits: ConnectionLimits,
+    request_time: Option<Duration>,
+}
+
+struct Requests {
+    /// By number on the connection.
+    in_flight: BTreeMap<u64, InFlightRequest>,
+    /// Requests so far.
+    total: u64,
+    /// Of these, how many the peer cancelled early.
+    cancelled: u64,
+    /// When the connection was opened, or a request last started or ended.
+    last_change: Instant,
+}
+
+struct InFlightRequest {
+    started: Instant,
+    deadline: Option<Instant>,
+}
+
+/// The state of a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Within its limits. Check again then.
+    Active(Instant),
+    /// Without a request for too long, cancels most of its requests, or one of several has been in flight for longer than
+    /// it may be. Check again then.
+    Closable(Instant),
+    /// The peer does not read, or its one request has been in flight for longer than it may be.
+    Stalled,
+}
+
+impl Activity {
+    /// A new connection, whose requests may each take `request_time`.
+    pub(crate) fn new(limits: &ConnectionLimits, request_time: Option<Duration>) -> Arc<Self> {
+        let now = Instant::now();
+        Arc::new(Self {
+            requests: Mutex::new(Requests { in_flight: BTreeMap::new(), total: 0, cancelled: 0, last_change: now }),
+            opened: now,
+            stalled: AtomicU64::new(0),
+            bytes_read: AtomicU64::new(0),
+            is_http2: AtomicBool::new(false),
+            reads_again: AtomicWaker::new(),
+            changed: Notify::new(),
+            limits: limits.clone(),
+            request_time,
+        })
+    }
+
+    /// Counts a request as in flight until the returned guard is dropped.
+    pub(crate) fn start(self: &Arc<Self>, is_http2: bool) -> InFlight {
+        if is_http2 {
+            self.is_http2.store(true, Ordering::Relaxed);
+        }
+        self.bytes_read.store(0, Ordering::Relaxed);
+        let mut requests = self.requests.lock();
+        requests.total += 1;
+        let (number, started) = (requests.total, Instant::now());
+        requests.last_change = started;
+        let deadline = self.request_time.map(|time| started + time);
+        requests.in_flight.insert(number, InFlightRequest { started, deadline });
+        InFlight { activity: Arc::clone(self), number, is_finished: false }
+    }
+
+    /// Notes whether the peer takes what is written to it.
+    pub(crate) fn written(&self, progress: bool) {
+        if !progress {
+            let now = self.opened.elapsed().as_millis() as u64 + 1;
+            let _ = self.stalled.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+        } else if self.stalled.load(Ordering::Relaxed) != 0 {
+            self.stalled.store(0, Ordering::Relaxed);
+            self.reads_again.wake();
+        }
+    }
+
+    /// Counts bytes that the peer has sent, and returns whether it sends too much without any request. The unread body of
+    /// an HTTP/1 request may follow its response.
+    pub(crate) fn has_read_too_much(&self, bytes: u64) -> bool {
+        if self.bytes_read.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_BYTES_WITHOUT_REQUEST {
+            return false;
+        }
+        let requests = self.requests.lock();
+        requests.in_flight.is_empty() && (requests.total == 0 || self.is_http2())
+    }
+
+    /// Whether the peer speaks HTTP/2, as far as its requests show.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
+    /// The state now.
+    pub(crate) fn check(&self) -> State {
+        let (requests, limits, now) = (self.requests.lock(), &self.limits, Instant::now());
+        let stalled = self.stalled.load(Ordering::Relaxed);
+        if stalled != 0 && self.opened + Duration::from_millis(stalled - 1) + limits.write_timeout <= now {
+            return State::Stalled;
+        }
+        let interval = limits.idle_timeout.min(limits.write_timeout / 2).max(Duration::from_millis(1));
+        if cancels_most(&requests) {
+            return State::Closable(now + interval);
+        }
+        if !requests.in_flight.is_empty() {
+            let earliest = requests.in_flight.values().filter_map(|request| request.deadline).min();
+            return match earliest {
+                // On HTTP/2 the other requests of the peer are finished first.
+                Some(deadline) if deadline <= now && self.is_http2() => State::Closable(now + interval),
+                Some(deadline) if deadline <= now => State::Stalled,
+                Some(deadline) => State::Active(deadline.min(now + interval)),
+                None => State::Active(now + interval),
+            };
+        }
+        let timeout = if requests.total == 0 { limits.header_timeout } else { limits.idle_timeout };
+        let end = requests.last_change + timeout;
+        if end <= now { State::Closable(now + interval) } else { State::Active(end.min(now + interval)) }
+    }
+}
+
+/// Requests that are cancelled at once cost the service more than the peer.
+fn cancels_most(requests: &Requests) -> bool {
+    requests.cancelled >= MAX_CANCELLED && requests.cancelled * 2 > requests.total
+}
+
+/// A request in flight.
+pub(crate) struct InFlight {
+    activity: Arc<Activity>,
+    number: u64,
+    is_finished: bool,
+}
+
+impl InFlight {
+    /// The response has been sent.
+    pub(crate) fn finish(&mut self) {
+        self.is_finished = true;
+    }
+
+    /// On HTTP/1, waits until the peer takes what was written to it before. On HTTP/2 each response has a window of its own.
+    pub(crate) fn poll_read(&self, context: &Context<'_>) -> Poll<()> {
+        if self.activity.is_http2() || self.activity.stalled.load(Ordering::Relaxed) == 0 {
+            return Poll::Ready(());
+        }
+        self.activity.reads_again.register(context.waker());
+        // Its connection's own task writes and waits, so nothing changes in between.
+        Poll::Pending
+    }
+
+    /// Sets when the response must have been sent.
+    pub(crate) fn finish_by(&self, deadline: Instant) {
+        if let Some(request) = self.activity.requests.lock().in_flight.get_mut(&self.number) {
+            request.deadline = Some(deadline);
+        }
+        self.activity.changed.notify_one();
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.activity.bytes_read.store(0, Ordering::Relaxed);
+        let mut requests = self.activity.requests.lock();
+        let now = Instant::now();
+        requests.last_change = now;
+        let request = requests.in_flight.remove(&self.number);
+        if !self.is_finished && request.is_some_and(|request| now < request.started + EARLY) {
+            requests.cancelled += 1;
+            if cancels_most(&requests) {
+                self.activity.changed.notify_one();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use tokio::time::{Instant, advance};
+
+    use super::{Activity, State};
+    use crate::{
+        ConnectionLimits,
+        limits::{MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED},
+    };
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn activity() -> Arc<Activity> {
+        let limits =
+            ConnectionLimits { header_timeout: SECOND * 3, idle_timeout: SECOND * 10, ..ConnectionLimits::default() };
+        Activity::new(&limits, Some(SECOND * 100))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_idle_after_its_timeout() {
+        let activity = activity();
+        advance(SECOND * 3).await;
+        assert!(matches!(activity.check(), State::Closable(_)));
+        activity.start(false).finish();
+        assert_eq!(activity.check(), State::Active(Instant::now() + SECOND * 10));
+        advance(SECOND * 10).await;
+        assert!(matches!(activity.check(), State::Closable(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_never_ends_is_detected_among_others() {
+        let activity = activity();
+        let _stuck = activity.start(true);
+        for second in 0..100 {
+            let _other = activity.start(true);
+            assert!(matches!(activity.check(), State::Active(_)), "{second}");
+            advance(SECOND).await;
+        }
+        assert!(matches!(activity.check(), State::Closable(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_may_have_a_deadline_of_its_own() {
+        let activity = activity();
+        let request = activity.start(false);
+        request.finish_by(Instant::now() + SECOND * 2);
+        activity.changed.notified().await;
+        assert_eq!(activity.check(), State::Active(Instant::now() + SECOND * 2));
+        advance(SECOND * 2).await;
+        assert_eq!(activity.check(), State::Stalled);
+        drop(request);
+        assert!(matches!(activity.check(), State::Active(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_reads_nothing_is_stalled() {
+        let activity = activity();
+        let _request = activity.start(true);
+        for _ in 0..3 {
+            activity.written(false);
+            advance(SECOND * 29).await;
+            assert!(matches!(activity.check(), State::Active(_)));
+            activity.written(true);
+        }
+        activity.written(false);
+        advance(SECOND * 30).await;
+        activity.written(false);
+        assert_eq!(activity.check(), State::Stalled);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_cancels_most_of_its_requests_is_closed() {
+        let activity = activity();
+        // Half of them is not most, and a request that ran for a second was of use.
+        for _ in 0..MAX_CANCELLED {
+            drop(activity.start(true));
+            activity.start(true).finish();
+            assert!(matches!(activity.check(), State::Active(_)));
+        }
+        let long = activity.start(true);
+        advance(SECOND).await;
+        drop(long);
+        assert!(matches!(activity.check(), State::Active(_)));
+        for _ in 0..3 {
+            drop(activity.start(true));
+        }
+        assert!(matches!(activity.check(), State::Closable(_)));
+        activity.changed.notified().await;
+    }
+
+    #[tokio::test]
+    async fn a_peer_may_not_send_much_without_a_request() {
+        let activity = activity();
+        assert!(!activity.has_read_too_much(MAX_BYTES_WITHOUT_REQUEST));
+        assert!(activity.has_read_too_much(1));
+        let request = activity.start(true);
+        assert!(!activity.has_read_too_much(MAX_BYTES_WITHOUT_REQUEST + 1));
+        drop(request);
+        assert!(!activity.has_read_too_much(MAX_BYTES_WITHOUT_REQUEST));
+        assert!(activity.has_read_too_much(1));
+    }
+}

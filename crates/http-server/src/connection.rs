@@ -1,0 +1,180 @@
+//! One connection.
+
+use std::{convert::Infallible, error::Error, pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
+use http_body::Body;
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto::Builder,
+};
+use tls::ServerTls;
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tower::{Service, ServiceExt as _};
+
+use crate::{
+    ConnectionLimits,
+    activity::{Activity, InFlight, State},
+    body::Tracked,
+    coalesce::Coalesced,
+    limits::RESERVED_TIME,
+    permits::ConnectionPermit,
+    refusal::{RefusalWriter, Refuse},
+    stream::{MaybeTls, Watched},
+    traffic::Traffic,
+};
+
+/// What a server serves.
+#[derive(Clone)]
+pub struct App<S, B> {
+    /// Names the port in the log.
+    pub name: &'static str,
+    /// Whether clients may speak HTTP/1.1, too, and not only HTTP/2.
+    pub http1: bool,
+    /// Responds to requests.
+    pub service: S,
+    /// Whether the path is of a health check, which a full server still serves.
+    pub is_health_check: fn(&str) -> bool,
+    /// The response to other requests when the server is full.
+    pub full: fn() -> Response<B>,
+    /// The response to a request of HTTP/1 that HTTP itself refuses. `None`: one without a body.
+    pub refuse: Option<Refuse>,
+    /// How long a request may take, until its response is sent. `None`: as long as the service lets it.
+    pub request_time: Option<Duration>,
+}
+
+/// A response with this extension must have been sent then. A client that has not read it by then is cut off: at once on
+/// HTTP/1, after its other requests on HTTP/2.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishBy(pub Instant);
+
+/// What every connection shares.
+pub(crate) struct Server<S, B> {
+    pub(crate) http: Builder<TokioExecutor>,
+    pub(crate) app: App<S, B>,
+    pub(crate) limits: ConnectionLimits,
+    pub(crate) tls: Option<ServerTls>,
+    pub(crate) traffic: Traffic,
+    /// The shutdown has begun: responses announce that their connection closes.
+    pub(crate) draining: CancellationToken,
+    /// Connections without a request close.
+    pub(crate) closing: CancellationToken,
+    /// All connections close.
+    pub(crate) aborting: CancellationToken,
+}
+
+impl<S, B> Server<S, B>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
+{
+    /// Serves a connection until it ends, is idle for too long, or its peer does not read.
+    pub(crate) async fn run(self: Arc<Self>, stream: TcpStream, granted: ConnectionPermit) {
+        // Responses are written whole, so Nagle's algorithm would only delay them.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection closed before it was served");
+            return;
+        }
+        let _open = self.traffic.open();
+        let activity = Activity::new(&self.limits, self.app.request_time);
+        let granted = Arc::new(granted);
+        let service = service_fn(|request: Request<Incoming>| {
+            // At once, rather than when the request's own task runs.
+            let in_flight = activity.start(request.version() == Version::HTTP_2);
+            Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request)
+        });
+        let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone() };
+        let Some(stream) = self.secure(stream).await else { return };
+        let stream = RefusalWriter::new(stream, self.app.refuse);
+        let io = TokioIo::new(Coalesced::new(stream, !self.app.http1));
+        let mut exchange = pin!(self.http.serve_connection(io, service));
+        let first_check = self.limits.header_timeout.min(self.limits.write_timeout);
+        let mut check = pin!(sleep_until(Instant::now() + first_check));
+        let mut reserved_end = pin!(sleep_until(Instant::now() + RESERVED_TIME));
+        let mut closing = false;
+        loop {
+            tokio::select! {
+                biased;
+                ended = exchange.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(error, "a connection ended with an error");
+                    }
+                    return;
+                }
+                () = self.closing.cancelled(), if !closing => {
+                    exchange.as_mut().graceful_shutdown();
+                    closing = true;
+                    continue;
+                }
+                () = self.aborting.cancelled() => return,
+                () = reserved_end.as_mut(), if granted.is_reserved() => {
+                    // It may have become an ordinary one while it waited.
+                    if granted.is_reserved() {
+                        return;
+                    }
+                    continue;
+                }
+                () = activity.changed.notified() => {}
+                () = check.as_mut() => {}
+            }
+            let next_check = match activity.check() {
+                State::Active(next_check) => next_check,
+                State::Closable(next_check) if !closing => {
+                    exchange.as_mut().graceful_shutdown();
+                    closing = true;
+                    next_check
+                }
+                State::Closable(_) | State::Stalled => {
+                    tracing::debug!("a connection was aborted");
+                    return;
+                }
+            };
+            check.as_mut().reset(next_check);
+        }
+    }
+
+    /// Makes a connection a secure one if the port has a certificate. `None` if that fails, takes too long, or the server ends.
+    async fn secure(&self, stream: Watched) -> Option<MaybeTls> {
+        let Some(tls) = &self.tls else { return Some(MaybeTls::Left(stream)) };
+        let accepted = timeout(self.limits.header_timeout, tls.accept(stream));
+        match self.closing.run_until_cancelled(accepted).await? {
+            Ok(Ok(stream)) => Some(MaybeTls::Right(Box::new(stream))),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a connection could not be made secure");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    async fn respond(
+        self: Arc<Self>,
+        granted: Arc<ConnectionPermit>,
+        in_flight: InFlight,
+        request: Request<Incoming>,
+    ) -> Result<Response<Tracked<B>>, Infallible> {
+        let is_http2 = request.version() == Version::HTTP_2;
+        let app = &self.app;
+        let is_refused =
+            granted.is_reserved() && !(app.is_health_check)(request.uri().path()) && !granted.become_ordinary().await;
+        let mut response = if is_refused { (app.full)() } else { app.service.clone().oneshot(request).await? };
+        // HTTP/2 sends a GOAWAY frame instead.
+        if !is_http2 && (self.draining.is_cancelled() || granted.is_reserved()) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(FinishBy(deadline)) = response.extensions().get() {
+            in_flight.finish_by(*deadline);
+        }
+        Ok(response.map(|body| Tracked::new(body, in_flight)))
+    }
+}

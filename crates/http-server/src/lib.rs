@@ -1,0 +1,20 @@
+//! An HTTP server for both layers of the service. `axum::serve` and `tonic::transport::Server` limit neither the number of
+//! connections nor the time that a silent one stays open. Here every connection has a permit and times, and a few connections
+//! are reserved for health checks.
+
+mod accept;
+mod activity;
+mod backlog;
+mod body;
+mod coalesce;
+mod connection;
+mod limits;
+mod permits;
+mod refusal;
+mod stream;
+mod traffic;
+
+pub use accept::{Listener, serve};
+pub use connection::{App, FinishBy};
+pub use limits::{ConnectionLimits, RESERVED_CONNECTIONS};
+pub use refusal::Refuse;

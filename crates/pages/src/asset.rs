@@ -1,0 +1,122 @@
+//! Content that is in the program: pages, scripts, style sheets, documents.
+
+use std::{
+    hash::{DefaultHasher, Hasher as _},
+    io::{self, Write as _},
+    sync::OnceLock,
+};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, StatusCode,
+        header::{
+            ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+            X_CONTENT_TYPE_OPTIONS,
+        },
+    },
+    response::{IntoResponse as _, Response},
+};
+use flate2::{Compression, write::GzEncoder};
+
+/// Shorter content is sent as it is: the head of the response is as long.
+const SMALLEST: usize = 1024;
+
+/// Content that does not change while the process runs.
+#[derive(Debug)]
+pub(crate) struct Asset {
+    pub(crate) name: &'static str,
+    pub(crate) content_type: &'static str,
+    /// It is in the program in gzip alone.
+    is_gzip: bool,
+    bytes: Bytes,
+    /// The same in gzip, from the first request for that on. So no request takes memory of its own.
+    compressed: OnceLock<Option<Bytes>>,
+    etag: HeaderValue,
+}
+
+impl Asset {
+    /// The content of a file. One that ends in `.gz` has the name without it.
+    pub(crate) fn new(file: &'static str, bytes: &'static [u8]) -> Self {
+        let (name, is_gzip) = file.strip_suffix(".gz").map_or((file, false), |name| (name, true));
+        let content_type = match name.rsplit('.').next() {
+            Some("html") => "text/html; charset=utf-8",
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "application/json",
+        };
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        // A weak one: it is the same for both forms.
+        let etag = HeaderValue::try_from(format!("W/\"{:016x}\"", hasher.finish()));
+        let etag = etag.unwrap_or(HeaderValue::from_static("W/\"\""));
+        Self { name, content_type, is_gzip, bytes: Bytes::from_static(bytes), compressed: OnceLock::new(), etag }
+    }
+
+    /// Responds with it, unless the client has it.
+    pub(crate) fn respond(&self, request: &HeaderMap) -> Response {
+        let own = self.etag.to_str().unwrap_or_default().trim_start_matches("W/");
+        let is_known = |tag: &str| tag == "*" || tag.trim_start_matches("W/") == own;
+        let mut response = if list(request, &IF_NONE_MATCH).any(is_known) {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            let in_gzip = self.in_gzip(request);
+            let mut response = Response::new(Body::from(in_gzip.unwrap_or(&self.bytes).clone()));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+            if in_gzip.is_some() {
+                response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            }
+            response
+        };
+        let headers = response.headers_mut();
+        headers.insert(ETAG, self.etag.clone());
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        // The next version of the service has other content under the same name.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        response
+    }
+
+    /// Its bytes in gzip, if the client takes that and they are worth it.
+    fn in_gzip(&self, request: &HeaderMap) -> Option<&Bytes> {
+        if self.is_gzip {
+            return Some(&self.bytes);
+        }
+        if self.bytes.len() < SMALLEST || !accepts_gzip(request) {
+            return None;
+        }
+        self.compressed.get_or_init(|| gzip(&self.bytes).ok()).as_ref()
+    }
+}
+
+fn gzip(bytes: &[u8]) -> io::Result<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes)?;
+    encoder.finish().map(Bytes::from)
+}
+
+/// The elements of a header that is a list.
+fn list<'a>(request: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = request.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|values| values.split(',')).map(str::trim)
+}
+
+/// Whether the client takes gzip.
+fn accepts_gzip(request: &HeaderMap) -> bool {
+    let mut any_other = false;
+    for coding in list(request, &ACCEPT_ENCODING) {
+        let mut parts = coding.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        // Without a quality it is 1.
+        let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        let is_accepted = quality.is_none_or(|quality| quality.parse().is_ok_and(|quality: f32| quality > 0.0));
+        if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
+            return is_accepted;
+        }
+        if name == "*" {
+            any_other = is_accepted;
+        }
+    }
+    any_other
+}

@@ -1,0 +1,144 @@
+//! The configuration file.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use clap::{Arg, Command};
+use toml::{Table, Value};
+
+use super::is_setting;
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The values of one setting: several for a list.
+type Values = Vec<String>;
+
+/// A file of settings. Those at its top hold for every command; those in a table hold for the command of that name, and
+/// take precedence.
+#[derive(Debug)]
+pub(super) struct ConfigurationFile {
+    pub(super) path: PathBuf,
+    common: BTreeMap<String, Values>,
+    commands: BTreeMap<String, BTreeMap<String, Values>>,
+}
+
+impl ConfigurationFile {
+    /// Reads a file. Fails if it is no TOML, or has something that is not a setting. The error shows no value, since it
+    /// may be a secret.
+    pub(super) fn read(path: &Path, program: &Command) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let size = std::fs::metadata(path).with_context(|| format!("cannot read the configuration file {shown}"));
+        if size?.len() > MAX_BYTES {
+            bail!("the configuration file {shown} is larger than {MAX_BYTES} bytes");
+        }
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| anyhow::anyhow!("cannot read the configuration file {shown}: {error}"))?;
+        let mut file = Self { path: path.to_owned(), common: BTreeMap::new(), commands: BTreeMap::new() };
+        file.fill(&text, program).map_err(|error| anyhow::anyhow!("{shown}: {error}"))?;
+        Ok(file)
+    }
+
+    fn fill(&mut self, text: &str, program: &Command) -> anyhow::Result<()> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
+            anyhow::anyhow!("line {}: {}", before.matches('\n').count() + 1, error.message())
+        })?;
+        let all = settings(program);
+        for (key, value) in table {
+            match value {
+                Value::Table(table) => {
+                    let Some(command) = program.find_subcommand(&key) else {
+                        bail!("[{key}] is not the name of a command");
+                    };
+                    // Those of the program are global.
+                    let own = own_settings(program).chain(settings(command)).collect();
+                    let values = table.into_iter().map(|(key, value)| checked(key, &value, &own));
+                    self.commands.insert(key, values.collect::<anyhow::Result<_>>()?);
+                }
+                value => {
+                    let (key, values) = checked(key, &value, &all)?;
+                    self.common.insert(key, values);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the values in the place of the defaults of the command line.
+    pub(super) fn apply(&self, program: Command) -> Command {
+        program.mut_args(|argument| self.with_default(argument, None)).mut_subcommands(|command| {
+            let name = command.get_name().to_owned();
+            self.apply_to(command, &name)
+        })
+    }
+
+    fn apply_to(&self, command: Command, name: &str) -> Command {
+        let command = command.mut_args(|argument| self.with_default(argument, Some(name)));
+        command.mut_subcommands(|subcommand| self.apply_to(subcommand, name))
+    }
+
+    fn with_default(&self, argument: Arg, command: Option<&str>) -> Arg {
+        let long = argument.get_long().filter(|_| is_setting(&argument));
+        match long.and_then(|long| self.values(long, command)) {
+            Some(values) => {
+                let values = values.clone();
+                argument.default_values(values).required(false)
+            }
+            None => argument,
+        }
+    }
+
+    /// The values of a setting for a command.
+    fn values(&self, setting: &str, command: Option<&str>) -> Option<&Values> {
+        let own = command.and_then(|command| self.commands.get(command)?.get(setting));
+        own.or_else(|| self.common.get(setting))
+    }
+
+    /// Whether the file gives a setting for a command.
+    pub(super) fn gives(&self, setting: &str, command: &str) -> bool {
+        self.values(setting, Some(command)).is_some()
+    }
+
+    /// Whether the file gives this value to a setting, for any command.
+    pub(super) fn has(&self, setting: &str, value: &str) -> bool {
+        let tables = self.commands.values().chain([&self.common]);
+        tables.filter_map(|table| table.get(setting)).any(|values| values.iter().any(|given| given == value))
+    }
+}
+
+/// The names of the settings of a command alone.
+fn own_settings(command: &Command) -> impl Iterator<Item = &str> {
+    command.get_arguments().filter(|argument| is_setting(argument)).filter_map(Arg::get_long)
+}
+
+/// The names of the settings of a command and its subcommands.
+fn settings(command: &Command) -> BTreeSet<&str> {
+    own_settings(command).chain(command.get_subcommands().flat_map(settings)).collect()
+}
+
+/// A setting and its values, if there is such a setting.
+fn checked(key: String, value: &Value, settings: &BTreeSet<&str>) -> anyhow::Result<(String, Values)> {
+    if !settings.contains(key.as_str()) {
+        bail!("\"{key}\" is not a setting; settings have the names of the flags, such as \"rest-addr\"");
+    }
+    let values = match value {
+        Value::Array(values) => values.iter().map(scalar).collect(),
+        value => scalar(value).map(|value| vec![value]),
+    };
+    let values =
+        values.with_context(|| format!("\"{key}\" is not a text, a whole number, a boolean or a list of these"));
+    Ok((key, values?))
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Boolean(boolean) => Some(boolean.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,149 @@
+//! The settings of the core.
+
+use std::{net::SocketAddr, time::Duration};
+
+use clap::Args;
+use core_server::{CoreSettings, access::RateLimit};
+use http_server::ConnectionLimits;
+
+use super::units::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
+use crate::Port;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How the core serves.
+#[derive(Args, Clone, Debug)]
+pub struct CoreArgs {
+    /// Address of gRPC; port 0 chooses a free port.
+    #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
+          value_parser = listen_address)]
+    grpc_addr: SocketAddr,
+    /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off.
+    #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
+    rate_limit: RateLimit,
+    /// Maximum number of connections to the database.
+    #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub database_connections: u32,
+    /// Maximum number of calls in flight; more are rejected with 503.
+    #[arg(long, env = "COMPLIANCE_MAX_IN_FLIGHT", default_value_t = 4096, value_name = "N", value_parser = count(1..=MAX_COUNT))]
+    max_in_flight: usize,
+    /// Longest duration of a call whose caller sets no shorter deadline.
+    #[arg(long, env = "COMPLIANCE_CALL_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(SECOND..=3600 * SECOND))]
+    call_timeout: Duration,
+    /// Longest duration of a streamed list, including its reader's pauses.
+    #[arg(long, env = "COMPLIANCE_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
+          value_parser = duration(SECOND..=86_400 * SECOND))]
+    list_timeout: Duration,
+    /// Longest duration of a stream of observations.
+    #[arg(long, env = "COMPLIANCE_STREAM_TIMEOUT", default_value = "1h", value_name = "TIME",
+          value_parser = duration(SECOND..=86_400 * SECOND))]
+    stream_timeout: Duration,
+    /// Largest size of one gRPC message.
+    #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
+          value_parser = size(0..=u64::MAX))]
+    message_limit: usize,
+    /// Largest memory of one gRPC message after decoding.
+    #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
+          value_parser = size(1 << 20..=u64::MAX))]
+    message_memory: usize,
+    /// Memory of all requests together, encoded and decoded. One company gets at most half of what the others leave free.
+    #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
+          value_parser = size(1 << 20..=u64::MAX))]
+    request_memory: usize,
+    /// Maximum number of lists, exports and streams of observations that a company has open.
+    #[arg(long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = CoreSettings::default().max_streams,
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
+    company_streams: usize,
+    /// Longest time to receive the head of a gRPC request, and until the first request of a connection.
+    #[arg(long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_header_timeout: Duration,
+    /// Longest time that a gRPC connection may be idle.
+    #[arg(long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_idle_timeout: Duration,
+    /// Longest time that a gRPC client may read nothing of a response.
+    #[arg(long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_write_timeout: Duration,
+    /// Longest time to finish accepted gRPC calls at shutdown.
+    #[arg(long, env = "COMPLIANCE_GRPC_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    grpc_shutdown_grace: Duration,
+    /// Maximum number of open gRPC connections.
+    #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS", default_value_t = ConnectionLimits::default().max_connections,
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
+    grpc_max_connections: usize,
+    /// Maximum number of open gRPC connections from one address [default: half of all].
+    #[arg(long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N", value_parser = count(1..=MAX_COUNT))]
+    grpc_max_connections_per_peer: Option<usize>,
+    /// Let several processes serve the same gRPC address; the system distributes connections among them.
+    #[arg(long, env = "COMPLIANCE_GRPC_REUSE_PORT")]
+    grpc_reuse_port: bool,
+}
+
+impl CoreArgs {
+    /// Binds the port of gRPC.
+    pub fn bind(&self) -> anyhow::Result<Port> {
+        Port::bind(self.grpc_addr, self.grpc_reuse_port, "--grpc-addr", "COMPLIANCE_GRPC_ADDR")
+    }
+}
+
+impl From<&CoreArgs> for CoreSettings {
+    fn from(args: &CoreArgs) -> Self {
+        Self {
+            rate_limit: args.rate_limit,
+            max_in_flight: args.max_in_flight,
+            call_timeout: args.call_timeout,
+            list_timeout: args.list_timeout,
+            stream_timeout: args.stream_timeout,
+            message_limit: args.message_limit,
+            message_memory: args.message_memory,
+            request_memory: args.request_memory,
+            max_streams: args.company_streams,
+            connections: ConnectionLimits {
+                max_connections: args.grpc_max_connections,
+                max_connections_per_peer: args.grpc_max_connections_per_peer,
+                header_timeout: args.grpc_header_timeout,
+                idle_timeout: args.grpc_idle_timeout,
+                write_timeout: args.grpc_write_timeout,
+                shutdown_grace: args.grpc_shutdown_grace,
+                ..Self::default().connections
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use core_server::CoreSettings;
+
+    use super::CoreArgs;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        core: CoreArgs,
+    }
+
+    #[test]
+    fn the_flags_have_the_defaults_of_the_settings() {
+        let args = Command::try_parse_from(["test"]).unwrap().core;
+        assert_eq!(CoreSettings::from(&args), CoreSettings::default());
+    }
+
+    #[test]
+    fn timeouts_are_seconds_or_have_a_unit() {
+        let timeout = |text| {
+            let args = Command::try_parse_from(["test", "--call-timeout", text]).unwrap().core;
+            CoreSettings::from(&args).call_timeout.as_secs()
+        };
+        assert_eq!((timeout("45"), timeout("45s"), timeout("2m")), (45, 45, 120));
+        for wrong in ["0", "3601", "500ms"] {
+            assert!(Command::try_parse_from(["test", "--call-timeout", wrong]).is_err(), "{wrong}");
+        }
+    }
+}

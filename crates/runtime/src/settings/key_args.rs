@@ -1,0 +1,169 @@
+//! The keys of tokens: where they come from, and when they are fetched again.
+
+use std::{path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+
+use clap::Args;
+use compliance_api::{
+    PrivateUrl,
+    token::{Fetch, KeyError, KeySource, Secret, Verifier},
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Hidden, secret::from_value_or_file, units::duration};
+use crate::InvalidSetting;
+
+/// The longest wait after a failed attempt: the keys that stay in use meanwhile may have been revoked.
+const RETRY_INTERVAL: Duration = Duration::from_secs(30);
+/// A key set is small. A longer response is refused.
+const MAX_JWKS_BYTES: usize = 1 << 20;
+/// How long the download of a key set may take.
+const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
+#[derive(Args, Clone, Debug)]
+pub struct SigningArgs {
+    /// Secret that signs tokens (HS256), at least 32 bytes. Prefer the environment variable or a file to the flag.
+    #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
+    secret: Option<Hidden>,
+    /// File with the secret, instead of --jwt-secret.
+    #[arg(long, env = "COMPLIANCE_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
+    jwt_secret_file: Option<PathBuf>,
+    /// Issuer of tokens (`iss`).
+    #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
+    issuer: Option<String>,
+}
+
+impl SigningArgs {
+    /// The secret, if one is given. Fails if it is too short, or if its file cannot be read.
+    pub fn secret(&self) -> Result<Option<Secret>, InvalidSetting> {
+        let names = ["--jwt-secret (COMPLIANCE_JWT_SECRET)", "--jwt-secret-file (COMPLIANCE_JWT_SECRET_FILE)"];
+        from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), names, Secret::new)
+    }
+
+    /// The issuer, if one is given.
+    pub fn issuer(&self) -> Option<String> {
+        self.issuer.clone().filter(|issuer| !issuer.is_empty())
+    }
+}
+
+/// The keys that tokens are verified with.
+#[derive(Args, Clone, Debug)]
+pub struct KeyArgs {
+    #[command(flatten)]
+    signing: SigningArgs,
+    /// File with a JSON Web Key Set (RS256, ES256, EdDSA).
+    #[arg(long, env = "COMPLIANCE_JWKS_FILE", value_name = "FILE")]
+    jwks_file: Option<PathBuf>,
+    /// URL of a JSON Web Key Set.
+    #[arg(long, env = "COMPLIANCE_JWKS_URL", hide_env_values = true, value_name = "URL")]
+    jwks_url: Option<PrivateUrl>,
+    /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then.
+    #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
+          value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
+    jwks_refresh: Duration,
+}
+
+impl KeyArgs {
+    /// Loads the keys that are given. Fails if there are none, if the secret is too short, or if a key set cannot be loaded.
+    pub async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
+        let missing = || InvalidSetting::missing("--jwt-secret, --jwks-file or --jwks-url", KeyError::None);
+        let (_, verifier) = self.given().await?.ok_or_else(missing)?;
+        Ok(verifier)
+    }
+
+    /// Loads the keys that are given, if any. Returns the secret, too. Fails like [`Self::verifier`].
+    pub async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
+        let secret = self.signing.secret()?;
+        let url = self.jwks_url.clone().filter(|url| !url.reveal().is_empty());
+        let source = KeySource {
+            secret: secret.clone(),
+            jwks_file: self.jwks_file.clone(),
+            jwks_url: url.map(|url| (url, fetch as Fetch)),
+        };
+        if source.secret.is_none() && source.jwks_file.is_none() && source.jwks_url.is_none() {
+            return Ok(None);
+        }
+        match Verifier::new(source, self.issuer()).await {
+            Ok(verifier) => Ok(Some((secret, Arc::new(verifier)))),
+            // It may be available later.
+            Err(error @ KeyError::Fetch { .. }) => Err(error.into()),
+            Err(error) => {
+                Err(InvalidSetting::of("--jwks-file (COMPLIANCE_JWKS_FILE) or --jwks-url (COMPLIANCE_JWKS_URL)")(error)
+                    .into())
+            }
+        }
+    }
+
+    /// Starts a task that reloads the key sets until the handle is dropped, unless the keys cannot change. If that fails, the
+    /// previous keys stay in use.
+    pub fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
+        let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
+        let interval = self.jwks_refresh;
+        Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            let mut wait = interval;
+            loop {
+                tokio::time::sleep(wait).await;
+                wait = match verifier.refresh().await {
+                    Ok(()) => interval,
+                    Err(error) => {
+                        tracing::warn!(%error, "the key set cannot be loaded; the previous keys stay in use");
+                        interval.min(RETRY_INTERVAL)
+                    }
+                };
+            }
+        })))
+    }
+
+    /// The issuer that tokens must name, if any.
+    pub fn issuer(&self) -> Option<String> {
+        self.signing.issuer()
+    }
+}
+
+/// Fetches the key set at an address.
+fn fetch(url: PrivateUrl) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
+    Box::pin(async move {
+        let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
+        download(url).await.map_err(|error| error.without_url().to_string())?
+    })
+}
+
+async fn download(url: url::Url) -> reqwest::Result<Result<Vec<u8>, String>> {
+    // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
+    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https").build()?;
+    let mut response = client.get(url).send().await?.error_for_status()?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > MAX_JWKS_BYTES {
+            return Ok(Err(format!("the response is longer than {MAX_JWKS_BYTES} bytes")));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Ok(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::{
+        PrivateUrl,
+        token::{KeyError, KeySource, Verifier},
+    };
+
+    /// RFC 3986, 3.2.1: a password in a URL is not to be shown.
+    #[tokio::test]
+    async fn the_password_of_a_url_is_not_shown() {
+        // Nobody listens on port 1.
+        for url in [
+            "http://user:hidden@127.0.0.1:1/keys?token=hidden",
+            "https://user:hidden@127.0.0.1:port/",
+            "user:hidden@keys",
+        ] {
+            let url = PrivateUrl::from(url.to_owned());
+            let source = KeySource { jwks_url: Some((url, super::fetch)), ..KeySource::default() };
+            assert!(!format!("{source:?}").contains("hidden"), "{source:?}");
+            let error = Verifier::new(source, None).await.unwrap_err();
+            assert!(matches!(error, KeyError::Fetch { .. }), "{error:?}");
+            assert!(!format!("{error} {error:?}").contains("hidden"), "{error:?}");
+        }
+    }
+}

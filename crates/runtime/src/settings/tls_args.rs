@@ -1,0 +1,131 @@
+//! Certificates of both ports, and for connections to cores.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use tls::{ClientTls, IdentityFiles, ServerTls};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::units::duration;
+use crate::InvalidSetting;
+
+/// How often certificates are read again.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Certificates")]
+pub struct TlsRefreshArgs {
+    /// Time after which certificates are read again from their files.
+    #[arg(long, env = "COMPLIANCE_TLS_REFRESH", default_value = "1m", value_name = "TIME",
+          value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
+    tls_refresh: Duration,
+}
+
+impl TlsRefreshArgs {
+    /// Starts a task that reloads these certificates until the handle is dropped. If one cannot be used, the previous one stays.
+    pub fn keep<'a>(
+        &self,
+        servers: impl IntoIterator<Item = &'a Option<ServerTls>>,
+        client: Option<&ClientTls>,
+    ) -> Option<AbortOnDropHandle<()>> {
+        let servers: Vec<ServerTls> = servers.into_iter().flatten().cloned().collect();
+        let client = client.cloned();
+        if servers.is_empty() && client.is_none() {
+            return None;
+        }
+        let interval = self.tls_refresh;
+        Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(interval).await;
+                // Small files, so the thread is not kept for long.
+                for reloaded in servers.iter().map(ServerTls::reload).chain(client.iter().map(ClientTls::reload)) {
+                    match reloaded {
+                        Ok(true) => tracing::info!("certificates were replaced"),
+                        Ok(false) => {}
+                        Err(error) => {
+                            tracing::warn!(%error, "certificates cannot be replaced; the previous ones stay in use");
+                        }
+                    }
+                }
+            }
+        })))
+    }
+}
+
+/// The certificate of REST.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Certificates")]
+pub struct RestTlsArgs {
+    /// PEM file with the certificate of REST, and those that lead to its authority. Without it, REST is served without
+    /// TLS.
+    #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE", requires = "rest_tls_key")]
+    rest_tls_cert: Option<PathBuf>,
+    /// PEM file with the key of --rest-tls-cert.
+    #[arg(long, env = "COMPLIANCE_REST_TLS_KEY", value_name = "FILE", requires = "rest_tls_cert")]
+    rest_tls_key: Option<PathBuf>,
+}
+
+/// The certificate of gRPC, and the authorities of its clients.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Certificates")]
+#[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
+pub struct GrpcTlsArgs {
+    /// PEM file with the certificate of gRPC, and those that lead to its authority. Without it, gRPC is served without
+    /// TLS.
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE", requires = "grpc_tls_key")]
+    grpc_tls_cert: Option<PathBuf>,
+    /// PEM file with the key of --grpc-tls-cert.
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE", requires = "grpc_tls_cert")]
+    grpc_tls_key: Option<PathBuf>,
+    /// PEM file with the authorities of clients. With it, gRPC clients need a certificate from one of them (mutual TLS).
+    #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE", requires = "grpc_tls_cert")]
+    grpc_client_ca: Option<PathBuf>,
+}
+
+/// What is trusted, and who connects, at `https` addresses of cores.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Certificates")]
+#[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
+pub struct CoreTlsArgs {
+    /// PEM file with the authorities of cores at https addresses. Without it, those that the system trusts.
+    #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]
+    core_ca: Option<PathBuf>,
+    /// PEM file with the certificate for cores that require one (mutual TLS).
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE", requires = "core_tls_key")]
+    core_tls_cert: Option<PathBuf>,
+    /// PEM file with the key of --core-tls-cert.
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_KEY", value_name = "FILE", requires = "core_tls_cert")]
+    core_tls_key: Option<PathBuf>,
+}
+
+fn identity(certificate: Option<&PathBuf>, key: Option<&PathBuf>) -> Option<IdentityFiles> {
+    Some(IdentityFiles { certificate: certificate?.clone(), key: key?.clone() })
+}
+
+impl RestTlsArgs {
+    /// Reads the certificate, if one is given.
+    pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
+        let identity = identity(self.rest_tls_cert.as_ref(), self.rest_tls_key.as_ref());
+        let loaded = identity.map(|identity| ServerTls::load(identity, None, &["h2", "http/1.1"])).transpose();
+        loaded.map_err(InvalidSetting::of("--rest-tls-cert (COMPLIANCE_REST_TLS_CERT)"))
+    }
+}
+
+impl GrpcTlsArgs {
+    /// Reads the certificate and the authorities of clients, if they are given.
+    pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
+        let identity = identity(self.grpc_tls_cert.as_ref(), self.grpc_tls_key.as_ref());
+        let loaded =
+            identity.map(|identity| ServerTls::load(identity, self.grpc_client_ca.clone(), &["h2"])).transpose();
+        loaded.map_err(InvalidSetting::of("--grpc-tls-cert (COMPLIANCE_GRPC_TLS_CERT)"))
+    }
+}
+
+impl CoreTlsArgs {
+    /// Reads what is given. `None` if nothing is.
+    pub fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
+        let identity = identity(self.core_tls_cert.as_ref(), self.core_tls_key.as_ref());
+        let is_given = self.core_ca.is_some() || identity.is_some();
+        let loaded = is_given.then(|| ClientTls::load(self.core_ca.clone(), identity)).transpose();
+        loaded
+            .map_err(InvalidSetting::of("--core-ca (COMPLIANCE_CORE_CA) or --core-tls-cert (COMPLIANCE_CORE_TLS_CERT)"))
+    }
+}

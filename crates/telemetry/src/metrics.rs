@@ -1,0 +1,108 @@
+//! Metrics in the text format of Prometheus.
+//!
+//! Crates record with the macros of `metrics`, or with [`Durations`]. What is a state rather than an event, such as
+//! the length of a queue, is read when metrics are rendered ([`on_render`]).
+
+use std::{collections::HashMap, hash::Hash, sync::OnceLock, time::Duration};
+
+use ::metrics::{Gauge, Histogram, Label, Unit, counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector;
+use parking_lot::{Mutex, RwLock};
+
+/// Upper bounds of the buckets of durations, in seconds: from a read without a wait to the longest call.
+const SECONDS: [f64; 16] =
+    [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
+/// Upper bounds of the buckets of numbers of items.
+const ITEMS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+/// How often values that were recorded are added to their buckets when nobody asks for metrics.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+
+/// Sets a gauge; returns false if there is nothing to measure any longer.
+type Reading = Box<dyn Fn() -> bool + Send>;
+static READINGS: Mutex<Vec<Reading>> = Mutex::new(Vec::new());
+
+/// Starts recording. Must come before anything that is measured is made, and happens once in a process.
+pub fn install(version: &'static str) -> Result<(), BuildError> {
+    use metrics_exporter_prometheus::Matcher::Suffix;
+    let handle = PrometheusBuilder::new()
+        .set_buckets_for_metric(Suffix("_seconds".to_owned()), &SECONDS)?
+        .set_buckets_for_metric(Suffix("_items".to_owned()), &ITEMS)?
+        .install_recorder()?;
+    let _ = RECORDER.set(handle);
+    Collector::default().describe();
+    describe_gauge!("compliance_build_info", "The version of the program; its value is always 1.");
+    gauge!("compliance_build_info", "version" => version).set(1.0);
+    Ok(())
+}
+
+/// Whether metrics are recorded.
+pub fn is_installed() -> bool {
+    RECORDER.get().is_some()
+}
+
+/// All metrics in the text format of Prometheus; empty without [`install`].
+pub fn render() -> String {
+    let Some(recorder) = RECORDER.get() else { return String::new() };
+    Collector::default().collect();
+    READINGS.lock().retain(|reading| reading());
+    recorder.render()
+}
+
+/// Adds what was recorded to its buckets again and again, so that it does not pile up between two renderings.
+pub async fn upkeep() {
+    while let Some(recorder) = RECORDER.get() {
+        tokio::time::sleep(UPKEEP_INTERVAL).await;
+        recorder.run_upkeep();
+    }
+}
+
+/// Sets a gauge whenever metrics are rendered, until `read` returns `None`: what it measures has gone.
+pub fn on_render(gauge: Gauge, read: impl Fn() -> Option<f64> + Send + 'static) {
+    if !is_installed() {
+        return;
+    }
+    let reading = move || read().map(|value| gauge.set(value)).is_some();
+    READINGS.lock().push(Box::new(reading));
+}
+
+/// Counts an event of a kind that is known while compiling, such as the reason of a refusal.
+pub fn count(name: &'static str, label: &'static str, value: &'static str) {
+    if is_installed() {
+        counter!(name, label => value).increment(1);
+    }
+}
+
+/// Histograms of durations under one name, one for each combination of labels.
+#[derive(Debug)]
+pub struct Durations<K> {
+    name: &'static str,
+    labels: fn(&K) -> Vec<Label>,
+    histograms: RwLock<HashMap<K, Histogram>>,
+}
+
+impl<K: Eq + Hash + Copy> Durations<K> {
+    /// Histograms of `name`, which must end in `_seconds`. `labels` must have few values, which no caller chooses.
+    pub fn new(name: &'static str, description: &'static str, labels: fn(&K) -> Vec<Label>) -> Self {
+        describe_histogram!(name, Unit::Seconds, description);
+        Self { name, labels, histograms: RwLock::default() }
+    }
+
+    /// Records a duration.
+    pub fn record(&self, key: K, duration: Duration) {
+        if !is_installed() {
+            return;
+        }
+        let histograms = self.histograms.read();
+        if let Some(histogram) = histograms.get(&key) {
+            histogram.record(duration);
+            return;
+        }
+        drop(histograms);
+        let mut histograms = self.histograms.write();
+        let histogram = histograms.entry(key).or_insert_with(|| ::metrics::histogram!(self.name, (self.labels)(&key)));
+        histogram.record(duration);
+    }
+}

@@ -1,0 +1,143 @@
+//! Traces, sent to a collector with OTLP. The context of a trace travels as W3C Trace Context (`traceparent`).
+
+use std::{fmt, sync::OnceLock, time::Duration};
+
+use http::HeaderMap;
+use opentelemetry::{
+    Context, KeyValue,
+    propagation::TextMapPropagator as _,
+    trace::{FutureExt as _, SpanKind, Status, TraceContextExt as _, Tracer as _, TracerProvider as _},
+};
+use opentelemetry_http::{HeaderExtractor, HeaderInjector};
+use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::{
+    Resource,
+    propagation::TraceContextPropagator,
+    trace::{Sampler, SdkTracer, SdkTracerProvider},
+};
+
+/// How long the collector may take for what it is sent at once.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the spans that are not yet sent may take when the program ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
+
+static TRACER: OnceLock<SdkTracer> = OnceLock::new();
+
+/// Sends traces until it is dropped. What was not yet sent then is sent first, within a bounded time.
+#[derive(Debug)]
+pub struct Traces(SdkTracerProvider);
+
+/// Starts to trace, once in a process and within a Tokio runtime. `endpoint` is the collector's OTLP address over gRPC. Of the
+/// requests that come without a context, this `part` (0 to 1) is traced.
+pub fn start(
+    endpoint: &str,
+    service: &'static str,
+    version: &'static str,
+    part: f64,
+) -> Result<Traces, ExporterBuildError> {
+    let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).with_timeout(EXPORT_TIMEOUT).build()?;
+    let resource =
+        Resource::builder().with_service_name(service).with_attribute(KeyValue::new("service.version", version));
+    let provider = SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(part))))
+        .with_resource(resource.build())
+        .build();
+    let _ = TRACER.set(provider.tracer("compliance"));
+    Ok(Traces(provider))
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        // Nobody is left to hear of spans that could not be sent.
+        let _ = self.0.shutdown_with_timeout(FLUSH_TIMEOUT);
+    }
+}
+
+/// A span that is open until it is dropped. It costs nothing if its request is not traced.
+#[derive(Clone, Default)]
+pub struct Span(Option<Context>);
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Span").field(&self.trace_id()).finish()
+    }
+}
+
+impl Span {
+    /// A span of a request that came with these headers.
+    pub fn server(headers: &HeaderMap, name: impl FnOnce() -> String) -> Self {
+        let Some(tracer) = TRACER.get() else { return Self(None) };
+        let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers));
+        Self::open(tracer, SpanKind::Server, name(), Vec::new(), &parent)
+    }
+
+    /// That of the request that is being worked on.
+    fn current() -> Self {
+        Self(TRACER.get().map(|_| Context::current()))
+    }
+
+    /// A span of a statement, within that of the request that is being worked on.
+    pub fn of_statement(name: &'static str) -> Self {
+        Self::current().statement(name)
+    }
+
+    /// A span of a statement within this one.
+    #[must_use]
+    pub fn statement(&self, name: &'static str) -> Self {
+        match (TRACER.get(), &self.0) {
+            (Some(tracer), Some(parent)) if parent.span().span_context().is_sampled() => {
+                let attributes = vec![KeyValue::new("db.system.name", "postgresql")];
+                Self::open(tracer, SpanKind::Client, name.to_owned(), attributes, parent)
+            }
+            // A statement that nobody traces has no span.
+            _ => Self(None),
+        }
+    }
+
+    fn open(tracer: &SdkTracer, kind: SpanKind, name: String, attributes: Vec<KeyValue>, parent: &Context) -> Self {
+        let span = tracer.span_builder(name).with_kind(kind).with_attributes(attributes);
+        Self(Some(parent.with_span(span.start_with_context(tracer, parent))))
+    }
+
+    /// Adds an attribute.
+    pub fn set(&self, name: &'static str, value: impl Into<opentelemetry::Value>) {
+        if let Some(context) = &self.0 {
+            context.span().set_attribute(KeyValue::new(name, value));
+        }
+    }
+
+    /// Records that what the span covers has failed.
+    pub fn fail(&self, description: &'static str) {
+        if let Some(context) = &self.0 {
+            context.span().set_status(Status::error(description));
+        }
+    }
+
+    /// The ID of the trace, in hexadecimal digits, if it is sent to the collector.
+    pub fn trace_id(&self) -> Option<String> {
+        let context = self.0.as_ref()?.span().span_context().clone();
+        context.is_sampled().then(|| context.trace_id().to_string())
+    }
+
+    /// Does work within the span: spans that are opened meanwhile are its children.
+    pub async fn run<F: Future>(&self, work: F) -> F::Output {
+        match &self.0 {
+            Some(context) => work.with_context(context.clone()).await,
+            None => work.await,
+        }
+    }
+}
+
+/// Adds the context of the request that is being worked on to the headers of a call.
+pub fn inject(headers: &mut HeaderMap) {
+    if TRACER.get().is_some() {
+        TraceContextPropagator::new().inject_context(&Context::current(), &mut HeaderInjector(headers));
+    }
+}
+
+/// Does work on another thread or in another task as a part of the request that is being worked on now.
+pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let span = Span::current();
+    async move { span.run(work).await }
+}

@@ -1,0 +1,81 @@
+//! A configuration that is made of files, and made again when they have changed.
+
+use std::{fmt, fs::File, io::Read as _, path::Path, sync::Arc};
+
+use parking_lot::RwLock;
+
+use crate::TlsError;
+
+/// The largest file, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// What the files of a configuration hold, in the order in which they are read.
+#[derive(Default, PartialEq, Eq)]
+pub(crate) struct Contents(Vec<Vec<u8>>);
+
+impl Contents {
+    /// The bytes of a file.
+    pub(crate) fn read(&mut self, path: &Path) -> Result<&[u8], TlsError> {
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
+        read.map_err(|error| TlsError::unreadable(path, error))?;
+        Ok(self.0.push_mut(bytes))
+    }
+}
+
+/// How a configuration is made of files.
+type Make<C> = dyn Fn(&mut Contents) -> Result<C, TlsError> + Send + Sync;
+
+/// A configuration, and what the files held that it was made of. Clones share it.
+pub struct Reloaded<C>(Arc<Inner<C>>);
+
+struct Inner<C> {
+    make: Box<Make<C>>,
+    current: RwLock<(Arc<C>, Contents)>,
+}
+
+impl<C> Reloaded<C> {
+    pub(crate) fn new(
+        make: impl Fn(&mut Contents) -> Result<C, TlsError> + Send + Sync + 'static,
+    ) -> Result<Self, TlsError> {
+        let mut contents = Contents::default();
+        let config = Arc::new(make(&mut contents)?);
+        Ok(Self(Arc::new(Inner { make: Box::new(make), current: RwLock::new((config, contents)) })))
+    }
+
+    pub(crate) fn get(&self) -> Arc<C> {
+        Arc::clone(&self.0.current.read().0)
+    }
+
+    /// Reads the files again. Returns whether they have changed; fails, and keeps what it has, if they cannot be used.
+    pub fn reload(&self) -> Result<bool, TlsError> {
+        let mut contents = Contents::default();
+        let config = (self.0.make)(&mut contents)?;
+        let mut current = self.0.current.write();
+        if current.1 == contents {
+            return Ok(false);
+        }
+        *current = (Arc::new(config), contents);
+        Ok(true)
+    }
+}
+
+impl<C> Clone for Reloaded<C> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<C> PartialEq for Reloaded<C> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<C> Eq for Reloaded<C> {}
+
+impl<C> fmt::Debug for Reloaded<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reloaded").finish_non_exhaustive()
+    }
+}

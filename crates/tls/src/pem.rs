@@ -1,0 +1,55 @@
+//! Certificates and keys in PEM files.
+
+use std::{fmt::Display, path::Path};
+
+use rustls::{
+    RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+};
+
+use crate::{IdentityFiles, current::Contents};
+
+/// Why files cannot be used for TLS. Never holds what is in them.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct TlsError(String);
+
+impl TlsError {
+    pub(crate) fn unreadable(path: &Path, error: impl Display) -> Self {
+        Self(format!("cannot read {}: {error}", path.display()))
+    }
+
+    pub(crate) fn unusable(path: &Path, error: impl Display) -> Self {
+        Self(format!("{} cannot be used: {error}", path.display()))
+    }
+
+    fn missing(path: &Path, what: &str) -> Self {
+        Self(format!("{} holds no {what} in PEM", path.display()))
+    }
+}
+
+impl IdentityFiles {
+    /// The certificate with those that lead to its authority, and its key.
+    pub(crate) fn read(
+        &self,
+        contents: &mut Contents,
+    ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
+        let chain = certificates(&self.certificate, contents)?;
+        let key = PrivateKeyDer::from_pem_slice(contents.read(&self.key)?);
+        Ok((chain, key.map_err(|_| TlsError::missing(&self.key, "private key"))?))
+    }
+}
+
+fn certificates(path: &Path, contents: &mut Contents) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(contents.read(path)?).collect();
+    all.ok().filter(|certificates| !certificates.is_empty()).ok_or_else(|| TlsError::missing(path, "certificate"))
+}
+
+/// The authorities of a file.
+pub(crate) fn authorities(path: &Path, contents: &mut Contents) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path, contents)? {
+        roots.add(certificate).map_err(|error| TlsError::unusable(path, error))?;
+    }
+    Ok(roots)
+}

@@ -1,0 +1,151 @@
+//! What messages consist of, as statics: the fields with their types, rules and comments.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use anyhow::{Context as _, bail};
+use heck::{ToShoutySnakeCase as _, ToSnakeCase as _};
+use prost_reflect::{
+    Cardinality, DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, FileDescriptor, Kind,
+    MessageDescriptor, ReflectMessage as _, Value,
+};
+
+use super::{json, options};
+
+/// The services whose operations partners call through a gateway, so that responses are described as well.
+const PARTNER_SERVICES: &[&str] = &["AffiliateService", "ComplianceUrlService", "ComplianceCaseService"];
+
+/// The enums whose numbers partners see, or that say why a request is refused.
+const ENUMS: &[&str] = &["ResultCode", "Reason"];
+
+/// Writes the descriptions of all messages within requests, of those that partners receive, and of the enums.
+pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
+    let mut messages = BTreeMap::new();
+    for service in pool.services() {
+        for method in service.methods() {
+            collect(&method.input(), &mut messages);
+            if PARTNER_SERVICES.contains(&service.name()) {
+                collect(&method.output(), &mut messages);
+            }
+        }
+    }
+    let mut code = String::new();
+    for message in messages.values() {
+        write_message(pool, message, &mut code).with_context(|| message.full_name().to_owned())?;
+    }
+    let names: Vec<String> = messages.values().map(|message| format!("&{}", static_name(message))).collect();
+    writeln!(code, "pub(crate) const ALL: &[&Message] = &[{}];", names.join(", "))?;
+    for name in ENUMS {
+        let values = pool.get_enum_by_name(&format!("compliance.v1.{name}")).context("the enum is declared")?;
+        write_enum(&values, &mut code)?;
+    }
+    Ok(code)
+}
+
+/// Adds a message and those within it, by name.
+pub(crate) fn collect(message: &MessageDescriptor, messages: &mut BTreeMap<String, MessageDescriptor>) {
+    if messages.insert(message.full_name().to_owned(), message.clone()).is_none() {
+        for field in message.fields() {
+            if let Kind::Message(inner) = field.kind() {
+                collect(&inner, messages);
+            }
+        }
+    }
+}
+
+/// The name of a message's description.
+pub(crate) fn static_name(message: &MessageDescriptor) -> String {
+    message.name().to_shouty_snake_case()
+}
+
+fn write_message(pool: &DescriptorPool, message: &MessageDescriptor, code: &mut String) -> anyhow::Result<()> {
+    let rust = match message.package_name() {
+        "google.protobuf" => "::prost_types",
+        _ => "crate::v1",
+    };
+    writeln!(
+        code,
+        "pub(crate) static {}: Message = Message {{ name: {name:?}, doc: {:?}, size: size_of::<{rust}::{name}>(), \
+         fields: &[",
+        static_name(message),
+        comment(&message.parent_file(), message.path()),
+        name = message.name(),
+    )?;
+    for field in message.fields() {
+        write_field(pool, &field, code).with_context(|| field.name().to_owned())?;
+    }
+    writeln!(code, "] }};")?;
+    Ok(())
+}
+
+fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String) -> anyhow::Result<()> {
+    let kind = match field.kind() {
+        Kind::String => "Text".to_owned(),
+        Kind::Int64 | Kind::Uint64 => "Integer(64)".to_owned(),
+        Kind::Int32 | Kind::Uint32 => "Integer(32)".to_owned(),
+        Kind::Bool => "Flag".to_owned(),
+        Kind::Enum(kind) => format!("Choice({:?})", kind.name()),
+        Kind::Message(inner) => format!("Message(&{})", static_name(&inner)),
+        other => bail!("no description is known for the kind {other:?}"),
+    };
+    writeln!(
+        code,
+        "Field {{ name: {:?}, number: {}, doc: {:?}, kind: Kind::{kind}, is_list: {}, may_be_absent: {}, form: {:?}{} }},",
+        field.name(),
+        field.number(),
+        comment(&field.parent_message().parent_file(), field.path()),
+        field.cardinality() == Cardinality::Repeated,
+        field.supports_presence(),
+        json::form(field).unwrap_or_default(),
+        rules(&options::of_field(pool, field, "rules")?)?,
+    )?;
+    Ok(())
+}
+
+/// The rules of a field, as the rest of its description.
+fn rules(rules: &DynamicMessage) -> anyhow::Result<String> {
+    let mut code = String::new();
+    for rule in rules.descriptor().fields() {
+        if ["flatten", "items_alone"].contains(&rule.name()) {
+            // They decide which check is generated.
+            continue;
+        }
+        let value = match rules.get_field(&rule).as_ref() {
+            Value::Bool(value) => value.to_string(),
+            Value::EnumNumber(_) => format!("Format::{}", options::variant(rules, rule.name())?),
+            Value::List(values) => format!("&{:?}", values.iter().filter_map(Value::as_str).collect::<Vec<_>>()),
+            _ if !rules.has_field(&rule) => "None".to_owned(),
+            Value::U32(value) => format!("Some({value})"),
+            Value::I64(value) => format!("Some({value})"),
+            Value::Message(codes) => {
+                let code = |name| codes.get_field_by_name(name).and_then(|value| value.as_enum_number());
+                let (create, update) = (code("on_create").unwrap_or_default(), code("on_update").unwrap_or_default());
+                format!("Some(ItemCodes {{ on_create: {create}, on_update: {update} }})")
+            }
+            value => bail!("no constant is known for {} = {value:?}", rule.name()),
+        };
+        write!(code, ", {}: {value}", rule.name())?;
+    }
+    Ok(code)
+}
+
+/// A function that returns the comment of a value by its number.
+fn write_enum(values: &EnumDescriptor, code: &mut String) -> anyhow::Result<()> {
+    let name = values.name();
+    let function = name.to_snake_case();
+    writeln!(
+        code,
+        "/// What a value means.\npub const fn {function}(value: crate::v1::{name}) -> &'static str {{\nmatch value as i32 {{"
+    )?;
+    for value in values.values() {
+        writeln!(code, "{} => {:?},", value.number(), comment(&values.parent_file(), value.path()))?;
+    }
+    writeln!(code, "_ => \"\",\n}}\n}}")?;
+    Ok(())
+}
+
+/// The comment above a declaration, as one line.
+fn comment(file: &FileDescriptor, path: &[i32]) -> String {
+    let locations = file.file_descriptor_proto().source_code_info.iter().flat_map(|info| &info.location);
+    let comments = locations.filter(|location| location.path == path).filter_map(|it| it.leading_comments.as_deref());
+    comments.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,126 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::dataset::Dataset;
+
+/// What is measured, with how many records, for how long, and where the results go.
+#[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    /// Rounds. The median of them counts.
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
+    rounds: u64,
+    /// Seconds that each contender is under load in each round.
+    #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=60))]
+    seconds: u64,
+    /// Affiliates. Half of them belong to the company that is measured.
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
+    affiliates: u64,
+    /// URLs, likewise.
+    #[arg(long, default_value_t = 2_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
+    urls: u64,
+    /// Cases, likewise.
+    #[arg(long, default_value_t = 500_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
+    cases: u64,
+    /// Seed of the made data.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 20))]
+    seed: u64,
+    /// Connections at which point reads are measured.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 32, 64], value_name = "N,…")]
+    pub(crate) connections: Vec<u32>,
+    /// Measure these parts only.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// See quickly whether everything works: one round of a second with few records. The figures mean nothing.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Folder for the databases, kept and used again; by default one that is removed at the end.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Folder for the peers that come from package indexes.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) peers_dir: Option<PathBuf>,
+    /// Folder for the report and its charts; by default docs/, and target/comparison/ for a quick or partial run.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The program `compliance` to measure [default: the one next to this program, which cargo brings up to date].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ours: Option<PathBuf>,
+    /// The program `compliance` of an earlier build, to be measured in the same run over a database of its own.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) before_build: Option<PathBuf>,
+}
+
+/// A part of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// One affiliate by ID, from all contenders.
+    PointRead,
+    /// A page of URLs with infractions.
+    UrlPage,
+    /// Page 1 with every filter and sort, compared with the plain page.
+    FirstPages,
+    /// Late pages, compared with the first.
+    Pages,
+    /// Exact totals of many records, compared with those of few.
+    Totals,
+    /// The whole list of affiliates.
+    Listing,
+    /// Many affiliates in one request.
+    Batch,
+    /// Demo data while a service runs.
+    DemoData,
+    /// Reads and single writes by 64 companies, compared with those by one, with bytes from memory, and with bare inserts.
+    Companies,
+    /// One company's floods during another company's calls, and ten times the connections of the peak.
+    Experiments,
+}
+
+/// Rounds, and seconds of load in each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) rounds: u64,
+    pub(crate) seconds: f64,
+}
+
+impl CompareArgs {
+    /// Whether a part is to be measured.
+    pub(crate) fn wants(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
+
+    pub(crate) fn effort(&self) -> Effort {
+        if self.quick {
+            Effort { rounds: 1, seconds: 1.0 }
+        } else {
+            Effort { rounds: self.rounds, seconds: self.seconds as f64 }
+        }
+    }
+
+    pub(crate) fn dataset(&self) -> Dataset {
+        let Self { seed, affiliates, urls, cases, .. } = *self;
+        // Each company of the crowd takes a while to make.
+        let crowd = if self.wants(Part::Companies) || self.wants(Part::Experiments) { 1_000 } else { 0 };
+        if self.quick {
+            return Dataset {
+                affiliates: 20_000,
+                urls: 40_000,
+                cases: 8_000,
+                listed: 20_000,
+                middle: 5_000,
+                crowd,
+                seed,
+            };
+        }
+        Dataset { affiliates, urls, cases, listed: affiliates, middle: 100_000, crowd, seed }
+    }
+
+    /// The folder for the report.
+    pub(crate) fn out(&self) -> PathBuf {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let whole = !self.quick && self.only.is_empty();
+        self.out.clone().unwrap_or_else(|| root.join(if whole { "docs" } else { "target/comparison" }))
+    }
+}

@@ -1,0 +1,89 @@
+//! Inserts of single rows, each with a statement prepared once a connection: the least that a write costs.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, ensure};
+use compliance_api::{
+    country,
+    record::{Field, Record as _, StoredAs},
+    v1::AffiliateInput,
+};
+use load_test::{
+    measure::Worker,
+    service::Database,
+    workload::{Operation, Plan, Scenario, Universe, affiliate},
+};
+use sha2::{Digest as _, Sha256};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+
+/// The statement for a URL.
+const INSERT_URL: &str = "insert into bare (company_id, url, url_hash, domain) values ($1, $2, $3, 'load.example.com')";
+
+/// A connection that inserts rows.
+pub(super) struct BareWorker {
+    connection: PgConnection,
+    plan: Plan,
+    universe: Universe,
+    insert_affiliate: String,
+}
+
+impl BareWorker {
+    pub(super) async fn open(
+        database: &Database,
+        scenario: Scenario,
+        universe: &Universe,
+        worker: u32,
+    ) -> anyhow::Result<Self> {
+        let connection = PgConnection::connect(&database.url()).await.context("the database refuses a connection")?;
+        Ok(Self {
+            connection,
+            plan: Plan::new(scenario, 1, worker),
+            universe: universe.clone(),
+            insert_affiliate: insert_affiliate()?,
+        })
+    }
+}
+
+impl Worker for BareWorker {
+    async fn once(&mut self) -> anyhow::Result<()> {
+        let done = match self.plan.step(&self.universe) {
+            Operation::AddUrls(urls) => {
+                let url = urls.into_iter().next().context("there is a URL")?;
+                let hash = Sha256::digest(&url).to_vec();
+                let insert = sqlx::query(INSERT_URL).bind(self.universe.company).bind(url).bind(hash);
+                insert.execute(&mut self.connection).await?
+            }
+            Operation::Create(affiliate) => {
+                let mut insert = sqlx::query(AssertSqlSafe(self.insert_affiliate.clone())).bind(self.universe.company);
+                for field in given(&affiliate) {
+                    insert = insert.bind(value(field, &affiliate));
+                }
+                insert.execute(&mut self.connection).await?
+            }
+            _ => anyhow::bail!("the scenario does not write single records"),
+        };
+        ensure!(done.rows_affected() == 1, "the row was not inserted");
+        Ok(())
+    }
+}
+
+/// The statement for an affiliate with the fields that made ones have. Its values are texts.
+fn insert_affiliate() -> anyhow::Result<String> {
+    let (mut names, mut values) = ("company_id".to_owned(), "$1".to_owned());
+    for (number, field) in (2..).zip(given(&affiliate(0, 0))) {
+        write!(names, ", {}", field.column.name)?;
+        write!(values, ", ${number}::text::{}", field.column.sql_type)?;
+    }
+    Ok(format!("insert into bare ({names}) values ({values})"))
+}
+
+fn given(affiliate: &AffiliateInput) -> impl Iterator<Item = &'static Field<AffiliateInput>> {
+    AffiliateInput::FIELDS.iter().filter(|field| field.is_given(affiliate))
+}
+
+/// The text of a value as the column stores it.
+fn value(field: &Field<AffiliateInput>, affiliate: &AffiliateInput) -> Option<String> {
+    let text = field.text(affiliate)?;
+    let code = country::numeric(text).filter(|_| field.column.form == StoredAs::CountryCode);
+    Some(code.map_or_else(|| text.to_owned(), |code| code.to_string()))
+}

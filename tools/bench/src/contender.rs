@@ -1,0 +1,127 @@
+//! The contenders, and how each is called.
+
+use anyhow::{Context as _, bail, ensure};
+use load_test::{
+    check, http,
+    measure::Worker,
+    service::token,
+    target::Target,
+    workload::{Operation, Plan, Scenario, Universe},
+};
+use serde_json::Value;
+
+use crate::{caller::Caller, peers::postgrest};
+
+/// One contender.
+#[derive(Clone, Debug)]
+pub(crate) struct Contender {
+    /// Its letter in tables.
+    pub(crate) key: char,
+    pub(crate) name: &'static str,
+    pub(crate) way: Way,
+    /// Its own processes. Those of the database are counted apart.
+    pub(crate) processes: Vec<i32>,
+}
+
+/// How a contender is called.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    /// The documented paths and envelope.
+    Rest {
+        target: Target,
+        has_token: bool,
+    },
+    /// Tables as paths, conditions as parameters, bare rows, without tokens.
+    Tables {
+        target: Target,
+    },
+    Grpc {
+        target: Target,
+    },
+    /// `pgbench` queries the database itself.
+    Pgbench,
+}
+
+impl Contender {
+    /// The token of a company, if the contender gets one.
+    pub(crate) fn token(&self, company: i64) -> anyhow::Result<Option<String>> {
+        match self.way {
+            Way::Rest { has_token: false, .. } | Way::Tables { .. } | Way::Pgbench => Ok(None),
+            _ => token(company).map(Some),
+        }
+    }
+
+    /// A client of a company, if the contender speaks HTTP and JSON. `read` is what it will ask.
+    pub(crate) async fn caller(&self, company: i64, read: &Operation) -> anyhow::Result<Option<Caller>> {
+        let (Way::Rest { target, .. } | Way::Tables { target }) = &self.way else {
+            return Ok(None);
+        };
+        let mut headers = http::headers(target, self.token(company)?.as_deref());
+        if matches!((&self.way, read), (Way::Tables { .. }, Operation::GetAffiliate(_))) {
+            // One row instead of a list of one.
+            headers.push_str("accept: application/vnd.pgrst.object+json\r\n");
+        }
+        Caller::open(target, headers).await.map(Some)
+    }
+
+    /// Sends a read to a contender that has a caller.
+    pub(crate) async fn ask(&self, caller: &mut Caller, company: i64, read: &Operation) -> anyhow::Result<()> {
+        let path = match (&self.way, read) {
+            (Way::Rest { .. }, _) => read.rest().1,
+            (Way::Tables { .. }, Operation::GetAffiliate(id)) => postgrest::affiliate(company, *id),
+            (Way::Tables { .. }, Operation::ListUrls { .. }) => postgrest::url_page(company),
+            _ => bail!("it does not serve this"),
+        };
+        caller.timed("GET", &path, b"", 200).await.map(|_| ())
+    }
+
+    /// The record or records of the last response.
+    pub(crate) fn data(&self, caller: &Caller) -> anyhow::Result<Value> {
+        let mut answer = caller.answer()?;
+        Ok(if let Way::Rest { .. } = self.way { answer["data"].take() } else { answer })
+    }
+}
+
+/// Reads from a contender in a form of its own.
+pub(crate) struct PeerWorker {
+    contender: Contender,
+    caller: Caller,
+    plan: Plan,
+    universe: Universe,
+    number: u64,
+}
+
+impl PeerWorker {
+    pub(crate) async fn open(
+        contender: &Contender,
+        scenario: Scenario,
+        universe: &Universe,
+        worker: u32,
+    ) -> anyhow::Result<Self> {
+        let mut plan = Plan::new(scenario, 1, worker);
+        let caller = contender.caller(universe.company, &plan.step(universe)).await?;
+        let (caller, universe) = (caller.context("it is not called over HTTP")?, universe.clone());
+        Ok(Self { contender: contender.clone(), caller, plan, universe, number: 0 })
+    }
+}
+
+impl Worker for PeerWorker {
+    async fn once(&mut self) -> anyhow::Result<()> {
+        let Self { contender, caller, plan, universe, number } = self;
+        let read = plan.step(universe);
+        contender.ask(caller, universe.company, &read).await?;
+        ensure!(caller.body.starts_with(b"{") || caller.body.starts_with(b"["), "the response has another beginning");
+        *number += 1;
+        if check::is_sampled(*number - 1) {
+            let data = contender.data(caller)?;
+            match (&read, data.as_array()) {
+                (Operation::GetAffiliate(id), _) => check::affiliate(&data, universe.company, *id)?,
+                (_, Some(rows)) => {
+                    ensure!(rows.len() as u64 == universe.urls.min(100), "{} rows of a page", rows.len());
+                }
+                _ => bail!("the response is no page"),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,24 @@
+//! CPU time and memory of processes, from the kernel.
+
+use anyhow::Context as _;
+use procfs::process::{Process, Stat, all_processes};
+
+/// CPU seconds of some processes and their descendants so far, including children that have ended and were waited for.
+/// The backends of `PostgreSQL` are descendants of its server.
+pub(crate) fn cpu_seconds(roots: &[i32]) -> f64 {
+    let all: Vec<Stat> =
+        all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok()).collect();
+    let (mut ticks, mut left) = (0, roots.to_vec());
+    while let Some(pid) = left.pop() {
+        left.extend(all.iter().filter(|stat| stat.ppid == pid).map(|stat| stat.pid));
+        let own = all.iter().filter(|stat| stat.pid == pid);
+        ticks += own.map(|stat| (stat.utime + stat.stime) as i64 + stat.cutime + stat.cstime).sum::<i64>();
+    }
+    ticks as f64 / procfs::ticks_per_second() as f64
+}
+
+/// The most memory that a process has ever had resident, in bytes.
+pub(crate) fn peak_memory(pid: i32) -> anyhow::Result<u64> {
+    let peak = Process::new(pid)?.status()?.vmhwm.context("the kernel reports no peak")?;
+    Ok(peak * 1024)
+}

@@ -1,0 +1,60 @@
+//! Compares the service with peers, bare baselines and, if given, an earlier build, all in one run on one machine.
+//!
+//! What is compared is measured in turns within each round, so that other work of the machine affects all alike. The
+//! result is the median of the rounds' ratios.
+
+mod args;
+mod batch;
+mod caller;
+mod companies;
+mod compare;
+mod contender;
+mod cpu;
+mod dataset;
+mod demo_data;
+mod experiments;
+mod goals;
+mod listing;
+mod lists;
+mod measure;
+mod peers;
+mod pgbench;
+mod regressions;
+mod report;
+mod results;
+mod stage;
+mod statistics;
+mod tables;
+mod url_page;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Compare the service with what others would use.
+#[derive(Debug, Parser)]
+#[command(name = "bench", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    args: Box<args::CompareArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve point reads as one of the plain peers does. Started by the comparison itself.
+    #[command(hide = true)]
+    Peer(peers::PeerArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let threads = if cli.command.is_some() { 2 } else { 1 };
+    load_test::run("bench", threads, async {
+        match cli.command {
+            Some(Command::Peer(args)) => peers::serve(args).await,
+            None => compare::run(&cli.args).await,
+        }
+    })
+}

@@ -1,0 +1,76 @@
+//! Alternatives to our service. Each serves the same record as the same JSON.
+//!
+//! None of them checks tokens, limits rates or validates anything, while ours is measured with all of its work.
+
+mod axum_sqlx;
+pub(crate) mod install;
+mod memory;
+pub(crate) mod postgrest;
+mod record;
+
+use std::{net::SocketAddr, path::Path, process::Command};
+
+use anyhow::Context as _;
+use axum::Router;
+use clap::{Args, ValueEnum};
+
+pub(crate) use record::SELECT;
+
+use load_test::service::{Child, Database, free_address};
+
+/// A peer and its address.
+#[derive(Args, Debug)]
+pub(crate) struct PeerArgs {
+    /// The peer.
+    #[arg(value_enum)]
+    peer: Peer,
+    /// Address to serve at.
+    #[arg(long)]
+    listen: SocketAddr,
+    /// Database to read from.
+    #[arg(long)]
+    database_url: String,
+    /// Company whose records are served, since there are no tokens.
+    #[arg(long)]
+    company: i64,
+}
+
+/// The peers that are part of this program.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Peer {
+    /// An axum handler over sqlx, with the defaults of both.
+    AxumSqlx,
+    /// An axum handler that returns bytes from memory.
+    Memory,
+}
+
+/// Serves until the process is ended.
+pub(crate) async fn serve(args: PeerArgs) -> anyhow::Result<()> {
+    let router: Router = match args.peer {
+        Peer::AxumSqlx => axum_sqlx::router(&args.database_url, args.company).await?,
+        Peer::Memory => memory::router(&args.database_url, args.company).await?,
+    };
+    let listener = tokio::net::TcpListener::bind(args.listen).await.context("the peer cannot listen")?;
+    // By default, the system may hold back small responses, which would make the peers slower.
+    let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, router).await.context("the peer has stopped serving")
+}
+
+/// Starts one of the peers that are part of this program.
+pub(crate) async fn start(
+    peer: Peer,
+    database: &Database,
+    company: i64,
+    folder: &Path,
+) -> anyhow::Result<(SocketAddr, Child)> {
+    let address = free_address()?;
+    let name = peer.to_possible_value().context("the peer has a name")?.get_name().to_owned();
+    let mut command = Command::new(std::env::current_exe().context("this program cannot find itself")?);
+    command.args(["peer", &name, "--listen", &address.to_string(), "--company", &company.to_string()]);
+    command.args(["--database-url", &database.url()]);
+    let mut process = Child::start(&name, folder, command)?;
+    process.accepts(address).await?;
+    Ok((address, process))
+}

@@ -1,0 +1,119 @@
+//! The tables of the report that are not about load, and the goal of each.
+
+use serde::Serialize;
+
+/// A table of values that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum Table {
+    Floods,
+    FirstPages,
+    LatePages,
+    OtherLatePages,
+    Totals,
+    WholeList,
+    FirstByte,
+    Memory,
+    Batches,
+    DemoData,
+}
+
+/// What stands around the rows of a table.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) title: &'static str,
+    pub(crate) text: &'static str,
+    /// Headings of the number and of the two values.
+    pub(crate) columns: [&'static str; 3],
+    /// The goal in words, and the most that the ratio, or the value that stands alone, may be.
+    pub(crate) goal: Option<(&'static str, f64, &'static str)>,
+}
+
+impl Table {
+    /// In the order of the report.
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Floods,
+        Self::FirstPages,
+        Self::LatePages,
+        Self::OtherLatePages,
+        Self::Totals,
+        Self::WholeList,
+        Self::FirstByte,
+        Self::Memory,
+        Self::Batches,
+        Self::DemoData,
+    ];
+
+    /// How many of the worst rows of each list are shown; `None` for all rows.
+    pub(crate) fn shown(self) -> Option<usize> {
+        (self == Self::FirstPages).then_some(5)
+    }
+
+    pub(crate) fn frame(self) -> Frame {
+        let frame = |title, text, columns, goal| Frame { title, text, columns, goal };
+        match self {
+            Self::Floods => frame(
+                "Floods",
+                "p99 of the calls of one company, 200 mixed requests a second, alone and while another company sends \
+                requests without a pause.",
+                ["connections of the flood", "alone, ms", "during the flood, ms"],
+                None,
+            ),
+            Self::FirstPages => frame(
+                "First pages",
+                "Page 1 with 100 records, with every combination of filters and sorts, ÷ the plain page of the same list (no \
+                filter, default sort), p50: the slowest, and the one in the middle.",
+                ["records", "plain page, ms", "page 1, ms"],
+                Some(("p50 of page 1 ÷ the plain page", 4.0, "")),
+            ),
+            Self::LatePages => frame(
+                "Late pages",
+                "200 records a page, page 1 and page 5,000 (or the last full one), p50. Lists of less than two full pages \
+                are left out.",
+                ["late page", "page 1, ms", "late page, ms"],
+                Some(("p50 of the late page ÷ page 1, 200 a page, filters counted or of the sort", 2.0, "")),
+            ),
+            Self::OtherLatePages => frame(
+                "Late pages with other filters",
+                "The same with a filter that is not counted, or a range of another column than that of the sort.",
+                ["late page", "page 1, ms", "late page, ms"],
+                None,
+            ),
+            Self::Totals => frame(
+                "Exact totals",
+                "The company with half of all records, and one with 1,000 of each kind, p50.",
+                ["total", "of 1,000, ms", "of many, ms"],
+                Some(("exact total of many records ÷ of 1,000", 2.0, "")),
+            ),
+            Self::WholeList => frame(
+                "The whole list of affiliates",
+                "Our REST, compared with `\\copy (select row_to_json(…)) to '/dev/null'`.",
+                ["affiliates", "`\\copy`, s", "REST, s"],
+                Some(("affiliates listed whole: time ÷ psql's copy", 1.5, "")),
+            ),
+            Self::FirstByte => frame(
+                "Its first byte",
+                "Our REST.",
+                ["affiliates", "", "ms"],
+                Some(("affiliates listed whole: first byte", 100.0, " ms")),
+            ),
+            Self::Memory => frame(
+                "Growth of peak memory meanwhile",
+                "After the whole list of a small company.",
+                ["affiliates", "", "MiB"],
+                Some(("affiliates listed whole: growth of peak memory", 16.0, " MiB")),
+            ),
+            Self::Batches => frame(
+                "Batches",
+                "New affiliates in one `POST /affiliates`, compared with `\\copy` of the same into the same table for another company.",
+                ["affiliates", "`\\copy`, ms", "request, ms"],
+                Some(("batch create: time ÷ `\\copy`", 2.0, "")),
+            ),
+            Self::DemoData => frame(
+                "Demo data",
+                "URLs by `compliance demo-data` in a new database.",
+                ["URLs", "without a service, s", "with one, s"],
+                Some(("demo data in a new database: time with a service ÷ without one", 1.5, "")),
+            ),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A core that checks requests by the rules and keeps the violations that it found.
+
+use std::sync::{Arc, Mutex};
+
+use compliance_api::{
+    client::{
+        AccessServiceStubs, AffiliateServiceStubs, BoxStream, Clients, ComplianceCaseServiceStubs,
+        ComplianceUrlServiceStubs,
+    },
+    error::Error,
+    rules::{self, Check},
+    v1,
+};
+use tonic::{Request, Response, Status, async_trait};
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+
+/// Path and message of each violation.
+pub(crate) type Violations = Vec<(String, String)>;
+
+/// What the core did with the last request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Seen {
+    /// No operation with rules was called.
+    #[default]
+    Nothing,
+    /// An operation was called with a message that has these violations.
+    Called(Violations),
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Core(pub(crate) Arc<Mutex<Seen>>);
+
+pub(crate) fn violations_of(message: &impl Check) -> Violations {
+    rules::check(message).iter().map(|each| (each.path.to_string(), each.message.to_string())).collect()
+}
+
+impl Core {
+    pub(crate) fn take(&self) -> Seen {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    fn checked<M: Check, R: Default>(&self, request: Request<M>) -> Result<Response<R>, Status> {
+        let message = request.into_inner();
+        *self.0.lock().unwrap() = Seen::Called(violations_of(&message));
+        let violations = rules::check(&message);
+        if violations.is_empty() { Ok(Response::new(R::default())) } else { Err(Error::invalid(violations).into()) }
+    }
+
+    fn unchecked<M, R: Default>(&self, _: Request<M>) -> Result<Response<R>, Status> {
+        Ok(Response::new(R::default()))
+    }
+
+    /// The clients of a gateway in front of this core.
+    pub(crate) fn clients(&self) -> Clients {
+        let core = Arc::new(self.clone());
+        Clients {
+            access: core.clone(),
+            affiliates: core.clone(),
+            urls: core.clone(),
+            cases: core.clone(),
+            health: core,
+        }
+    }
+}
+
+/// Operations that return nothing, after a check or without one, and items of their services.
+macro_rules! operations {
+    ($($service:ident { $($method:ident($request:ident) -> $response:ident $check:ident;)* $(+ $item:item)* })*) => {
+        $(#[async_trait]
+        impl $service for Core {
+            $(async fn $method(&self, request: Request<v1::$request>) -> Result<Response<v1::$response>, Status> {
+                self.$check(request)
+            })*
+            $($item)*
+        })*
+    };
+}
+
+operations! {
+    AccessServiceStubs { check_access(CheckAccessRequest) -> CheckAccessResponse unchecked; }
+    AffiliateServiceStubs {
+        get_affiliate(GetAffiliateRequest) -> Affiliate unchecked;
+        batch_get_affiliates(BatchGetAffiliatesRequest) -> BatchGetAffiliatesResponse unchecked;
+        create_affiliate(CreateAffiliateRequest) -> CreateAffiliateResponse checked;
+        batch_create_affiliates(BatchCreateAffiliatesRequest) -> BatchCreateAffiliatesResponse checked;
+        update_affiliate(UpdateAffiliateRequest) -> UpdateAffiliateResponse checked;
+        batch_update_affiliates(BatchUpdateAffiliatesRequest) -> BatchUpdateAffiliatesResponse checked;
+        + async fn list_affiliates(
+            &self,
+            _: Request<v1::ListAffiliatesRequest>,
+        ) -> Result<Response<BoxStream<v1::ListAffiliatesResponse>>, Status> {
+            Ok(Response::new(Box::pin(futures::stream::empty())))
+        }
+    }
+    ComplianceUrlServiceStubs {
+        list_compliance_urls(ListComplianceUrlsRequest) -> ListComplianceUrlsResponse checked;
+        get_compliance_url(GetComplianceUrlRequest) -> ComplianceUrl unchecked;
+        batch_get_compliance_urls(BatchGetComplianceUrlsRequest) -> BatchGetComplianceUrlsResponse unchecked;
+        add_compliance_urls(AddComplianceUrlsRequest) -> AddComplianceUrlsResponse checked;
+        + async fn stream_compliance_urls(
+            &self,
+            request: Request<v1::StreamComplianceUrlsRequest>,
+        ) -> Result<Response<BoxStream<v1::StreamComplianceUrlsResponse>>, Status> {
+            let page = self.checked::<_, v1::StreamComplianceUrlsResponse>(request)?;
+            Ok(page.map(|page| Box::pin(futures::stream::iter([Ok(page)])) as BoxStream<_>))
+        }
+    }
+    ComplianceCaseServiceStubs {
+        list_compliance_cases(ListComplianceCasesRequest) -> ListComplianceCasesResponse checked;
+        get_compliance_case(GetComplianceCaseRequest) -> ComplianceCase unchecked;
+        batch_get_compliance_cases(BatchGetComplianceCasesRequest) -> BatchGetComplianceCasesResponse unchecked;
+    }
+}
+
+#[async_trait]
+impl compliance_api::client::CheckHealth for Core {
+    async fn check_health(&self, _: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+        Ok(Response::new(HealthCheckResponse::default()))
+    }
+}

@@ -1,0 +1,24 @@
+//! What each fuzz target does with its bytes. A target panics when a property does not hold.
+//!
+//! `tools/fuzz/run` runs them under libFuzzer, which bounds time and memory; the test `replay` runs them without it.
+
+#[allow(dead_code, reason = "the reader has parts for other files")]
+mod affiliate_files;
+mod core;
+#[path = "../../../cli/src/csv_cell.rs"]
+mod csv_cell;
+mod gateway;
+mod messages;
+mod tokens;
+
+pub use affiliate_files::csv;
+pub use gateway::{json, query};
+pub use messages::protobuf;
+pub use tokens::token;
+
+/// A target and its name.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 5] =
+    [("json", json), ("query", query), ("token", token), ("csv", csv), ("protobuf", protobuf)];

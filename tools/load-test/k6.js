@@ -1,0 +1,76 @@
+// Load on REST with k6 (https://grafana.com/docs/k6), by the companies of a file with one token a line:
+//
+//     k6 run -e TOKENS=$PWD/target/tokens tools/load-test/k6.js
+//
+// Settings, each with -e NAME=value: SCENARIO (read, page or add), CONNECTIONS, DURATION, BASE, and RATE (requests a second;
+// without it, each connection sends its next request when it has a response).
+
+import { check } from "k6";
+import exec from "k6/execution";
+import http from "k6/http";
+
+const BASE = __ENV.BASE || "http://127.0.0.1:8080";
+const CONNECTIONS = Number(__ENV.CONNECTIONS || 64);
+const DURATION = __ENV.DURATION || "10s";
+const TOKENS = open(__ENV.TOKENS).split("\n").filter((line) => line !== "");
+
+const requests = {
+  // One affiliate by its ID.
+  read: (headers, ids) =>
+    http.get(`${BASE}/api/affiliates/${ids[Math.floor(Math.random() * ids.length)]}`, {
+      headers,
+      tags: { name: "GET /api/affiliates/{id}" },
+    }),
+  // The first page of URLs.
+  page: (headers) => http.get(`${BASE}/api/urls?per_page=100`, { headers, tags: { name: "GET /api/urls" } }),
+  // One new URL.
+  add: (headers) => {
+    const url = `https://load.example.com/${Date.now()}/${exec.vu.idInTest}/${exec.vu.iterationInInstance}`;
+    const json = { ...headers, "Content-Type": "application/json" };
+    return http.post(`${BASE}/api/urls`, JSON.stringify({ urls: [{ url }] }), { headers: json });
+  },
+};
+const request = requests[__ENV.SCENARIO || "read"];
+
+export const options = {
+  scenarios: {
+    load: __ENV.RATE
+      ? {
+          executor: "constant-arrival-rate",
+          rate: Number(__ENV.RATE),
+          timeUnit: "1s",
+          duration: DURATION,
+          preAllocatedVUs: CONNECTIONS,
+        }
+      : { executor: "constant-vus", vus: CONNECTIONS, duration: DURATION },
+  },
+  // A wrong response makes the run void, so it ends.
+  thresholds: { checks: [{ threshold: "rate==1", abortOnFail: true }] },
+  summaryTrendStats: ["med", "p(90)", "p(99)", "max"],
+  discardResponseBodies: true,
+};
+
+function authorization(token) {
+  return { Authorization: `Bearer ${token}` };
+}
+
+// The IDs of the affiliates of each company.
+export function setup() {
+  return TOKENS.map((token) => {
+    const response = http.get(`${BASE}/api/affiliates`, { headers: authorization(token), responseType: "text" });
+    if (response.status !== 200) {
+      exec.test.abort(`GET /api/affiliates: status ${response.status}: ${response.body}`);
+    }
+    const { data } = JSON.parse(String(response.body));
+    return data.slice(0, 1000).map(({ id }) => id);
+  });
+}
+
+export default function (ids) {
+  const company = (exec.vu.idInTest - 1) % TOKENS.length;
+  const { status } = request(authorization(TOKENS[company]), ids[company]);
+  check(status, {
+    "no limit was exceeded (if one was, start the service with --rate-limit off)": () => status !== 429,
+    "success": () => status === 200 || status === 201,
+  });
+}

@@ -1,0 +1,288 @@
+//! Checks responses, so that fast wrong ones do not count.
+//!
+//! Every response must have the right status and beginning. One in [`EVERY`] is checked in full.
+
+use anyhow::{Context as _, bail, ensure};
+use compliance_api::v1::{
+    AddComplianceUrlsResponse, Affiliate, BatchCreateAffiliatesResponse, BatchUpdateAffiliatesResponse,
+    CreateAffiliateResponse, ListComplianceCasesResponse, ListComplianceUrlsResponse, PageMeta, ResultCode,
+    UpdateAffiliateResponse,
+};
+use prost::{Message as _, encoding::encode_varint};
+use serde_json::Value;
+
+use crate::workload::{Operation, Universe, rows_on};
+
+/// One response in this many is checked in full, including the first of each worker.
+pub const EVERY: u64 = 64;
+
+/// Whether the response with this number is checked in full.
+pub fn is_sampled(number: u64) -> bool {
+    number.is_multiple_of(EVERY)
+}
+
+/// The error of a response with another status than success.
+pub(crate) fn wrong_status(is_limit: bool, message: String) -> anyhow::Error {
+    let error = anyhow::Error::msg(message);
+    if !is_limit {
+        return error;
+    }
+    error.context(
+        "the company has exceeded a limit. The service delays such responses, so neither the rate nor the latencies of a run \
+         with them are its own: start it with --rate-limit off",
+    )
+}
+
+/// Checks the status of a REST response.
+pub fn rest_status(expected: u16, status: u16, body: &[u8]) -> anyhow::Result<()> {
+    if status == expected {
+        return Ok(());
+    }
+    Err(wrong_status(status == 429, format!("status {status} instead of {expected}: {}", shown(body))))
+}
+
+/// Checks a REST response; `whole` checks it in full.
+pub fn rest(operation: &Operation, universe: &Universe, status: u16, body: &[u8], whole: bool) -> anyhow::Result<()> {
+    rest_status(operation.status(), status, body)?;
+    let start: &[u8] = match operation {
+        Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => b"[{\"code\":\"1020\"",
+        Operation::Create(_) | Operation::Update { .. } => b"{\"code\":\"1020\"",
+        _ => b"{\"code\":\"1026\"",
+    };
+    if !body.starts_with(start) {
+        bail!("the response has another beginning: {}", shown(body));
+    }
+    if whole {
+        read_whole(operation, universe, body).with_context(|| format!("a wrong response: {}", shown(body)))?;
+    }
+    Ok(())
+}
+
+fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow::Result<()> {
+    let answer: Value = serde_json::from_slice(body).context("the response is no JSON")?;
+    match operation {
+        Operation::GetAffiliate(id) => affiliate(&answer["data"], universe.company, *id),
+        // `AffiliateList` checks it while it is read.
+        Operation::ListAffiliates => Ok(()),
+        Operation::ListUrls { page: at, per_page } => rest_page(&answer, "id", *at, *per_page, universe.urls),
+        Operation::ListCases { page: at, per_page } => rest_page(&answer, "case_id", *at, *per_page, universe.cases),
+        Operation::Create(input) => {
+            let detail = &answer["detail"];
+            ensure!(detail["affiliate_id"].as_i64().is_some_and(|id| id > 0), "the response has no affiliate_id");
+            ensure!(
+                detail["client_affiliate_id"].as_str() == input.client_affiliate_id.as_deref(),
+                "the response is about another affiliate"
+            );
+            Ok(())
+        }
+        Operation::Update { id, .. } => {
+            ensure!(answer["detail"]["affiliate_id"] == *id, "the response is about another affiliate");
+            Ok(())
+        }
+        Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => {
+            let results = answer.as_array().context("the response is no array")?;
+            ensure!(results.len() as u64 == operation.items(), "the response has {} results", results.len());
+            ensure!(results.iter().all(|result| result["code"] == "1020"), "not every item was saved");
+            Ok(())
+        }
+    }
+}
+
+/// Checks the message of a gRPC response whose statuses report success. Whether a write succeeded stands in the message, so
+/// `whole`, which checks it in full, makes a difference for reads only.
+pub fn grpc(operation: &Operation, universe: &Universe, message: &[u8], whole: bool) -> anyhow::Result<()> {
+    match operation {
+        Operation::GetAffiliate(id) if !whole => {
+            let mut start = [0x08].to_vec();
+            encode_varint(*id as u64, &mut start);
+            ensure!(message.starts_with(&start), "the response is not affiliate {id}");
+        }
+        Operation::ListUrls { .. } | Operation::ListCases { .. } if !whole => {
+            ensure!(!message.is_empty(), "the response is empty");
+        }
+        _ => decode_whole(operation, universe, message).context("a wrong response")?,
+    }
+    Ok(())
+}
+
+fn decode_whole(operation: &Operation, universe: &Universe, message: &[u8]) -> anyhow::Result<()> {
+    match operation {
+        Operation::GetAffiliate(id) => {
+            let affiliate = Affiliate::decode(message)?;
+            ensure!(affiliate.id == *id, "the affiliate is not {id}");
+            let company = universe.company;
+            ensure!(affiliate.client_id == company, "the affiliate is not of company {company}");
+            ensure!(affiliate.distributor_name.is_some_and(|name| !name.is_empty()), "the affiliate has no name");
+            Ok(())
+        }
+        // The client checks it while it is read.
+        Operation::ListAffiliates => Ok(()),
+        Operation::ListUrls { page: at, per_page } => {
+            let response = ListComplianceUrlsResponse::decode(message)?;
+            let ids: Vec<i64> = response.urls.iter().map(|url| url.id).collect();
+            page(&ids, &response.meta.context("the page has no meta")?, *at, *per_page, universe.urls)
+        }
+        Operation::ListCases { page: at, per_page } => {
+            let response = ListComplianceCasesResponse::decode(message)?;
+            let ids: Vec<i64> = response.cases.iter().map(|case| case.case_id).collect();
+            page(&ids, &response.meta.context("the page has no meta")?, *at, *per_page, universe.cases)
+        }
+        Operation::Create(input) => {
+            let response = CreateAffiliateResponse::decode(message)?;
+            ensure!(response.affiliate_id > 0, "the response has no ID");
+            let name = input.client_affiliate_id.as_deref().unwrap_or_default();
+            ensure!(response.client_affiliate_id == name, "the response is about another affiliate");
+            Ok(())
+        }
+        Operation::Update { id, .. } => {
+            let response = UpdateAffiliateResponse::decode(message)?;
+            ensure!(response.affiliate_id == *id, "the response is about another affiliate");
+            Ok(())
+        }
+        Operation::BatchCreate(_) => {
+            let results = BatchCreateAffiliatesResponse::decode(message)?.results;
+            saved(results.iter().map(|result| result.code), operation.items())
+        }
+        Operation::BatchUpdate { .. } => {
+            let results = BatchUpdateAffiliatesResponse::decode(message)?.results;
+            saved(results.iter().map(|result| result.code), operation.items())
+        }
+        Operation::AddUrls(_) => {
+            let results = AddComplianceUrlsResponse::decode(message)?.results;
+            saved(results.iter().map(|result| result.code), operation.items())
+        }
+    }
+}
+
+fn saved(codes: impl ExactSizeIterator<Item = i32>, items: u64) -> anyhow::Result<()> {
+    ensure!(codes.len() as u64 == items, "there are {} results", codes.len());
+    let mut codes = codes;
+    ensure!(codes.all(|code| code == i32::from(ResultCode::Saved)), "not every item was saved");
+    Ok(())
+}
+
+/// Checks the record of a point read.
+pub fn affiliate(record: &Value, company: i64, id: i64) -> anyhow::Result<()> {
+    // The transcoders of gRPC write 64-bit integers as strings, as protobuf's JSON form wants it.
+    let number = |value: &Value| value.as_i64().or_else(|| value.as_str()?.parse().ok());
+    ensure!(number(&record["id"]) == Some(id), "the affiliate is not {id}");
+    ensure!(number(&record["client_id"]) == Some(company), "the affiliate is not of company {company}");
+    ensure!(record["distributor_name"].as_str().is_some_and(|name| !name.is_empty()), "the affiliate has no name");
+    Ok(())
+}
+
+/// Checks the number of affiliates of a whole list.
+pub fn affiliates(universe: &Universe, count: u64) -> anyhow::Result<()> {
+    match universe.affiliates_total {
+        Some(total) => ensure!(count == total, "the list has {count} affiliates instead of {total}"),
+        None => ensure!(count > 0, "the list is empty"),
+    }
+    Ok(())
+}
+
+fn rest_page(answer: &Value, id: &str, at: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
+    let records = answer["data"].as_array().context("the response has no data")?;
+    let ids: Option<Vec<i64>> = records.iter().map(|record| record[id].as_i64()).collect();
+    let meta = &answer["meta"];
+    let number = |name: &str| meta[name].as_i64().with_context(|| format!("meta has no {name}"));
+    let meta = PageMeta {
+        total: number("total")?,
+        per_page: number("per_page")? as i32,
+        current_page: number("current_page")?,
+        last_page: number("last_page")?,
+    };
+    page(&ids.context("a record has no ID")?, &meta, at, per_page, least)
+}
+
+/// Checks a page in the default order: its metadata, its number of records, and their descending order. Records may have
+/// been added since the start, so the total is at least `least`.
+pub fn page(ids: &[i64], meta: &PageMeta, at: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
+    let total = meta.total as u64;
+    ensure!(total >= least, "the total is {total}, but there are at least {least}");
+    ensure!(meta.current_page as u64 == at && meta.per_page as u64 == per_page, "the response is another page");
+    ensure!(meta.last_page as u64 == total.div_ceil(per_page).max(1), "the last page is wrong");
+    ensure!(ids.len() as u64 == rows_on(at, per_page, total), "the page has {} records of {total}", ids.len());
+    ensure!(ids.windows(2).all(|pair| pair[0] > pair[1]), "the records do not descend");
+    Ok(())
+}
+
+/// The beginning of a body, for error messages.
+fn shown(body: &[u8]) -> String {
+    String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::v1::{AddComplianceUrlsResponse, Affiliate, ResultCode, UrlResult};
+    use prost::Message as _;
+
+    use super::rest;
+    use crate::workload::{Ids, Operation, Universe};
+
+    fn universe() -> Universe {
+        Universe { company: 1, affiliates: Ids::Range(1..=9), affiliates_total: Some(9), urls: 3, cases: 0 }
+    }
+
+    fn verdict(operation: &Operation, status: u16, body: &str) -> bool {
+        rest(operation, &universe(), status, body.as_bytes(), true).is_ok()
+    }
+
+    #[test]
+    fn a_record_must_be_the_requested_one() {
+        let body = |id: &str, company: i64| {
+            format!(r#"{{"code":"1026","data":{{"id":{id},"client_id":{company},"distributor_name":"A"}}}}"#)
+        };
+        let read = Operation::GetAffiliate(7);
+        assert!(verdict(&read, 200, &body("7", 1)) && verdict(&read, 200, &body("\"7\"", 1)));
+        assert!(!verdict(&read, 200, &body("8", 1)) && !verdict(&read, 200, &body("7", 2)));
+        assert!(!verdict(&read, 404, &body("7", 1)) && !verdict(&read, 200, "{\"code\":\"1025\"}"));
+    }
+
+    #[test]
+    fn a_page_must_be_consistent() {
+        let body = |data: &str, total: i64| {
+            format!(
+                r#"{{"code":"1026","data":{data},"meta":{{"total":{total},"per_page":2,"current_page":2,"last_page":2}}}}"#
+            )
+        };
+        let read = Operation::ListUrls { page: 2, per_page: 2 };
+        assert!(verdict(&read, 200, &body(r#"[{"id":1}]"#, 3)));
+        assert!(verdict(&read, 200, &body(r#"[{"id":2},{"id":1}]"#, 4)));
+        assert!(!verdict(&read, 200, &body(r#"[{"id":1},{"id":2}]"#, 4)));
+        assert!(!verdict(&read, 200, &body("[]", 3)) && !verdict(&read, 200, &body("[]", 2)));
+    }
+
+    #[test]
+    fn every_item_of_a_batch_must_be_saved() {
+        let add = Operation::AddUrls(vec![String::new(), String::new()]);
+        assert!(verdict(&add, 201, r#"[{"code":"1020"},{"code":"1020"}]"#));
+        assert!(!verdict(&add, 201, r#"[{"code":"1020"},{"code":"1023"}]"#));
+        assert!(!verdict(&add, 201, r#"[{"code":"1020"}]"#));
+    }
+
+    #[test]
+    fn a_message_must_be_the_requested_one() {
+        let verdict =
+            |operation: &Operation, message: &[u8], whole| super::grpc(operation, &universe(), message, whole).is_ok();
+        let affiliate = |id, client_id| {
+            let distributor_name = Some("A".to_owned());
+            Affiliate { id, client_id, distributor_name, ..Affiliate::default() }.encode_to_vec()
+        };
+        let read = Operation::GetAffiliate(700);
+        assert!([false, true].into_iter().all(|whole| verdict(&read, &affiliate(700, 1), whole)));
+        assert!([false, true].into_iter().all(|whole| !verdict(&read, &affiliate(701, 1), whole)));
+        assert!(!verdict(&read, &affiliate(700, 2), true) && !verdict(&read, b"", false));
+        let add = Operation::AddUrls(vec![String::new()]);
+        let added = |codes: &[ResultCode]| {
+            let result = |code: &ResultCode| UrlResult { code: (*code).into(), ..UrlResult::default() };
+            AddComplianceUrlsResponse { results: codes.iter().map(result).collect() }.encode_to_vec()
+        };
+        assert!(verdict(&add, &added(&[ResultCode::Saved]), false));
+        assert!(!verdict(&add, &added(&[ResultCode::Duplicate]), false) && !verdict(&add, &added(&[]), false));
+    }
+
+    #[test]
+    fn the_first_response_and_one_in_every_are_checked_in_full() {
+        assert!(super::is_sampled(0) && super::is_sampled(super::EVERY) && !super::is_sampled(1));
+    }
+}

@@ -1,0 +1,16 @@
+//! Clients, workloads and checks for putting load on either layer of the service, and the service itself as child
+//! processes over a database with made data.
+
+pub mod affiliate_list;
+pub mod caller;
+pub mod check;
+pub mod grpc;
+pub mod http;
+pub mod measure;
+pub mod priority;
+mod program;
+pub mod service;
+pub mod target;
+pub mod workload;
+
+pub use program::run;

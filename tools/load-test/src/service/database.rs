@@ -1,0 +1,195 @@
+//! A `PostgreSQL` server of our own with made data.
+
+use std::{path::Path, time::Instant};
+
+use anyhow::Context as _;
+use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE};
+use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
+
+use super::Build;
+use crate::workload::{Ids, Universe};
+
+/// The name of the database.
+pub const NAME: &str = "compliance";
+
+/// The tables that hold records. A table stands before those that it refers to.
+const TABLES: [&str; 5] = ["incidents", "infractions", "compliance_urls", "compliance_cases", "affiliates"];
+
+/// Numbers of made records of one company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The company.
+    pub company: i64,
+    /// Affiliates, at least 1.
+    pub affiliates: u64,
+    /// URLs.
+    pub urls: u64,
+    /// Cases.
+    pub cases: u64,
+}
+
+/// A server with one database of made data.
+#[derive(Debug)]
+pub struct Database {
+    cluster: Cluster,
+    /// Connections with the default settings of a session.
+    pub pool: PgPool,
+}
+
+impl Database {
+    /// Starts a server in `data_dir` with the settings of the service's own. Its database has the schema of `build` and
+    /// exactly the records of `shares`; it is filled anew only if it has others.
+    pub async fn open(data_dir: &Path, build: &Build, shares: &[Share], seed: u64) -> anyhow::Result<Self> {
+        let options = ClusterOptions { max_connections: 300, ..ClusterOptions::new(data_dir.join("data")) };
+        let cluster = Cluster::start(options).await.context("the database server cannot be started")?;
+        match Self::fill(&cluster, build, shares, seed).await {
+            Ok(pool) => Ok(Self { cluster, pool }),
+            Err(error) => {
+                let _ = cluster.stop().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn fill(cluster: &Cluster, build: &Build, shares: &[Share], seed: u64) -> anyhow::Result<PgPool> {
+        let url = cluster.endpoint().url(OWNER_ROLE, NAME);
+        let content = format!("2 {seed} {shares:?}");
+        cluster.endpoint().create_database(NAME).await?;
+        let pool = connect(cluster).await?;
+        if content_of(&pool).await? == Some(content.clone()) {
+            eprintln!("the database has these records already");
+            build.migrate(&url).await?;
+            return Ok(pool);
+        }
+        pool.close().await;
+        drop_database(cluster, NAME).await?;
+        cluster.endpoint().create_database(NAME).await?;
+        build.migrate(&url).await?;
+        let start = Instant::now();
+        for share in shares {
+            let Share { company, affiliates, urls, cases } = share;
+            eprintln!("company {company}: {affiliates} affiliates, {urls} URLs, {cases} cases …");
+            build.make_demo_data(&url, share, seed).await?;
+        }
+        let pool = connect(cluster).await?;
+        tidy(cluster, &pool).await?;
+        let statement = "create schema load_test; create table load_test.loaded (content text)";
+        sqlx::raw_sql(statement).execute(&pool).await?;
+        sqlx::query("insert into load_test.loaded values ($1)").bind(content).execute(&pool).await?;
+        eprintln!("loaded in {:.0} s", start.elapsed().as_secs_f64());
+        Ok(pool)
+    }
+
+    /// The URL of the database for other programs.
+    pub fn url(&self) -> String {
+        self.cluster.endpoint().url(OWNER_ROLE, NAME)
+    }
+
+    /// The folder of the server's socket.
+    pub fn socket_dir(&self) -> &Path {
+        self.cluster.endpoint().socket_dir()
+    }
+
+    /// The process ID of the server.
+    pub fn pid(&self) -> anyhow::Result<i32> {
+        self.cluster.server_pid().context("the database server is not running")
+    }
+
+    /// The folder of the server's programs.
+    pub fn bin_dir(&self) -> &Path {
+        &self.cluster.installation().bin_dir
+    }
+
+    /// The server's version.
+    pub fn version(&self) -> &str {
+        &self.cluster.installation().version
+    }
+
+    /// Creates another database and returns its URL.
+    pub async fn create_other(&self, name: &str) -> anyhow::Result<String> {
+        self.cluster.endpoint().create_database(name).await?;
+        Ok(self.cluster.endpoint().url(OWNER_ROLE, name))
+    }
+
+    /// Drops another database, even if clients are connected to it.
+    pub async fn drop_other(&self, name: &str) -> anyhow::Result<()> {
+        drop_database(&self.cluster, name).await
+    }
+
+    /// Stops the server.
+    pub async fn stop(self) {
+        self.pool.close().await;
+        if let Err(error) = self.cluster.stop().await {
+            eprintln!("the database server cannot be stopped: {error}");
+        }
+    }
+
+    /// Vacuums and writes a checkpoint, so that the server has no maintenance work during a measurement.
+    pub async fn tidy(&self) -> anyhow::Result<()> {
+        tidy(&self.cluster, &self.pool).await
+    }
+
+    /// Deletes the records of a company.
+    pub async fn clear(&self, company: i64) -> anyhow::Result<()> {
+        for table in TABLES {
+            self.run(&format!("delete from {table} where company_id = {company}")).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs statements.
+    pub async fn run(&self, statements: &str) -> anyhow::Result<()> {
+        let result = sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&self.pool).await;
+        result.with_context(|| format!("the database rejects: {}", &statements[..statements.len().min(200)]))?;
+        Ok(())
+    }
+
+    /// The records that a company has.
+    pub async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
+        let count = async |table: &str| -> anyhow::Result<u64> {
+            let query = format!("select count(*) from {table} where company_id = $1");
+            let query = sqlx::query_scalar::<_, i64>(AssertSqlSafe(query)).bind(company);
+            Ok(query.fetch_one(&self.pool).await? as u64)
+        };
+        let ids = sqlx::query_scalar("select id from affiliates where company_id = $1 order by id");
+        let ids: Vec<i64> = ids.bind(company).fetch_all(&self.pool).await?;
+        Ok(Universe {
+            company,
+            affiliates_total: Some(ids.len() as u64),
+            affiliates: Ids::of(ids)?,
+            urls: count("compliance_urls").await?,
+            cases: count("compliance_cases").await?,
+        })
+    }
+}
+
+/// Connects with the default settings of a session: the contenders choose their own.
+async fn connect(cluster: &Cluster) -> anyhow::Result<PgPool> {
+    Ok(PgPoolOptions::new().max_connections(4).connect_with(cluster.endpoint().options(OWNER_ROLE, NAME)).await?)
+}
+
+/// The description of the records that the database was filled with.
+async fn content_of(pool: &PgPool) -> anyhow::Result<Option<String>> {
+    let exists: bool = sqlx::query_scalar("select to_regclass('load_test.loaded') is not null").fetch_one(pool).await?;
+    if !exists {
+        return Ok(None);
+    }
+    Ok(sqlx::query_scalar("select content from load_test.loaded").fetch_optional(pool).await?)
+}
+
+async fn drop_database(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
+    let admin = PgPool::connect_with(cluster.endpoint().options(ADMIN_ROLE, "postgres")).await?;
+    let statement = format!("drop database if exists {name} with (force)");
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&admin).await?;
+    admin.close().await;
+    Ok(())
+}
+
+async fn tidy(cluster: &Cluster, pool: &PgPool) -> anyhow::Result<()> {
+    // System catalogues belong to the administrator. Leaving them out is no error.
+    sqlx::raw_sql("vacuum (analyze)").execute(pool).await?;
+    let admin = PgPool::connect_with(cluster.endpoint().options(ADMIN_ROLE, NAME)).await?;
+    sqlx::raw_sql("checkpoint").execute(&admin).await?;
+    admin.close().await;
+    Ok(())
+}

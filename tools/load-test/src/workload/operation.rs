@@ -1,0 +1,173 @@
+//! One operation, and its form over each layer.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
+    BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
+    ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
+};
+use prost::Message;
+use serde_json::json;
+
+use super::affiliate_json;
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// Reads one affiliate.
+    GetAffiliate(i64),
+    /// Reads the whole list of affiliates.
+    ListAffiliates,
+    /// Reads a page of URLs.
+    ListUrls {
+        /// The page, from 1.
+        page: u64,
+        /// Records of a page.
+        per_page: u64,
+    },
+    /// Reads a page of cases.
+    ListCases {
+        /// The page, from 1.
+        page: u64,
+        /// Records of a page.
+        per_page: u64,
+    },
+    /// Creates one affiliate.
+    Create(Box<AffiliateInput>),
+    /// Creates affiliates.
+    BatchCreate(Vec<AffiliateInput>),
+    /// Sets the notes of an affiliate.
+    Update {
+        /// The affiliate.
+        id: i64,
+        /// The new notes.
+        notes: String,
+    },
+    /// Sets the notes of affiliates.
+    BatchUpdate {
+        /// The affiliates.
+        ids: Vec<i64>,
+        /// The new notes.
+        notes: String,
+    },
+    /// Adds URLs.
+    AddUrls(Vec<String>),
+}
+
+impl Operation {
+    /// Method, path with query, and body (empty for none).
+    pub fn rest(&self) -> (&'static str, String, Vec<u8>) {
+        let get = |path| ("GET", path, Vec::new());
+        let post = |path: &str, body: serde_json::Value| ("POST", path.to_owned(), body.to_string().into_bytes());
+        match self {
+            Self::GetAffiliate(id) => get(format!("/api/affiliates/{id}")),
+            Self::ListAffiliates => get("/api/affiliates".to_owned()),
+            Self::ListUrls { page, per_page } => get(format!("/api/urls?per_page={per_page}&page={page}")),
+            Self::ListCases { page, per_page } => get(format!("/api/cases?per_page={per_page}&page={page}")),
+            Self::Create(input) => post("/api/affiliates", affiliate_json(input)),
+            Self::BatchCreate(inputs) => {
+                let inputs: Vec<_> = inputs.iter().map(affiliate_json).collect();
+                post("/api/affiliates", json!({ "affiliates": inputs }))
+            }
+            Self::Update { id, notes } => {
+                let body = json!({ "id": id, "notes": notes });
+                ("PUT", format!("/api/affiliates/{id}"), body.to_string().into_bytes())
+            }
+            Self::BatchUpdate { ids, notes } => {
+                let updates: Vec<_> = ids.iter().map(|id| json!({ "id": id, "notes": notes })).collect();
+                let path = format!("/api/affiliates/{}", ids.first().copied().unwrap_or(1));
+                ("PUT", path, json!({ "affiliates": updates }).to_string().into_bytes())
+            }
+            Self::AddUrls(urls) => {
+                let urls: Vec<_> = urls.iter().map(|url| json!({ "url": url })).collect();
+                post("/api/urls", json!({ "urls": urls }))
+            }
+        }
+    }
+
+    /// The path over gRPC, and the message with its prefix.
+    pub fn grpc(&self) -> (&'static str, Bytes) {
+        let page_of = |page: &u64, per_page: &u64| (Some(*page as i64), Some(*per_page as i64));
+        match self {
+            Self::GetAffiliate(id) => {
+                ("/compliance.v1.AffiliateService/GetAffiliate", encoded(&GetAffiliateRequest { id: *id }))
+            }
+            Self::ListAffiliates => {
+                ("/compliance.v1.AffiliateService/ListAffiliates", encoded(&ListAffiliatesRequest {}))
+            }
+            Self::ListUrls { page, per_page } => {
+                let (page, per_page) = page_of(page, per_page);
+                let request = ListComplianceUrlsRequest { page, per_page, ..ListComplianceUrlsRequest::default() };
+                ("/compliance.v1.ComplianceUrlService/ListComplianceUrls", encoded(&request))
+            }
+            Self::ListCases { page, per_page } => {
+                let (page, per_page) = page_of(page, per_page);
+                let request = ListComplianceCasesRequest { page, per_page, ..ListComplianceCasesRequest::default() };
+                ("/compliance.v1.ComplianceCaseService/ListComplianceCases", encoded(&request))
+            }
+            Self::Create(input) => {
+                let request = CreateAffiliateRequest { affiliate: Some(input.as_ref().clone()) };
+                ("/compliance.v1.AffiliateService/CreateAffiliate", encoded(&request))
+            }
+            Self::BatchCreate(inputs) => {
+                let request = BatchCreateAffiliatesRequest { affiliates: inputs.clone() };
+                ("/compliance.v1.AffiliateService/BatchCreateAffiliates", encoded(&request))
+            }
+            Self::Update { id, notes } => {
+                let request = UpdateAffiliateRequest { update: Some(update(*id, notes)) };
+                ("/compliance.v1.AffiliateService/UpdateAffiliate", encoded(&request))
+            }
+            Self::BatchUpdate { ids, notes } => {
+                let affiliates = ids.iter().map(|id| update(*id, notes)).collect();
+                let request = BatchUpdateAffiliatesRequest { affiliates, anchor_id: None };
+                ("/compliance.v1.AffiliateService/BatchUpdateAffiliates", encoded(&request))
+            }
+            Self::AddUrls(urls) => {
+                let urls = urls.iter().map(|url| UrlInput { url: Some(url.clone()) }).collect();
+                let request = AddComplianceUrlsRequest { urls };
+                ("/compliance.v1.ComplianceUrlService/AddComplianceUrls", encoded(&request))
+            }
+        }
+    }
+
+    /// The expected HTTP status.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Create(_) | Self::BatchCreate(_) | Self::AddUrls(_) => 201,
+            _ => 200,
+        }
+    }
+
+    /// Number of items that it writes, each with a result of its own.
+    pub fn items(&self) -> u64 {
+        match self {
+            Self::BatchCreate(inputs) => inputs.len() as u64,
+            Self::BatchUpdate { ids, .. } => ids.len() as u64,
+            Self::AddUrls(urls) => urls.len() as u64,
+            _ => 1,
+        }
+    }
+}
+
+/// A message with its prefix: not compressed, and its length.
+fn encoded(message: &impl Message) -> Bytes {
+    let length = message.encoded_len();
+    let mut out = BytesMut::with_capacity(5 + length);
+    out.put_u8(0);
+    out.put_u32(length as u32);
+    message.encode_raw(&mut out);
+    out.freeze()
+}
+
+fn update(id: i64, notes: &str) -> AffiliateUpdate {
+    AffiliateUpdate {
+        id: Some(id),
+        affiliate: Some(AffiliateInput { notes: Some(notes.to_owned()), ..AffiliateInput::default() }),
+        update_mask: Some(prost_types::FieldMask { paths: vec!["notes".to_owned()] }),
+    }
+}
+
+/// Number of records on a page of a list with `total` records.
+pub fn rows_on(page: u64, per_page: u64, total: u64) -> u64 {
+    total.saturating_sub((page - 1).saturating_mul(per_page)).min(per_page)
+}

@@ -1,0 +1,71 @@
+//! The records of a company that requests refer to.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use anyhow::bail;
+
+use super::Chance;
+
+/// IDs to draw from.
+#[derive(Clone, Debug)]
+pub enum Ids {
+    /// Every number of the range.
+    Range(RangeInclusive<i64>),
+    /// These only.
+    Known(Arc<[i64]>),
+}
+
+impl Ids {
+    /// The IDs of an ascending list, as a range if it has no gaps.
+    pub fn of(known: Vec<i64>) -> anyhow::Result<Self> {
+        let (Some(&first), Some(&last)) = (known.first(), known.last()) else {
+            bail!("the company has no affiliates");
+        };
+        Ok(if last - first + 1 == known.len() as i64 { Self::Range(first..=last) } else { Self::Known(known.into()) })
+    }
+
+    /// Draws an ID.
+    pub fn draw(&self, chance: &mut Chance) -> i64 {
+        match self {
+            Self::Range(range) => range.start() + chance.below((range.end() - range.start() + 1) as u64) as i64,
+            Self::Known(ids) => ids[chance.below(ids.len() as u64) as usize],
+        }
+    }
+
+    /// The lowest and the highest ID.
+    pub fn bounds(&self) -> (i64, i64) {
+        match self {
+            Self::Range(range) => (*range.start(), *range.end()),
+            Self::Known(ids) => (ids[0], ids[ids.len() - 1]),
+        }
+    }
+}
+
+/// The records of a company.
+#[derive(Clone, Debug)]
+pub struct Universe {
+    /// The company.
+    pub company: i64,
+    /// IDs of affiliates.
+    pub affiliates: Ids,
+    /// Number of affiliates, if it is known and does not change.
+    pub affiliates_total: Option<u64>,
+    /// Number of URLs at the start.
+    pub urls: u64,
+    /// Number of cases at the start.
+    pub cases: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chance, Ids};
+
+    #[test]
+    fn gaps_are_never_drawn() {
+        let mut chance = Chance::new(1);
+        let ids = Ids::of(vec![3, 5, 9]).unwrap();
+        assert!((0..100).all(|_| [3, 5, 9].contains(&ids.draw(&mut chance))));
+        assert!(matches!(Ids::of(vec![3, 4, 5]).unwrap(), Ids::Range(range) if range == (3..=5)));
+        assert!(Ids::of(vec![]).is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! Load on both layers of a small service, through the program itself.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, ExitCode, Output},
+};
+
+use serde_json::Value;
+use test_support::{DataDir, Options, TestService, tests, token};
+
+const COMPANY: i64 = 1;
+
+tests![both_layers_respond_under_load, a_rate_limit_makes_a_run_void];
+
+fn main() -> ExitCode {
+    test_support::run(vec![tests()])
+}
+
+/// Runs the program against an address; returns the result that it wrote, and how it ended.
+async fn load(folder: &Path, service: &TestService, layer: &str, scenario: &str, more: &[&str]) -> (Value, Output) {
+    // On a busy machine a second may be too short for one call.
+    for duration in ["1", "10"] {
+        let (result, output) = load_for(duration, folder, service, layer, scenario, more).await;
+        if requests(&result) > 0 {
+            return (result, output);
+        }
+    }
+    load_for("60", folder, service, layer, scenario, more).await
+}
+
+fn requests(result: &Value) -> u64 {
+    result["requests"].as_u64().unwrap_or_default()
+}
+
+async fn load_for(
+    duration: &str,
+    folder: &Path,
+    service: &TestService,
+    layer: &str,
+    scenario: &str,
+    more: &[&str],
+) -> (Value, Output) {
+    let address = if layer == "rest" { service.rest } else { service.grpc };
+    let file = folder.join(format!("{layer}-{scenario}.json"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_load-test"));
+    command.args([layer, "--scenario", scenario, "--connections", "4", "--duration", duration]);
+    command.args(["--target", &format!("http://{address}"), "--token", &token(COMPANY), "--json"]);
+    command.arg(&file).args(more);
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    let result = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    eprintln!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (result.unwrap_or_default(), output)
+}
+
+/// A service whose company has 300 affiliates.
+async fn service(options: Options) -> TestService {
+    let service = TestService::with(options).await;
+    let affiliates = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
+        select $1, 'A' || n, 'Affiliate ' || n from generate_series(1, 300) n";
+    sqlx::query(affiliates).bind(COMPANY).execute(&service.pool).await.unwrap();
+    service
+}
+
+async fn a_rate_limit_makes_a_run_void() {
+    let results = DataDir::new();
+    fs::create_dir(results.path()).unwrap();
+    for layer in ["rest", "grpc"] {
+        // The program finds the records with three requests.
+        let service = service(Options { rate_limit: "4/m".parse().unwrap(), ..Options::default() }).await;
+        let (_, output) = load(results.path(), &service, layer, "list", &[]).await;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains("--rate-limit off"), "{layer}: {errors}");
+    }
+}
+
+async fn both_layers_respond_under_load() {
+    let service = service(Options::default()).await;
+    let results = DataDir::new();
+    let folder = results.path();
+    fs::create_dir(folder).unwrap();
+    for layer in ["rest", "grpc"] {
+        for scenario in ["point-read", "list", "update", "url-add-one", "mixed"] {
+            let (result, output) = load(folder, &service, layer, scenario, &[]).await;
+            assert!(output.status.success(), "{layer} {scenario}");
+            assert!(requests(&result) > 0, "{layer} {scenario}");
+        }
+    }
+    // A result is a baseline for later runs.
+    let baseline = folder.join("rest-point-read.json");
+    let baseline = baseline.to_str().unwrap();
+    let repeated = load(folder, &service, "rest", "point-read", &["--baseline", baseline]).await.1;
+    assert!(repeated.status.success());
+}

@@ -1,0 +1,40 @@
+//! The examples of `examples.json`.
+
+use compliance_api::description::Message;
+
+use crate::{json::Json, record::column};
+
+/// The examples of an operation's `body`, or of its response with a status: those of the operation, or else of the schema.
+/// `@Message` in them stands for the record of this name.
+pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
+    let mut all = all();
+    let of_operation = all.at("operations").get(operation).and_then(|examples| examples.get(of)).cloned();
+    let found = of_operation.or_else(|| all.at("schemas").get(schema).cloned())?;
+    let mut text = serde_json::to_string(&found).expect("it was parsed from JSON");
+    for (name, record) in all.at("records").entries() {
+        let record = serde_json::to_string(&whole(name, record)).expect("it was parsed from JSON");
+        text = text.replace(&format!("\"@{name}\""), &record);
+    }
+    Some(Json::parse(&text.replace("VERSION", env!("CARGO_PKG_VERSION"))))
+}
+
+/// The value of a column in the example of a record.
+pub(crate) fn of_column(name: &str) -> Option<Json> {
+    let mut all = all();
+    let mut values = all.at("records").entries().iter().flat_map(|(message, record)| {
+        let fields = Message::of(message).map_or(&[][..], |message| message.fields);
+        let is_read_from = |field: &str| column(message, field).is_some_and(|column| column.name == name);
+        fields.iter().filter(move |field| is_read_from(field.name)).filter_map(|field| record.get(field.name).cloned())
+    });
+    values.next()
+}
+
+fn all() -> Json {
+    Json::parse(include_str!("examples.json"))
+}
+
+/// A record with all of its fields: those that have no value are null.
+fn whole(message: &str, record: &Json) -> Json {
+    let fields = Message::of(message).map_or(&[][..], |message| message.fields);
+    Json::object(fields.iter().map(|field| (field.name, record.get(field.name))))
+}

@@ -1,0 +1,158 @@
+//! Schemas of bodies: what partners send.
+
+use compliance_api::{
+    description::{Field, Kind, Message},
+    v1::Format,
+};
+
+use crate::{
+    json::{Json, object},
+    pattern,
+    schema::{YES_NO, any_of, choice, integer, list_of, null, range, reference},
+};
+
+/// What an affiliate is sent for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    Create,
+    Update,
+}
+
+/// Every schema of a body, by name.
+pub(crate) fn all() -> Vec<(String, Json)> {
+    let mut all = Vec::new();
+    for (purpose, name, request) in [
+        (For::Create, "AffiliateCreate", "BatchCreateAffiliatesRequest"),
+        (For::Update, "AffiliateUpdate", "BatchUpdateAffiliatesRequest"),
+    ] {
+        let item = format!("{name}Item");
+        let any = Json::object([("affiliates", Json::Object(Vec::new()))]);
+        let no_list = object! { "required": ["affiliates"], "properties": any };
+        all.push((name.to_owned(), affiliate(purpose, false).with("not", no_list)));
+        all.push((format!("{name}Batch"), list_body(request, "affiliates", reference(&item))));
+        all.push((item, affiliate(purpose, true)));
+    }
+    all.push(("UrlsAdd".to_owned(), list_body("AddComplianceUrlsRequest", "urls", reference("UrlInput"))));
+    all.push(("UrlInput".to_owned(), url()));
+    all
+}
+
+/// A body that holds a list, which has the rules of the field of a request.
+fn list_body(request: &str, field: &str, items: Json) -> Json {
+    let described = Message::of(request).and_then(|message| message.field(field));
+    let mut list = list_of(items).with("minItems", 1);
+    if let Some(most) = described.and_then(|field| field.max_items) {
+        list = list.with("maxItems", most);
+    }
+    let list = list.with("description", described.map_or("", |field| field.doc));
+    object! {
+        "type": "object",
+        "required": [field],
+        "properties": Json::object([(field, list)]),
+    }
+}
+
+fn url() -> Json {
+    let fields = Message::of("UrlInput").map_or(&[][..], |message| message.fields);
+    object! {
+        "type": "object",
+        "required": fields.iter().map(|field| field.name).collect::<Vec<_>>(),
+        "properties": Json::object(fields.iter().map(|field| {
+            let schema = object! { "type": "string", "format": "url", "pattern": pattern::required_url() };
+            let schema = most_characters(schema, field);
+            (field.name, schema.with("description", field.doc))
+        })),
+    }
+}
+
+fn affiliate(purpose: For, is_item: bool) -> Json {
+    let fields = Message::of("AffiliateInput").map_or(&[][..], |message| message.fields);
+    let mut properties: Vec<(&str, Json)> = Vec::new();
+    let mut required: Vec<&str> = Vec::new();
+    if purpose == For::Update {
+        properties.push(("id", id(is_item)));
+        required.push("id");
+    } else {
+        required.extend(fields.iter().filter(|field| field.required).map(|field| field.name));
+    }
+    properties.extend(fields.iter().map(|field| (field.name, property(field, is_item))));
+    let description = match (purpose, is_item) {
+        (For::Create, false) => {
+            "An affiliate to be created. For optional fields, null and `\"\"` are the same as absent."
+        }
+        (For::Create, true) => {
+            "An affiliate to be created, in a batch: an unknown country code fails this item alone (1024)."
+        }
+        (For::Update, false) => {
+            "Changes to an affiliate: only the fields that are sent. Null and `\"\"` clear an optional field."
+        }
+        (For::Update, true) => {
+            "Changes to an affiliate, in a batch: an unknown ID (1025), an unknown country code or a name that is taken \
+             (1021) fails this item alone."
+        }
+    };
+    object! {
+        "type": "object",
+        "required": required,
+        "properties": Json::object(properties),
+        "description": description,
+    }
+}
+
+fn id(is_item: bool) -> Json {
+    let doc = Message::of("AffiliateUpdate").and_then(|message| message.field("id")).map_or("", |field| field.doc);
+    let same = if is_item { "" } else { " It equals the ID in the URL." };
+    integer(64, (i64::MIN, i64::MAX)).with("description", format!("{doc}{same}"))
+}
+
+/// A field of an affiliate.
+fn property(field: &Field, is_item: bool) -> Json {
+    let schema = match field.kind {
+        Kind::Integer(bits) => optional(integer(bits, range(bits, field)), field),
+        Kind::Flag => optional(any_of([object! { "type": "boolean" }, choice(YES_NO)]), field),
+        _ if field.required => required_text(field),
+        _ if field.one_of.is_empty() => optional_text(field, is_item),
+        _ => any_of([choice(field.one_of), object! { "type": "string", "const": "" }, null()]),
+    };
+    schema.with("description", field.doc)
+}
+
+/// A text that has to be there.
+pub(crate) fn required_text(rules: &Field) -> Json {
+    most_characters(object! { "type": "string", "minLength": 1, "pattern": pattern::not_blank() }, rules)
+}
+
+/// The schema, unless the field is required with the empty text and null, which clear it.
+fn optional(schema: Json, rules: &Field) -> Json {
+    if rules.required { schema } else { any_of([schema, object! { "type": "string", "maxLength": 0 }, null()]) }
+}
+
+fn optional_text(rules: &Field, is_item: bool) -> Json {
+    let pattern = match (rules.format, rules.exact_chars) {
+        // In a batch, codes that do not exist fail their item alone.
+        (Format::Country, _) if rules.item_codes.is_none() || !is_item => pattern::country_code(),
+        (Format::Url, _) => pattern::url(),
+        (Format::StartDate, _) => pattern::start_date(),
+        (_, Some(exact)) => pattern::exactly(exact),
+        _ => pattern::TEXT.to_owned(),
+    };
+    // A URL is what WHATWG calls so; the formats `uri` and `iri` are narrower. A start date has two forms, so it has none.
+    let format = match rules.format {
+        Format::Email => "email",
+        Format::Url => "url",
+        Format::Date => "date",
+        Format::StartDate | Format::Country | Format::Unspecified => {
+            return most_characters(object! { "type": ["string", "null"], "pattern": pattern }, rules);
+        }
+    };
+    let text = most_characters(object! { "type": "string", "format": format, "pattern": pattern }, rules);
+    // The empty text is of no format.
+    optional(text, rules)
+}
+
+fn most_characters(schema: Json, rules: &Field) -> Json {
+    match rules.max_chars.or(rules.exact_chars) {
+        Some(most) => schema.with("maxLength", most),
+        None => schema,
+    }
+}

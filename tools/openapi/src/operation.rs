@@ -1,0 +1,208 @@
+//! One operation of the document: what it takes, and every response that it can give.
+//!
+//! These facts of a handler's comment are known:
+//!
+//! - ``Operation: `id` ``; generated clients name their functions after it.
+//! - ``Path: of the affiliate``: what the ID at the end of the path is of.
+//! - ``Path: `Message` ``: the fields of a request, which are texts, as parameters of the path.
+//! - ``Query: `Message` ``: the fields of a request, as parameters.
+//! - ``Body: `Schema | Schema` ``: one of these schemas.
+//! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers of its own. `[Schema]` is a list; `text/html` is
+//!   content of that type.
+//! - ``Refused: `Reason` ``: reasons for which it is refused, besides those that the rest implies.
+//! - ``Content: `Schema` ``: a response that may be cached.
+//! - ``Files: `page` ``: the files of a page.
+//!
+//! `examples.json` has the examples of records, of the schemas that hold one, and of operations, by the status of the response.
+//! An operation that returns such a schema needs no example of its own.
+
+use std::collections::BTreeSet;
+
+use compliance_api::error::{Reason, meaning};
+use http::StatusCode;
+use rest_gateway::Route;
+
+use crate::{
+    comment::{Comment, Fact},
+    examples,
+    json::{Json, object},
+    parameter,
+    refusal::{self, Group, RATE_LIMIT, REQUEST_ID, header_references},
+    schema::{list_of, reference},
+};
+
+const OF_EVERYBODY: [Reason; 3] = [Reason::HostInvalid, Reason::ExpectationFailed, Reason::Overloaded];
+const OF_PARTNERS: [Reason; 8] = [
+    Reason::TokenMissing,
+    Reason::TokenInvalid,
+    Reason::TokenExpired,
+    Reason::RateLimited,
+    Reason::Internal,
+    Reason::DatabaseUnavailable,
+    Reason::CoreUnavailable,
+    Reason::DeadlineExceeded,
+];
+
+/// An operation, and the reasons for which it is refused.
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    tag: &'static str,
+    comment: Comment,
+    needs_token: bool,
+    parameters: Vec<Json>,
+    body: Option<Json>,
+    responses: Vec<(StatusCode, Json)>,
+    reasons: Vec<Reason>,
+}
+
+impl Operation {
+    /// The operation of a route, as the comment above its handler has it.
+    pub(crate) fn of(route: &Route) -> Self {
+        let mut comment = Comment::of(route.handler);
+        let facts = std::mem::take(&mut comment.facts);
+        let module = route.handler.split("::").next().unwrap_or_default();
+        let needs_token = route.path.starts_with("/api/");
+        let mut operation = Self {
+            id: String::new(),
+            tag: if needs_token { module } else { "service" },
+            comment,
+            needs_token,
+            parameters: vec![object! { "$ref": "#/components/parameters/RequestId" }],
+            body: None,
+            responses: Vec::new(),
+            reasons: OF_EVERYBODY.to_vec(),
+        };
+        if needs_token {
+            operation.reasons.extend(OF_PARTNERS);
+        }
+        for fact in facts {
+            operation.add(fact);
+        }
+        assert!(!operation.id.is_empty(), "{} has no operation", route.handler);
+        operation
+    }
+
+    fn add(&mut self, Fact { key, values, text }: Fact) {
+        let value = || values.first().unwrap_or_else(|| panic!("{key} has no value"));
+        match &*key {
+            "Operation" => self.id.clone_from(value()),
+            "Path" if values.is_empty() => self.parameters.push(parameter::path_id(&text)),
+            "Path" => {
+                self.parameters.extend(parameter::of_path(value()));
+                self.reasons.push(Reason::InvalidFields);
+            }
+            "Query" => {
+                self.parameters.extend(parameter::of_query(value()));
+                self.reasons.push(Reason::InvalidFields);
+            }
+            "Body" => {
+                let content = object! { "application/json": self.json("body", value()) };
+                self.body = Some(object! { "required": true, "content": content });
+                self.reasons.extend([Reason::InvalidFields, Reason::BodyTooLarge, Reason::EncodingUnsupported]);
+            }
+            "Refused" => self.reasons.extend(values.iter().map(|name| refusal::reason(name))),
+            "Content" => self.cached(&values),
+            "Files" => {
+                let page = if value() == "docs" { &pages::DOCS } else { &pages::CONSOLE };
+                let names: Vec<&str> = page.files().map(|(name, _)| name).collect();
+                let mut file = inline("File").expect("it is there");
+                file.at("schema").entries().push(("enum".to_owned(), Json::of(&names)));
+                self.parameters.push(file);
+                let types: BTreeSet<String> = page.files().map(|(_, kind)| kind.to_owned()).collect();
+                self.cached(&types.into_iter().collect::<Vec<_>>());
+                self.reasons.push(Reason::UnknownPath);
+            }
+            status => {
+                let status = status.parse().unwrap_or_else(|_| panic!("no fact is known by the name {status}"));
+                self.respond(status, &values, &text);
+            }
+        }
+    }
+
+    /// A response, and none with its status for another reason.
+    fn respond(&mut self, status: StatusCode, values: &[String], text: &str) {
+        let (headers, contents): (Vec<&String>, Vec<_>) =
+            values.iter().partition(|value| ["Location", "ETag"].contains(&value.as_str()));
+        let mut response = object! { "description": text };
+        // A connection too many is refused before anything is read from it.
+        if status != StatusCode::SERVICE_UNAVAILABLE {
+            let limited = RATE_LIMIT.iter().filter(|_| self.needs_token).copied();
+            let headers = [REQUEST_ID].into_iter().chain(headers.into_iter().map(String::as_str)).chain(limited);
+            response = response.with("headers", header_references(headers));
+        }
+        if !contents.is_empty() {
+            let content = contents.into_iter().map(|value| {
+                if value.contains('/') {
+                    (value.as_str(), object! { "schema": object! { "type": "string" } })
+                } else {
+                    ("application/json", self.json(status.as_str(), value))
+                }
+            });
+            response = response.with("content", Json::object(content));
+        }
+        self.reasons.retain(|reason| meaning(*reason).http != status);
+        self.responses.push((status, response));
+    }
+
+    /// Content that a client keeps until it has changed.
+    fn cached(&mut self, contents: &[String]) {
+        self.parameters.extend(inline("If-None-Match"));
+        self.respond(StatusCode::OK, &[&["ETag".to_owned()], contents].concat(), "The content.");
+        self.respond(StatusCode::NOT_MODIFIED, &["ETag".to_owned()], "It has not changed.");
+    }
+
+    /// A body of a schema, with its examples.
+    fn json(&self, of: &str, schema: &str) -> Json {
+        let content = object! { "schema": named(schema) };
+        match examples::of(&self.id, of, schema) {
+            Some(examples) => content.with("examples", examples),
+            None => content,
+        }
+    }
+
+    /// The responses of refusals.
+    pub(crate) fn refusals(&self) -> Vec<Group> {
+        refusal::groups(&self.reasons)
+    }
+
+    /// The operation as the document has it.
+    pub(crate) fn into_json(self) -> Json {
+        let refusals = self.refusals();
+        let mut responses = self.responses;
+        responses.extend(refusals.iter().map(|group| (group.status, group.reference())));
+        responses.sort_by_key(|(status, _)| *status);
+        let mut json = object! {
+            "operationId": self.id,
+            "tags": [self.tag],
+            "summary": self.comment.summary,
+            "description": self.comment.description,
+        };
+        if !self.needs_token {
+            json = json.with("security", [(); 0]);
+        }
+        json = json.with("parameters", self.parameters);
+        if let Some(body) = self.body {
+            json = json.with("requestBody", body);
+        }
+        json.with(
+            "responses",
+            Json::object(responses.into_iter().map(|(status, response)| (status.as_str().to_owned(), response))),
+        )
+    }
+}
+
+/// The schema of a name, of `[a list]`, or of one `of | several`.
+fn named(text: &str) -> Json {
+    if let Some(items) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        return list_of(named(items));
+    }
+    match text.split(" | ").collect::<Vec<_>>()[..] {
+        [name] => inline(name).unwrap_or_else(|| reference(name)),
+        ref several => object! { "oneOf": several.iter().map(|name| named(name)).collect::<Vec<_>>() },
+    }
+}
+
+/// What has no name in the document, and is written out where it is used.
+fn inline(name: &str) -> Option<Json> {
+    crate::base().at("inline").get(name).cloned()
+}

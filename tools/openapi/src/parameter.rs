@@ -1,0 +1,104 @@
+//! Parameters of paths and queries.
+
+use compliance_api::{
+    MAX_ID,
+    description::{Field, Kind, Message},
+    v1::{CaseSort, SortDirection, UrlSort},
+};
+
+use crate::{
+    examples, input,
+    json::{Json, object},
+    schema::{choice, names_by_id, vocabulary_of_filter, vocabulary_sentence},
+};
+
+/// The ID at the end of a path: of what, in words.
+pub(crate) fn path_id(of: &str) -> Json {
+    object! {
+        "name": "id",
+        "in": "path",
+        "required": true,
+        "description": format!("ID {of}, assigned by the service. Anything else is an unknown ID: 404."),
+        "schema": object! { "type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID },
+        "example": 1,
+    }
+}
+
+/// The texts in a path: the fields of a request, which has this name.
+pub(crate) fn of_path(request: &str) -> impl Iterator<Item = Json> {
+    let message = Message::of(request).unwrap_or_else(|| panic!("no message {request}"));
+    message.fields.iter().map(path_text)
+}
+
+pub(crate) fn path_text(field: &Field) -> Json {
+    assert!(field.kind == Kind::Text && field.required, "{} is no text that is always there", field.name);
+    let parameter = object! {
+        "name": field.name,
+        "in": "path",
+        "required": true,
+        "description": field.doc,
+        "schema": input::required_text(field),
+    };
+    match examples::of_column(field.name) {
+        Some(example) => parameter.with("example", example),
+        None => parameter,
+    }
+}
+
+/// The parameters of a list: the fields of its request, which has this name.
+pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
+    let message = Message::of(request).unwrap_or_else(|| panic!("no message {request}"));
+    message.fields.iter().map(query_parameter)
+}
+
+fn query_parameter(field: &Field) -> Json {
+    let name = field.name;
+    let mut schema = match (choices(field), field.kind) {
+        (Some(choices), _) => choice(&choices),
+        (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
+        // The only texts are days.
+        (None, _) => object! { "type": "string", "format": "date" },
+    };
+    for (key, bound) in [("minimum", field.at_least), ("maximum", field.at_most)] {
+        if let Some(bound) = bound {
+            schema = schema.with(key, bound);
+        }
+    }
+    schema = match name {
+        "per_page" => schema.with("default", 100),
+        "page" => schema.with("default", 1),
+        "sort_by" => schema.with("default", "id"),
+        "sort_dir" => schema.with("default", "desc"),
+        _ => schema,
+    };
+    let mut description = field.doc.to_owned();
+    if let Some(vocabulary) = vocabulary_of_filter(name) {
+        // For pages that offer the names.
+        schema = schema.with("x-vocabulary", names_by_id(vocabulary));
+        description += &vocabulary_sentence(vocabulary, true);
+    }
+    object! {
+        "name": name,
+        "in": "query",
+        "required": false,
+        "description": description,
+        "allowEmptyValue": true,
+        "schema": schema,
+    }
+}
+
+/// The values of a parameter that is one of a few.
+pub(crate) fn choices(field: &Field) -> Option<Vec<String>> {
+    /// The names of an enum's values, as queries have them: without the name of the enum.
+    fn names<E: TryFrom<i32>>(prefix: &str, name: fn(&E) -> &'static str) -> Vec<String> {
+        let values = (1..).map_while(|number| E::try_from(number).ok());
+        values.map(|value| name(&value).trim_start_matches(prefix).to_lowercase()).collect()
+    }
+    Some(match field.kind {
+        Kind::Flag => vec!["yes".to_owned(), "no".to_owned()],
+        Kind::Choice("UrlSort") => names("URL_SORT_", UrlSort::as_str_name),
+        Kind::Choice("CaseSort") => names("CASE_SORT_", CaseSort::as_str_name),
+        Kind::Choice("SortDirection") => names("SORT_DIRECTION_", SortDirection::as_str_name),
+        _ => return None,
+    })
+}

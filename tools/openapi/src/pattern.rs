@@ -1,0 +1,61 @@
+//! Regular expressions for the rules of texts, exact in ECMAScript, in Python and in Rust alike. Each also accepts the empty
+//! text, which is the same as null, unless it says otherwise.
+
+use compliance_api::country;
+
+/// White space as the service understands it: what Unicode calls so. The dialects' own `\s` differ.
+const BLANK: &str = r"\x09-\x0d\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
+/// A scheme and at least one character, after what WHATWG's rules strip; whether the rest is a valid address is for them.
+const URL: &str = r"[\x01-\x20]*[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+";
+/// Of a day, what follows the year: `-MM-DD`, for any year.
+const ANY_YEAR: &str = "(?:(?:0[13578]|1[02])S(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)S(?:0[1-9]|[12][0-9]|30)|02S(?:0[1-9]|1[0-9]|2[0-8]))";
+/// Years with a 29 February.
+const LEAP_YEAR: &str = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)";
+
+/// Any text without U+0000.
+pub(crate) const TEXT: &str = r"^[^\x00]*$";
+
+/// A text without U+0000 that is not blank. It is not empty.
+pub(crate) fn not_blank() -> String {
+    format!(r"^[^\x00]*[^\x00{BLANK}][^\x00]*$")
+}
+
+/// A complete http or https address.
+pub(crate) fn url() -> String {
+    format!("^(?:{URL})?$")
+}
+
+/// A complete http or https address that is not empty.
+pub(crate) fn required_url() -> String {
+    format!("^{URL}$")
+}
+
+/// A calendar day of the years 1 to 9999, `YYYY-MM-DD` or `MM/DD/YYYY`.
+pub(crate) fn start_date() -> String {
+    let (dash, slash) = (ANY_YEAR.replace('S', "-"), ANY_YEAR.replace('S', "/"));
+    format!("^(?:(?!0000)[0-9]{{4}}-{dash}|{LEAP_YEAR}-02-29|{slash}/(?!0000)[0-9]{{4}}|02/29/{LEAP_YEAR})?$")
+}
+
+/// An ISO 3166-1 alpha-2 code in either case.
+pub(crate) fn country_code() -> String {
+    let either_case = |letter: char| format!("{letter}{}", letter.to_ascii_lowercase());
+    let mut groups: Vec<(char, String)> = Vec::new();
+    for code in country::codes() {
+        let mut letters = code.chars();
+        let (Some(first), Some(second)) = (letters.next(), letters.next()) else { continue };
+        match groups.last_mut().filter(|(last, _)| *last == first) {
+            Some((_, seconds)) => *seconds += &either_case(second),
+            None => groups.push((first, either_case(second))),
+        }
+    }
+    let groups = groups.into_iter().map(|(first, seconds)| format!("[{}][{seconds}]", either_case(first)));
+    format!("^(?:{})?$", groups.collect::<Vec<_>>().join("|"))
+}
+
+/// Exactly so many characters.
+pub(crate) fn exactly(characters: usize) -> String {
+    format!(r"^(?:[^\x00]{{{characters}}})?$")
+}
+
+/// A timestamp as it is read: `YYYY-MM-DD HH:MM:SS`.
+pub(crate) const TIMESTAMP: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$";

@@ -1,0 +1,90 @@
+//! Schemas of the records that partners read.
+
+use compliance_api::{
+    MAX_ID,
+    catalogue::Vocabulary,
+    description::{Field, Kind, Message},
+    record::{Column, Record, StoredAs},
+    v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl},
+};
+
+use crate::{
+    json::{Json, object},
+    pattern,
+    schema::{YES_NO, choice, closed, integer, list_of, nullable, range, reference, vocabulary_sentence},
+};
+
+/// The schema of a message. Every field is always there; what is not known is null.
+pub(crate) fn schema(name: &str) -> Json {
+    let Some(message) = Message::of(name) else { return Json::Null };
+    let properties = message.fields.iter().map(|field| (field.name, property(name, field)));
+    closed(properties.collect()).with("description", message.doc)
+}
+
+fn property(message: &str, field: &Field) -> Json {
+    if let (Kind::Message(inner), "") = (field.kind, field.form) {
+        let items = reference(inner.name);
+        return if field.is_list { list_of(items).with("description", field.doc) } else { items };
+    }
+    let column = column(message, field.name);
+    let mut schema = value(message, field, column);
+    if field.is_list {
+        schema = list_of(schema);
+    } else if field.may_be_absent {
+        schema = nullable(schema);
+    }
+    let names = match column.map(|column| column.form) {
+        Some(StoredAs::Name(vocabulary)) => vocabulary_sentence(vocabulary, false),
+        _ => String::new(),
+    };
+    schema.with("description", format!("{}{names}", field.doc))
+}
+
+/// What is known of the values of a field.
+fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
+    let text = object! { "type": "string" };
+    match (field.form, field.kind) {
+        ("datetime", _) => text.with("pattern", pattern::TIMESTAMP).with("example", "2026-01-31 12:00:00"),
+        ("yes_no", _) => choice(YES_NO),
+        ("incident_type", _) => choice(Vocabulary::IncidentType.defaults()),
+        (_, Kind::Integer(bits)) => integer(bits, bounds(message, field.name, bits, column)),
+        _ if column.is_some_and(|column| column.form == StoredAs::Date) => text.with("format", "date"),
+        _ => match column.and_then(rules_of_column) {
+            Some(rules) if !rules.one_of.is_empty() => choice(rules.one_of),
+            Some(Field { max_chars: Some(most), .. }) => text.with("maxLength", most),
+            _ => text,
+        },
+    }
+}
+
+fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64, i64) {
+    if let Some(rules) = column.and_then(rules_of_column) {
+        return range(bits, rules);
+    }
+    match (message, name) {
+        ("PageMeta", "total") => (0, MAX_ID),
+        ("PageMeta", "per_page") => (1, 200),
+        _ if column.is_some_and(|column| column.form == StoredAs::CountryNumber) => (1, 999),
+        _ => (1, MAX_ID),
+    }
+}
+
+/// The column that a field of a record is read from.
+pub(crate) fn column(message: &str, name: &str) -> Option<Column> {
+    fn of<R: Record>(name: &str) -> Option<Column> {
+        R::field(name).map(|field| field.column)
+    }
+    match message {
+        "Affiliate" => of::<Affiliate>(name),
+        "ComplianceUrl" => of::<ComplianceUrl>(name),
+        "ComplianceCase" => of::<ComplianceCase>(name),
+        _ => None,
+    }
+}
+
+/// The rules by which a column is written, if partners write it.
+fn rules_of_column(column: Column) -> Option<&'static Field> {
+    let is_same = |other: &Column| (other.table, other.name, other.form) == (column.table, column.name, column.form);
+    let written = AffiliateInput::FIELDS.iter().find(|field| is_same(&field.column))?;
+    Message::of("AffiliateInput")?.field(written.name)
+}

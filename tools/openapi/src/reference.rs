@@ -1,0 +1,149 @@
+//! The parts of `docs/partners.md` that are made from the contract: tables between markers.
+
+use std::fmt::Write as _;
+
+use compliance_api::{
+    catalogue::Vocabulary,
+    description::{self, Kind, Message},
+    error::{Reason, meaning},
+    v1::Format,
+};
+
+use crate::{parameter::choices, record::column, refusal::reasons, schema::range};
+
+/// The text of `docs/partners.md` with every part between `<!-- NAME -->` and `<!-- end -->` made anew.
+///
+/// # Panics
+///
+/// If a part has an unknown name or no end.
+pub fn with_generated_parts(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<!-- generated: ") {
+        let (name, after) = after.split_once(" -->").expect("a marker ends");
+        let (_, after) = after.split_once("<!-- end -->").expect("a generated part ends");
+        let _ = write!(result, "{before}<!-- generated: {name} -->\n{}<!-- end -->", part(name));
+        rest = after;
+    }
+    result + rest
+}
+
+fn part(name: &str) -> String {
+    match name.split_once(' ') {
+        Some(("input", message)) => input(message),
+        Some(("record", message)) => record(message),
+        Some(("query", "urls")) => query("ListComplianceUrlsRequest"),
+        Some(("query", "cases")) => query("ListComplianceCasesRequest"),
+        Some(("vocabulary", name)) => vocabulary(name),
+        None if name == "reasons" => refusals(),
+        _ => panic!("no part is known by the name {name}"),
+    }
+}
+
+fn message(name: &str) -> &'static Message {
+    Message::of(name).unwrap_or_else(|| panic!("no message {name}"))
+}
+
+fn input(name: &str) -> String {
+    let mut table = "| Field | Required | Characters | What it holds |\n|---|---|---|---|\n".to_owned();
+    for rules in message(name).fields {
+        let doc = rules.doc;
+        let required = if rules.required || rules.entry { "yes" } else { "" };
+        let characters = match (rules.exact_chars, rules.max_chars) {
+            (Some(exact), _) => format!("exactly {exact}"),
+            (None, Some(most)) => format!("at most {most}"),
+            (None, None) => String::new(),
+        };
+        let values = match (rules.kind, rules.format) {
+            (Kind::Integer(bits), _) => {
+                let (least, most) = range(bits, rules);
+                format!(" An integer from {least} to {most}.")
+            }
+            (Kind::Flag, _) => " `true`, `false`, `\"yes\"` or `\"no\"`.".to_owned(),
+            _ if !rules.one_of.is_empty() => format!(" One of `{}`.", rules.one_of.join("`, `")),
+            (_, Format::Email) if !doc.contains("ddress") => " A valid e-mail address.".to_owned(),
+            (_, Format::Url) => " A complete URL, `http://` or `https://`.".to_owned(),
+            _ => String::new(),
+        };
+        let _ = writeln!(table, "| `{}` | {required} | {characters} | {doc}{values} |", rules.name);
+    }
+    table
+}
+
+fn record(name: &str) -> String {
+    let mut table = "| Field | Type | Null | What it holds |\n|---|---|---|---|\n".to_owned();
+    for field in message(name).fields {
+        let kind = match (field.form, field.kind) {
+            ("datetime", _) => "timestamp",
+            ("yes_no", _) => "`yes` or `no`",
+            (_, Kind::Integer(_)) => "integer",
+            (_, Kind::Message(inner)) if inner.name == "Infraction" => "list of infractions",
+            (_, Kind::Message(inner)) if inner.name == "Incident" => "list of incidents",
+            (_, Kind::Text) if field.is_list => "list of texts",
+            (_, Kind::Text) if field.doc.ends_with("YYYY-MM-DD.") => "day",
+            (_, Kind::Text | Kind::Choice(_)) => "text",
+            (form, kind) => panic!("no word is known for {form} {kind:?}"),
+        };
+        let null = if field.may_be_absent && !field.is_list { "possible" } else { "" };
+        let written = column(name, field.name)
+            .filter(|column| name == "Affiliate" && column.name != field.name && column.name != "company_id");
+        let written = written.map(|column| format!(" Written as `{}`.", column.name)).unwrap_or_default();
+        let _ = writeln!(table, "| `{}` | {kind} | {null} | {}{written} |", field.name, field.doc);
+    }
+    table
+}
+
+fn query(name: &str) -> String {
+    let mut table = "| Parameter | Values | Meaning |\n|---|---|---|\n".to_owned();
+    for field in message(name).fields {
+        let values = match (choices(field), field.at_least, field.at_most) {
+            (Some(choices), ..) => format!("`{}`", choices.join("`, `")),
+            (None, Some(least), Some(most)) if most < 1000 => format!("{least} to {most}"),
+            (None, Some(_), _) => "positive integer".to_owned(),
+            _ => "day, `YYYY-MM-DD`".to_owned(),
+        };
+        let _ = writeln!(table, "| `{}` | {values} | {} |", field.name, field.doc);
+    }
+    table
+}
+
+fn vocabulary(name: &str) -> String {
+    let vocabulary = Vocabulary::all().find(|vocabulary| format!("{vocabulary:?}") == name);
+    let vocabulary = vocabulary.unwrap_or_else(|| panic!("no vocabulary {name}"));
+    let names = vocabulary.defaults().iter().enumerate().map(|(index, name)| format!("{} {name}", index + 1));
+    names.collect::<Vec<_>>().join(" · ") + "\n"
+}
+
+/// What a partner may be refused for.
+fn refusals() -> String {
+    let mut reasons: Vec<Reason> = reasons().collect();
+    // These are errors of the internal write side, and of gRPC.
+    reasons.retain(|reason| {
+        !matches!(
+            reason,
+            Reason::ScopeMissing
+                | Reason::ReferenceNotFound
+                | Reason::FailedPrecondition
+                | Reason::ContentTypeInvalid
+                | Reason::CompressionUnsupported
+        )
+    });
+    reasons.sort_by_key(|reason| meaning(*reason).http);
+    let mut table = "| Status | `code` | Why |\n|---|---|---|\n".to_owned();
+    for reason in reasons {
+        let meaning = meaning(reason);
+        let code = i32::from(meaning.result);
+        let code = if code == 0 { "none".to_owned() } else { format!("`{code}`") };
+        let _ = writeln!(table, "| {} | {code} | {} |", meaning.http.as_u16(), description::reason(reason));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_written_integer_has_its_range() {
+        let table = super::input("ListComplianceUrlsRequest");
+        assert!(table.contains(" An integer from 1 to 200. |"), "{table}");
+    }
+}

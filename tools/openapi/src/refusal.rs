@@ -1,0 +1,157 @@
+//! Responses of refusals, made from the contract's table of errors.
+
+use compliance_api::{
+    description,
+    error::{Error, Reason, meaning},
+    rules::Violations,
+    token::TokenError,
+};
+use http::StatusCode;
+
+use crate::{
+    json::{Json, object},
+    schema::reference,
+};
+
+pub(crate) const REQUEST_ID: &str = "X-Request-Id";
+pub(crate) const RATE_LIMIT: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+
+/// References to headers.
+pub(crate) fn header_references<'a>(headers: impl IntoIterator<Item = &'a str>) -> Json {
+    Json::object(headers.into_iter().map(|name| (name, object! { "$ref": format!("#/components/headers/{name}") })))
+}
+
+/// Every reason of the contract.
+pub(crate) fn reasons() -> impl Iterator<Item = Reason> {
+    (1..).map_while(|number| Reason::try_from(number).ok())
+}
+
+/// The reason of a name.
+pub(crate) fn reason(name: &str) -> Reason {
+    reasons().find(|reason| format!("{reason:?}") == name).unwrap_or_else(|| panic!("there is no reason {name}"))
+}
+
+/// The reasons of an operation that have the same status: one response.
+pub(crate) struct Group {
+    pub(crate) status: StatusCode,
+    reasons: Vec<Reason>,
+}
+
+/// Groups reasons by their status.
+pub(crate) fn groups(reasons: &[Reason]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for reason in reasons.iter().copied() {
+        let status = meaning(reason).http;
+        match groups.iter_mut().find(|group| group.status == status) {
+            Some(group) if !group.reasons.contains(&reason) => group.reasons.push(reason),
+            Some(_) => {}
+            None => groups.push(Group { status, reasons: vec![reason] }),
+        }
+    }
+    groups
+}
+
+impl Group {
+    /// The name of its component.
+    pub(crate) fn name(&self) -> String {
+        match self.status {
+            StatusCode::UNAUTHORIZED => "Unauthorized".to_owned(),
+            // Operations for everybody have fewer reasons for it, but the same response.
+            StatusCode::SERVICE_UNAVAILABLE => "Unavailable".to_owned(),
+            _ => self.reasons.first().map(|reason| format!("{reason:?}")).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn reference(&self) -> Json {
+        object! { "$ref": format!("#/components/responses/{}", self.name()) }
+    }
+
+    pub(crate) fn into_json(mut self) -> Json {
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            self.reasons = vec![Reason::DatabaseUnavailable, Reason::Overloaded, Reason::CoreUnavailable];
+        }
+        let docs = self.reasons.iter().map(|reason| description::reason(*reason));
+        let examples = self.reasons.iter().map(|reason| (format!("{reason:?}"), example(*reason)));
+        let content = object! { "schema": self.schema(), "examples": Json::object(examples) };
+        object! {
+            "description": docs.collect::<Vec<_>>().join(" Or: "),
+            "headers": self.headers(),
+            "content": object! { "application/json": content },
+        }
+    }
+
+    fn schema(&self) -> Json {
+        match self.reasons.first() {
+            Some(Reason::InvalidFields) => reference("ValidationFailure"),
+            Some(Reason::AffiliateNameExists) => reference("AffiliateDuplicate"),
+            reason => {
+                let code = reason.map(|reason| code(*reason));
+                reference("Error").with("properties", object! { "code": object! { "const": code } })
+            }
+        }
+    }
+
+    fn headers(&self) -> Json {
+        let (headers, is_limited): (&[&str], bool) = match self.status {
+            StatusCode::BAD_REQUEST | StatusCode::EXPECTATION_FAILED => (&[REQUEST_ID], false),
+            StatusCode::UNAUTHORIZED => (&[REQUEST_ID, "WWW-Authenticate"], false),
+            StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, "Retry-After"], true),
+            // A connection too many is refused before anything is read from it.
+            StatusCode::SERVICE_UNAVAILABLE => (&["Retry-After"], true),
+            _ => (&[REQUEST_ID], true),
+        };
+        header_references(headers.iter().chain(RATE_LIMIT.iter().filter(|_| is_limited)).copied())
+    }
+}
+
+/// The body of a refusal for a reason.
+fn example(reason: Reason) -> Json {
+    let error = sample(reason);
+    let body = if reason == Reason::InvalidFields {
+        let errors = error.violations.into_iter().map(|violation| (violation.path, [violation.message]));
+        object! { "message": error.message, "errors": Json::object(errors) }
+    } else {
+        let id = error.metadata.into_iter().filter(|(name, _)| *name == "client_affiliate_id");
+        let detail = Json::object(id).with("msg", error.message);
+        object! { "code": code(reason), "status": "error", "detail": detail }
+    };
+    object! { "summary": description::reason(reason), "value": body }
+}
+
+/// An error of a reason, as callers receive it.
+fn sample(reason: Reason) -> Error {
+    match reason {
+        Reason::TokenMissing => TokenError::Missing.into(),
+        Reason::TokenInvalid => TokenError::Invalid.into(),
+        Reason::TokenExpired => TokenError::Expired.into(),
+        Reason::RateLimited => Error::share_used_up(),
+        Reason::InvalidFields => Error::invalid(violations()),
+        Reason::AffiliateNotFound => Error::affiliate_not_found(7),
+        Reason::UrlNotFound => Error::url_not_found(7),
+        Reason::CaseNotFound => Error::case_not_found(7),
+        Reason::AffiliateNameExists => Error::affiliate_name_exists("A-1001"),
+        Reason::HostInvalid => Error::host_invalid(),
+        Reason::ExpectationFailed => Error::expectation_failed(),
+        Reason::EncodingUnsupported => Error::encoding_unsupported(),
+        Reason::BodyTooLarge => Error::body_too_large(),
+        Reason::DatabaseUnavailable => Error::database_unavailable(),
+        Reason::Overloaded => Error::overloaded(),
+        Reason::CoreUnavailable => Error::core_unavailable(),
+        Reason::DeadlineExceeded => Error::deadline_exceeded(),
+        Reason::UnknownPath => Error::unknown_path(),
+        // No operation of partners is refused for the other reasons.
+        other => Error { reason: other, ..Error::internal() },
+    }
+}
+
+fn violations() -> Violations {
+    let mut violations = Violations::new();
+    violations.required("affiliate_name");
+    violations.report("zip", |label| format!("The {label} field must not be greater than 16 characters."));
+    violations
+}
+
+/// The result code of a reason, as a text.
+fn code(reason: Reason) -> String {
+    i32::from(meaning(reason).result).to_string()
+}

@@ -1,0 +1,78 @@
+//! The schemas that follow from the contract, by name: of records, of bodies and of envelopes.
+
+use compliance_api::{description, error::ResultCode};
+
+use crate::{
+    input,
+    json::{Json, object},
+    record,
+    schema::{closed, list_of, named_choices, one_of_texts, reference},
+};
+
+/// All of them.
+pub(crate) fn all() -> Vec<(String, Json)> {
+    let mut all = Vec::new();
+    for (name, kind) in [("Affiliate", "Affiliate"), ("ComplianceUrl", "Url"), ("ComplianceCase", "Case")] {
+        all.push((name.to_owned(), record::schema(name)));
+        all.push((format!("{kind}Found"), found(reference(name), false)));
+        all.push((format!("{kind}List"), found(list_of(reference(name)), kind != "Affiliate")));
+    }
+    for name in ["Infraction", "Incident", "PageMeta"] {
+        all.push((name.to_owned(), record::schema(name)));
+    }
+    all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
+    all.extend(input::all());
+    for (name, result, keys) in RESULTS {
+        all.push(((*name).to_owned(), envelope(*result, keys, None, false)));
+    }
+    all
+}
+
+/// The results of writes: name, code, and the keys of `detail` in addition to the sentence.
+const RESULTS: &[(&str, ResultCode, &[&str])] = &[
+    ("AffiliateCreated", ResultCode::Saved, &["affiliate_id", "client_affiliate_id"]),
+    ("AffiliateDuplicate", ResultCode::Duplicate, &["client_affiliate_id"]),
+    ("AffiliateInvalidCountry", ResultCode::InvalidCountry, &["client_affiliate_id"]),
+    ("AffiliateUpdated", ResultCode::Saved, &["affiliate_id"]),
+    ("AffiliateUpdateFailed", ResultCode::UpdateFailed, &["affiliate_id"]),
+    ("AffiliateUnknown", ResultCode::NotFound, &["affiliate_id"]),
+    ("UrlAdded", ResultCode::Saved, &["url_id"]),
+    ("UrlDuplicate", ResultCode::Duplicate, &[]),
+];
+
+/// The envelope of a read.
+fn found(data: Json, has_meta: bool) -> Json {
+    envelope(ResultCode::Found, &[], Some(data), has_meta)
+}
+
+fn envelope(result: ResultCode, keys: &[&'static str], data: Option<Json>, has_meta: bool) -> Json {
+    let is_ok = matches!(result, ResultCode::Saved | ResultCode::Found);
+    let mut properties = vec![
+        (
+            "code",
+            object! { "type": "string", "const": i32::from(result).to_string(), "description": description::result_code(result) },
+        ),
+        ("status", object! { "type": "string", "const": if is_ok { "ok" } else { "error" } }),
+        ("detail", detail(keys)),
+    ];
+    properties.extend(data.map(|data| ("data", data)));
+    properties.extend(has_meta.then(|| ("meta", reference("PageMeta"))));
+    closed(properties)
+}
+
+fn detail(keys: &[&'static str]) -> Json {
+    let of_key = |key: &&'static str| {
+        let schema = if *key == "client_affiliate_id" {
+            object! { "type": "string", "description": "The client's own identifier, as sent." }
+        } else {
+            // Of an update, it is the ID that was sent, whatever that was.
+            let doc = "ID of the record, assigned by the service.";
+            object! { "type": "integer", "format": "int64", "description": doc }
+        };
+        (*key, schema)
+    };
+    let mut properties: Vec<(&str, Json)> = keys.iter().map(of_key).collect();
+    let doc = "What happened, in a sentence for people.";
+    properties.push(("msg", object! { "type": "string", "minLength": 1, "description": doc }));
+    closed(properties)
+}

@@ -1,0 +1,106 @@
+//! The committed files are what the contract says, and the patterns are exact.
+
+use std::path::Path;
+
+use compliance_api::description::Message;
+
+use crate::{document, operation::Operation, parameter::path_text, pattern, with_generated_parts};
+
+/// Set to rewrite the files instead of comparing with them: `tools/scripts/write-reference`.
+const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
+
+/// Compares a file of `docs/` with what it must hold, or writes it.
+fn compare(name: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    if std::env::var_os(WRITE).is_some() {
+        return std::fs::write(path, expected).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == expected,
+        "docs/{name} is not what the contract says; tools/scripts/write-reference rewrites it"
+    );
+}
+
+#[test]
+fn the_committed_document_is_the_one_that_is_served() {
+    compare("openapi.json", &document());
+}
+
+#[test]
+fn the_committed_reference_has_the_fields_of_the_contract() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/partners.md");
+    let committed = std::fs::read_to_string(path).unwrap();
+    compare("partners.md", &with_generated_parts(&committed));
+}
+
+/// The operations by their IDs, which are unique.
+#[test]
+fn operations_have_ids_of_their_own() {
+    let mut ids: Vec<String> = rest_gateway::ROUTES.iter().map(|route| Operation::of(route).id).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+/// A name that a comment gives wrongly is found here.
+#[test]
+fn what_the_document_refers_to_is_there() {
+    let text = document();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let references = text.split("\"$ref\": \"#").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+    for reference in references {
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn a_text_in_a_path_has_the_rules_of_its_field_and_the_example_of_its_column() {
+    let field = Message::of("AffiliateInput").and_then(|message| message.field("affiliate_name")).unwrap();
+    let parameter: serde_json::Value = serde_json::to_value(path_text(field)).unwrap();
+    assert_eq!(parameter["schema"]["minLength"], 1);
+    assert_eq!(parameter["schema"]["maxLength"], 128);
+    assert_eq!(parameter["example"], "Ann Example");
+}
+
+/// Every pattern against the rule that it stands for.
+#[test]
+fn patterns_are_exact() {
+    use compliance_api::{rules, v1::AffiliateInput};
+    use regex::Regex;
+
+    // The regular expressions of `regex` have no look-ahead; a year 0 is the only text that it keeps out.
+    let without_look_ahead = |pattern: String| Regex::new(&pattern.replace("(?!0000)", "")).unwrap();
+    let is_valid = |input: AffiliateInput| {
+        let violations = rules::check(&input);
+        violations.iter().all(|violation| violation.path.ends_with("_name") || violation.path == "client_affiliate_id")
+    };
+    let start_date = without_look_ahead(pattern::start_date());
+    for year in [1, 4, 100, 400, 1900, 1999, 2000, 2023, 2024, 2100, 9996, 9999] {
+        for month in 0..=13 {
+            for day in 0..=32 {
+                for text in [format!("{year:04}-{month:02}-{day:02}"), format!("{month:02}/{day:02}/{year:04}")] {
+                    let input = AffiliateInput { start_date: Some(text.clone()), ..AffiliateInput::default() };
+                    assert_eq!(start_date.is_match(&text), is_valid(input), "{text}");
+                }
+            }
+        }
+    }
+    let country = Regex::new(&pattern::country_code()).unwrap();
+    for first in (b' '..=b'~').map(char::from) {
+        for second in (b' '..=b'~').map(char::from) {
+            let text = format!("{first}{second}");
+            let input = AffiliateInput { country: Some(text.clone()), ..AffiliateInput::default() };
+            assert_eq!(country.is_match(&text), is_valid(input), "{text}");
+        }
+    }
+    let not_blank = Regex::new(&pattern::not_blank()).unwrap();
+    for character in ('\0'..=char::MAX).filter(|character| (*character as u32) < 0x1_1000) {
+        for text in [character.to_string(), format!("{character}x"), format!(" {character}\n")] {
+            let input = AffiliateInput { affiliate_name: Some(text.clone()), ..AffiliateInput::default() };
+            let is_valid = !rules::check(&input).iter().any(|violation| violation.path == "affiliate_name");
+            assert_eq!(not_blank.is_match(&text), is_valid, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// A headless Chromium for the checks of pages: what it reports, and what it loads from elsewhere, are problems.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const { isDeepStrictEqual } = require("node:util");
+const { chromium } = require("playwright-core");
+
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const TIMEOUT = 60_000;
+
+/**
+ * Runs `check` with a page of a new browser, and with a list of problems: errors on the console except those that match
+ * `expected`, errors of scripts, and requests to origins that are not in `origins`.
+ */
+exports.withPage = async ({ origins, expected, viewport }, check) => {
+  const profile = fs.mkdtempSync(path.join(os.tmpdir(), "chromium-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: "/usr/bin/chromium",
+    headless: true,
+    args: ARGUMENTS,
+    viewport,
+  });
+  try {
+    context.setDefaultTimeout(TIMEOUT);
+    const page = await context.newPage();
+    const problems = [];
+    page.on("console", (message) => {
+      if (message.type() === "error" && !expected.test(message.text())) problems.push(message.text());
+    });
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("request", (request) => {
+      const { protocol, origin } = new URL(request.url());
+      if (protocol !== "data:" && !origins.includes(origin)) problems.push(`a request to ${request.url()}`);
+    });
+    await check(page, problems, context);
+  } finally {
+    await context.close();
+    fs.rmSync(profile, { recursive: true, force: true });
+  }
+};
+
+/** Reads until what is read is as expected: the page may not have shown the result of the last action yet. */
+exports.becomes = async (read, expected, what) => {
+  for (const end = Date.now() + TIMEOUT; Date.now() < end; await new Promise((wake) => setTimeout(wake, 50))) {
+    if (isDeepStrictEqual(await read(), expected)) return;
+  }
+  assert.deepEqual(await read(), expected, what);
+};
+
+/** Keeps a picture of the page, if pictures are wanted. */
+exports.picture = async (page, name) => {
+  const { PICTURES: pictures } = process.env;
+  if (pictures) await page.screenshot({ path: path.join(pictures, name) });
+};

@@ -1,0 +1,55 @@
+//! What the tests of every crate share: databases, tokens, clients, processes and clean-up.
+//!
+//! Everything here panics when it cannot do its work: that fails the test that asked for it.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod cluster;
+mod codec;
+mod constants;
+mod contract;
+mod data_dir;
+#[cfg(feature = "core")]
+mod database;
+mod grpc;
+mod process;
+mod program;
+mod proxy;
+mod records;
+mod rest;
+#[cfg(feature = "core")]
+mod runner;
+#[cfg(feature = "service")]
+mod server_process;
+#[cfg(feature = "service")]
+mod service;
+#[cfg(feature = "core")]
+mod test_core;
+mod tokens;
+pub mod values;
+
+pub use cluster::TestCluster;
+pub use codec::Bytes;
+pub use constants::{Constant, constant, constants, product_files, source, unnamed_limits};
+pub use contract::{DocumentedRoute, documented_route, documented_routes_with_token, print_compared_with_document};
+pub use data_dir::DataDir;
+#[cfg(feature = "core")]
+pub use database::{TestDatabase, fresh_database};
+pub use grpc::{Bearer, Calls, GrpcClients, reason_of};
+pub use process::{command_line, is_running, kill_process, output, wait_until};
+pub use program::{Program, program_token, service_command};
+pub use proxy::{Held, Proxy};
+pub use rest::{RestClient, RestResponse};
+#[cfg(feature = "core")]
+pub use runner::{Test, run};
+#[cfg(feature = "service")]
+pub use server_process::{ServerProcess, serve_if_requested};
+#[cfg(feature = "service")]
+pub use service::{Layer, Options, TestService};
+#[cfg(feature = "core")]
+pub use test_core::TestCore;
+pub use tokens::{forged_token, invalid_tokens, new_company, now, secret, sign, token, token_with_scope, verifier};
+
+/// Whether tests that take longer than a few seconds run in full: `COMPLIANCE_LONG_TESTS=1`.
+pub fn long_tests() -> bool {
+    std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1")
+}

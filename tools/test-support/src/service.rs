@@ -1,0 +1,133 @@
+//! The whole service in this process: the core and a gateway of each topology, each on a port of its own.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use core_server::{CoreSettings, access::RateLimit};
+use rest_gateway::Settings;
+use sqlx::{PgPool, postgres::PgConnectOptions};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{GrpcClients, RestClient, TestCore, fresh_database, test_core::DEADLINE, token, verifier};
+
+/// How a request reaches the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// REST, with the core in the gateway's process.
+    Rest,
+    /// REST, with the core across a network.
+    RestRemote,
+    /// gRPC.
+    Grpc,
+}
+
+/// What a test may set.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The rate limit of each company. Off by default.
+    pub rate_limit: RateLimit,
+    /// The settings of both gateways.
+    pub settings: Settings,
+    /// Lists, exports and streams that a company may have open.
+    pub company_streams: usize,
+    /// How long a call of the core may take.
+    pub call_timeout: Duration,
+    /// How long a stream of the core's records may take.
+    pub list_timeout: Duration,
+    /// What requests may take in the memory of the core.
+    pub request_memory: usize,
+    /// The largest message of the core.
+    pub message_limit: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let core = CoreSettings::default();
+        Self {
+            rate_limit: RateLimit::Off,
+            settings: Settings { request_timeout: DEADLINE, ..Settings::default() },
+            company_streams: core.max_streams,
+            call_timeout: DEADLINE,
+            list_timeout: core.list_timeout,
+            request_memory: core.request_memory,
+            message_limit: core.message_limit,
+        }
+    }
+}
+
+/// A service that runs until it is dropped.
+#[derive(Debug)]
+pub struct TestService {
+    /// The test's own connections to the service's database.
+    pub pool: PgPool,
+    /// The core.
+    pub grpc: SocketAddr,
+    /// The gateway with the core in its process.
+    pub rest: SocketAddr,
+    /// The gateway with the core across the network.
+    pub rest_remote: SocketAddr,
+    _shutdown: DropGuard,
+}
+
+impl TestService {
+    /// A service without a rate limit over a fresh database.
+    pub async fn start() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    /// A service over a fresh database.
+    pub async fn with(options: Options) -> Self {
+        Self::over(fresh_database().await.options, options).await
+    }
+
+    /// A service over a database.
+    pub async fn over(database: PgConnectOptions, options: Options) -> Self {
+        let settings = CoreSettings {
+            rate_limit: options.rate_limit,
+            call_timeout: options.call_timeout,
+            list_timeout: options.list_timeout,
+            request_memory: options.request_memory,
+            message_limit: options.message_limit,
+            max_streams: options.company_streams,
+            ..CoreSettings::default()
+        };
+        let TestCore { pool, core } = TestCore::with_settings(database, 16, settings).await;
+        let core = Arc::new(core);
+        let shutdown = CancellationToken::new();
+
+        let listener = listener().await;
+        let grpc = listener.local_addr().unwrap();
+        let (serving, end) = (Arc::clone(&core), shutdown.clone());
+        tokio::spawn(async move { serving.serve(listener, end).await });
+
+        let remote = rest_gateway::remote(&format!("http://{grpc}"), &options.settings).unwrap();
+        let mut addresses = Vec::new();
+        for (clients, memory) in [(core.clients(), Some(core.memory())), (remote, None)] {
+            let router = rest_gateway::router(clients, memory, verifier().await, &options.settings);
+            let listener = self::listener().await;
+            addresses.push(listener.local_addr().unwrap());
+            let (settings, end) = (options.settings.clone(), shutdown.clone());
+            tokio::spawn(async move { rest_gateway::serve(listener, router, &settings, end).await });
+        }
+        Self { pool, grpc, rest: addresses[0], rest_remote: addresses[1], _shutdown: shutdown.drop_guard() }
+    }
+
+    /// A REST client of a company.
+    pub fn rest(&self, company: i64) -> RestClient {
+        RestClient::new(self.rest, Some(token(company)))
+    }
+
+    /// A REST client of a company, through the gateway whose core is across the network.
+    pub fn rest_remote(&self, company: i64) -> RestClient {
+        RestClient::new(self.rest_remote, Some(token(company)))
+    }
+
+    /// gRPC clients of a company.
+    pub async fn grpc(&self, company: i64) -> GrpcClients {
+        GrpcClients::connect(self.grpc, &token(company)).await
+    }
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
+}
