@@ -1,11 +1,11 @@
 //! Coalesces concurrent requests of one kind into batches.
 //!
-//! If fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a batch after one yield to the
-//! scheduler, together with what other tasks send in the meantime. Otherwise it waits in a bounded queue and joins the
-//! next batch. A panic in a batch reaches the callers of that batch alone. A request whose caller has gone away is dropped
-//! before its batch starts.
+//! If fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a batch, together with what other tasks
+//! send in the meantime. Otherwise it waits in a bounded queue and joins the next batch. A panic in a batch reaches the
+//! callers of that batch alone. A request whose caller has gone away is dropped before its batch starts.
 
 use std::{
+    future::pending,
     panic::AssertUnwindSafe,
     sync::{
         Arc,
@@ -14,11 +14,11 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt as _, StreamExt as _, stream};
+use futures::{FutureExt as _, StreamExt as _, future::Either, stream::FuturesUnordered};
 use tokio::{
-    pin,
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
-    time::timeout,
+    sync::{mpsc, oneshot},
+    task::yield_now,
+    time::{Instant, sleep_until},
 };
 
 /// Runs batches.
@@ -108,104 +108,117 @@ pub enum BatchError {
 
 /// Coalesces requests. Clones share the queue.
 #[derive(Debug)]
-pub struct Batcher<B: RunBatch>(mpsc::Sender<Pending<B::Request, B::Response>>);
+pub struct Batcher<B: RunBatch> {
+    queue: mpsc::UnboundedSender<Pending<B::Request, B::Response>>,
+    /// Requests that wait for a batch: those in the queue, and those that the dispatcher has taken from it.
+    waiting: Arc<AtomicUsize>,
+    max_queue: usize,
+}
 
 impl<B: RunBatch> Clone for Batcher<B> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { queue: self.queue.clone(), waiting: Arc::clone(&self.waiting), max_queue: self.max_queue }
     }
 }
 
 impl<B: RunBatch> Batcher<B> {
     /// Starts the dispatcher on the current Tokio runtime. It ends when the last clone is dropped.
     pub fn new(run: B, limits: BatchLimits) -> Self {
-        let (sender, receiver) = mpsc::channel(limits.max_queue.max(1));
-        tokio::spawn(dispatch(Arc::new(run), limits, receiver));
-        Self(sender)
+        let (queue, receiver) = mpsc::unbounded_channel();
+        let waiting = Arc::default();
+        tokio::spawn(dispatch(Arc::new(run), limits, receiver, Arc::clone(&waiting)));
+        Self { queue, waiting, max_queue: limits.max_queue.max(1) }
     }
 
     /// A function that returns how many requests wait, or `None` once the batcher is dropped.
     pub fn queue_length(&self) -> impl Fn() -> Option<usize> + Send + use<B> {
-        let sender = self.0.downgrade();
-        move || sender.upgrade().map(|queue| queue.max_capacity() - queue.capacity())
+        let (queue, waiting) = (self.queue.downgrade(), Arc::clone(&self.waiting));
+        move || queue.upgrade().map(|_| waiting.load(Ordering::Relaxed))
     }
 
     /// Makes a request, alone or with others.
     pub async fn call(&self, request: B::Request) -> Result<B::Response, BatchError> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.max_queue {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(BatchError::QueueFull);
+        }
         let (reply, response) = oneshot::channel();
-        self.0.try_send(Pending { request, reply }).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => BatchError::QueueFull,
-            mpsc::error::TrySendError::Closed(_) => BatchError::Closed,
-        })?;
+        self.queue.send(Pending { request, reply }).map_err(|_| BatchError::Closed)?;
         response.await.map_err(|_| BatchError::Closed)
     }
 }
 
-/// Forms batches and runs them. The first runs in this task, which saves a lone request two switches of tasks. One that
-/// starts while others run is run in a task of its own, on another core.
+/// Forms batches and runs them. One runs in this task, which saves a lone request two switches of tasks. Others that start
+/// meanwhile are run in tasks of their own, on other processors.
 async fn dispatch<B: RunBatch>(
     run: Arc<B>,
     limits: BatchLimits,
-    queue: mpsc::Receiver<Pending<B::Request, B::Response>>,
+    mut queue: mpsc::UnboundedReceiver<Pending<B::Request, B::Response>>,
+    waiting: Arc<AtomicUsize>,
 ) {
-    let all = Arc::new(Semaphore::new(limits.max_in_flight_when_slow.max(1)));
-    let fast = Arc::new(Semaphore::new(limits.max_in_flight.max(1)));
-    let in_flight = AtomicUsize::new(0);
-    let batches = stream::unfold(queue, async |mut queue| {
-        let any = Arc::clone(&all).acquire_owned().await.ok()?;
-        let permit = Arc::clone(&fast).acquire_owned().await.ok()?;
-        let batch = next_batch(&mut queue, limits.max_batch).await?;
-        Some(((batch, any, permit), queue))
-    });
-    let running = batches.for_each_concurrent(None, async |(batch, any, permit)| {
-        let run = run_batch(Arc::clone(&run), limits.slow_after, batch, any, permit);
-        if in_flight.fetch_add(1, Ordering::Relaxed) == 0 {
-            run.await;
-        } else {
-            let _ = tokio::spawn(run).await;
-        }
-        in_flight.fetch_sub(1, Ordering::Relaxed);
-    });
-    running.await;
-}
-
-/// Waits for requests, and takes those that wait with them. `None` when there will be no more.
-async fn next_batch<Q, R>(queue: &mut mpsc::Receiver<Pending<Q, R>>, max_batch: usize) -> Option<Vec<Pending<Q, R>>> {
+    let mut running = FuturesUnordered::new();
+    // When the batches in flight started, the oldest first.
+    let mut starts = Vec::new();
+    let (mut runs_here, mut are_several) = (false, true);
+    let mut batch = Vec::new();
     loop {
-        let was_idle = queue.is_empty();
-        let mut batch = Vec::new();
-        if queue.recv_many(&mut batch, max_batch).await == 0 {
-            return None;
-        }
-        if was_idle {
-            // Other tasks that are ready may be about to send requests.
-            tokio::task::yield_now().await;
-            while batch.len() < max_batch
-                && let Ok(pending) = queue.try_recv()
-            {
-                batch.push(pending);
+        tokio::select! {
+            biased;
+            Some(ended) = running.next() => {
+                let (start, ran_here): (Instant, bool) = ended;
+                if let Some(index) = starts.iter().position(|other| *other == start) {
+                    starts.remove(index);
+                }
+                runs_here &= !ran_here;
+                continue;
             }
+            received = queue.recv_many(&mut batch, limits.max_batch), if batch.is_empty() => {
+                if received == 0 {
+                    break;
+                }
+                // Other tasks that are ready may be about to send requests, unless one caller sends one after the other.
+                if running.is_empty() && are_several {
+                    yield_now().await;
+                }
+                continue;
+            }
+            // A timer is set only while a request waits: it would wake a processor for each lone request.
+            () = until_free(&starts, &limits), if !batch.is_empty() => {}
         }
+        while batch.len() < limits.max_batch
+            && let Ok(pending) = queue.try_recv()
+        {
+            batch.push(pending);
+        }
+        waiting.fetch_sub(batch.len(), Ordering::Relaxed);
         batch.retain(|pending| !pending.is_abandoned());
-        if !batch.is_empty() {
-            return Some(batch);
+        if batch.is_empty() {
+            continue;
         }
+        are_several = batch.len() > 1;
+        let (run, batch, start) = (Arc::clone(&run), std::mem::take(&mut batch), Instant::now());
+        // A panic reaches the callers of the batch alone.
+        let batch = async move { AssertUnwindSafe(run.run(batch)).catch_unwind().await.unwrap_or_default() };
+        starts.push(start);
+        running.push(if runs_here {
+            Either::Left(tokio::spawn(batch).map(move |_| (start, false)))
+        } else {
+            runs_here = true;
+            Either::Right(batch.map(move |()| (start, true)))
+        });
     }
+    while running.next().await.is_some() {}
 }
 
-/// Runs a batch. A panic reaches its callers alone.
-async fn run_batch<B: RunBatch>(
-    run: Arc<B>,
-    slow_after: Duration,
-    batch: Vec<Pending<B::Request, B::Response>>,
-    _any: OwnedSemaphorePermit,
-    permit: OwnedSemaphorePermit,
-) {
-    let running = AssertUnwindSafe(run.run(batch)).catch_unwind();
-    pin!(running);
-    if timeout(slow_after, running.as_mut()).await.is_err() {
-        drop(permit);
-        let _ = running.await;
+/// Waits until another batch may start beside those in flight, which started at `starts`: as they become slow. That one of them
+/// ends is another reason.
+async fn until_free(starts: &[Instant], limits: &BatchLimits) {
+    if starts.len() >= limits.max_in_flight_when_slow.max(1) {
+        return pending().await;
+    }
+    // If this one is slow, so are those before it.
+    if let Some(last) = starts.len().checked_sub(limits.max_in_flight.max(1)) {
+        sleep_until(starts[last] + limits.slow_after).await;
     }
 }
 
