@@ -1,6 +1,7 @@
 //! Companies whose rows another session has locked: however many they are, and whatever they write, nobody else waits.
 
 use std::{
+    pin::pin,
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -23,7 +24,8 @@ tests![
     twenty_companies_with_single_writes,
     twenty_companies_with_batches,
     sixty_companies_with_single_writes,
-    sixty_companies_with_batches
+    sixty_companies_with_batches,
+    a_wait_that_ends_as_cancelled_goes_on,
 ];
 
 /// Longer than anything takes here unless it waits for what is locked.
@@ -46,6 +48,37 @@ async fn sixty_companies_with_single_writes() {
 
 async fn sixty_companies_with_batches() {
     nobody_else_waits(60, true).await;
+}
+
+/// PostgreSQL may report the end of a wait for a lock as a cancellation.
+async fn a_wait_that_ends_as_cancelled_goes_on() {
+    const CANCELLED: i64 = 20;
+    let core = TestCore::over(fresh_database().await.options, CONNECTIONS).await;
+    let company = new_company();
+    let clients = core.company(company);
+    let mut lock = core.pool.begin().await.unwrap();
+    let held =
+        "insert into compliance_urls (company_id, url, url_hash) values ($1, 'https://example.org/held', 'held')";
+    sqlx::query(held).bind(company).execute(&mut *lock).await.unwrap();
+    let writes = async { tokio::try_join!(add(clients.clone(), "one", 1), add(clients.clone(), "many", 1000)) };
+    let mut writes = pin!(writes);
+    let cancel = "with waiting as materialized (
+            select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        )
+        select count(*) from waiting where pg_cancel_backend(pid)";
+    let cancelling = async {
+        let mut cancelled = 0;
+        while cancelled < CANCELLED {
+            cancelled += sqlx::query_scalar::<_, i64>(cancel).fetch_one(&core.pool).await.unwrap();
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        ended = &mut writes => panic!("a write has ended although its counts are locked: {ended:?}"),
+        () = cancelling => {}
+    }
+    lock.rollback().await.unwrap();
+    timeout(SOON, writes).await.expect("a write waits").unwrap();
 }
 
 fn city(id: i64, city: &str) -> AffiliateUpdate {

@@ -155,6 +155,8 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
 async fn stuck_companies_leave_slots_to_others() {
     // A slot that is kept for so long no longer counts, until four times as many are kept.
     const LONG: Duration = Duration::from_secs(15);
+    // A batch that waits for a lock longer than this is refused, and sent again: a busy machine may take so long.
+    const LOCK_WAIT: Duration = Duration::from_mins(1);
     let timeouts = Duration::from_mins(5);
     let settings = Settings { request_timeout: timeouts, ..Settings::default() };
     let service = TestService::with(Options { settings, call_timeout: timeouts, ..Options::default() }).await;
@@ -172,7 +174,16 @@ async fn stuck_companies_leave_slots_to_others() {
     let batches = stuck.iter().flat_map(|company| (0..cores).map(|number| (*company, number)));
     let batches = batches.map(|(company, number)| {
         let (rest, urls) = (service.rest_remote(company), urls(number));
-        tokio::spawn(async move { rest.post("/urls", urls).await.status })
+        tokio::spawn(async move {
+            loop {
+                let sent = Instant::now();
+                let status = rest.post("/urls", urls.clone()).await.status;
+                if status != 504 {
+                    return status;
+                }
+                assert!(sent.elapsed() >= LOCK_WAIT, "a batch was refused after {:?}", sent.elapsed());
+            }
+        })
     });
     let mut stuck = select_all(batches);
     let other = service.rest_remote(new_company());
@@ -180,7 +191,13 @@ async fn stuck_companies_leave_slots_to_others() {
     let others = async {
         for number in 0.. {
             let added = timeout(SOON, other.post("/urls", urls(number))).await.expect("another company waits");
-            assert_eq!(added.status, 201);
+            assert_eq!(
+                added.status,
+                201,
+                "batch {number} of another company after {:?}: {}",
+                started.elapsed(),
+                added.text
+            );
             if started.elapsed() > LONG {
                 break;
             }
@@ -188,7 +205,9 @@ async fn stuck_companies_leave_slots_to_others() {
     };
     tokio::select! {
         () = others => {}
-        (ended, ..) = &mut stuck => panic!("a batch has ended although its counts are locked: {ended:?}"),
+        (ended, ..) = &mut stuck => {
+            panic!("a batch has ended after {:?} although its counts are locked: {ended:?}", started.elapsed())
+        }
     }
     lock.rollback().await.unwrap();
     let (status, _, rest) = stuck.await;
