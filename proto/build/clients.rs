@@ -132,7 +132,7 @@ pub(crate) fn requests(pool: &DescriptorPool) -> anyhow::Result<String> {
             writeln!(code, "impl crate::Request for {request} {{")?;
             writeln!(code, "type Response = {response};\nconst PATH: &'static str = {path:?};\n}}")?;
             if !method.is_server_streaming() {
-                writeln!(code, "impl crate::Operation for {request} {{}}")?;
+                writeln!(code, "impl crate::UnaryRequest for {request} {{}}")?;
             }
         }
     }

@@ -53,7 +53,7 @@ pub trait Request: prost::Message + Clone + 'static {
 }
 
 /// A request of an operation that has one response.
-pub trait Operation: Request {}
+pub trait UnaryRequest: Request {}
 
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

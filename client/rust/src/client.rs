@@ -9,7 +9,7 @@ use tonic::{Request, Status, Streaming, client::Grpc, codegen::http::uri::PathAn
 use tonic_prost::ProstCodec;
 
 use crate::{
-    Builder, Error, List, Operation, Retries,
+    Builder, Error, List, Retries, UnaryRequest,
     token::{Authorization, Tokens},
 };
 
@@ -47,16 +47,16 @@ impl Client {
 
     /// Calls an operation, and repeats it after errors that may go away, until its deadline.
     ///
-    /// A creation that is repeated since its answer was lost may be reported as [`Error::AlreadyExists`], or in a batch as a
+    /// A creation that is repeated because its response was lost may be reported as [`Error::AlreadyExists`], or in a batch as a
     /// duplicate. Every other operation returns what it would have returned.
-    pub async fn call<O: Operation>(&self, request: O) -> Result<O::Response, Error> {
+    pub async fn call<R: UnaryRequest>(&self, request: R) -> Result<R::Response, Error> {
         let deadline = Instant::now() + self.deadline;
         let tries = async {
             let mut tries = Tries::default();
             loop {
                 let attempt = tries.request(self, request.clone(), Some(deadline)).await?;
                 let sent = async {
-                    let path = PathAndQuery::from_static(O::PATH);
+                    let path = PathAndQuery::from_static(R::PATH);
                     self.grpc().await?.unary(attempt, path, ProstCodec::default()).await
                 };
                 match sent.await {
@@ -120,7 +120,7 @@ async fn within<T, E: Into<Error>>(longest: Duration, work: impl Future<Output =
     timeout(longest, work).await.map_err(|_| Error::DeadlineExceeded)?.map_err(Into::into)
 }
 
-/// What the tries of a call have come to so far.
+/// What the previous tries of a call leave for the next one.
 #[derive(Default)]
 struct Tries {
     /// Tries that failed; of a list, since the last message.

@@ -9,7 +9,7 @@ mod token;
 
 pub use builder::Builder;
 pub use client::Client;
-pub use compliance_api::Operation;
+pub use compliance_api::UnaryRequest;
 /// Messages of the contract: requests, responses and records.
 pub use compliance_api::v1;
 pub use error::{BoxError, Error, Violation};
