@@ -36,7 +36,7 @@ fn write_record(
         code,
         "impl crate::record::Record for {} {{\n\
          const TABLE: &'static str = {table:?};\n\
-         const FIELDS: &'static [crate::record::Field<Self>] = &[\n{fields}];\n\
+         const FIELDS: &'static [crate::record::RecordField<Self>] = &[\n{fields}];\n\
          }}",
         message.name()
     )?;
@@ -67,7 +67,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code
     };
     writeln!(
         code,
-        "crate::record::Field {{ name: {name:?}, number: {number}, column: crate::record::Column {{ \
+        "crate::record::RecordField {{ name: {name:?}, number: {number}, column: crate::record::Column {{ \
          table: {table:?}, name: {column_name:?}, sql_type: {sql_type:?}, form: crate::record::StoredAs::{form} }}, \
          access: crate::record::Access::{access} }},"
     )?;

@@ -18,10 +18,10 @@ pub trait Record: Clone + Default + Send + Sync + 'static {
     const TABLE: &'static str;
 
     /// The fields. Their order has no meaning.
-    const FIELDS: &'static [Field<Self>];
+    const FIELDS: &'static [RecordField<Self>];
 
     /// The field of a name; `None` if the record has none.
-    fn field(name: &str) -> Option<&'static Field<Self>> {
+    fn field(name: &str) -> Option<&'static RecordField<Self>> {
         Self::FIELDS.iter().find(|field| field.name == name)
     }
 
@@ -32,7 +32,7 @@ pub trait Record: Clone + Default + Send + Sync + 'static {
 }
 
 /// One field of a record.
-pub struct Field<R: 'static> {
+pub struct RecordField<R: 'static> {
     /// Name in the message, in JSON and in update masks.
     pub name: &'static str,
     /// Number in the message.
@@ -88,7 +88,7 @@ pub enum Access<R> {
     Texts { get: fn(&R) -> &[String], set: fn(&mut R, Vec<String>) },
 }
 
-impl<R> Field<R> {
+impl<R> RecordField<R> {
     /// The value of a text field; `None` if it is absent or the field is not a text.
     pub fn text<'r>(&self, record: &'r R) -> Option<&'r str> {
         match self.access {
@@ -196,17 +196,17 @@ impl<R> Field<R> {
 }
 
 // Derived, they would ask the same of the message.
-impl<R> PartialEq for Field<R> {
+impl<R> PartialEq for RecordField<R> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl<R> Eq for Field<R> {}
+impl<R> Eq for RecordField<R> {}
 
-impl<R> std::fmt::Debug for Field<R> {
+impl<R> std::fmt::Debug for RecordField<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Field").field("name", &self.name).field("column", &self.column).finish_non_exhaustive()
+        f.debug_struct("RecordField").field("name", &self.name).field("column", &self.column).finish_non_exhaustive()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use compliance_api::{
     country,
-    record::{Access, Field, FieldSet, Record as _, StoredAs},
+    record::{Access, FieldSet, Record as _, RecordField, StoredAs},
     rules::check,
     v1::{AffiliateInput, CreateAffiliateRequest},
 };
@@ -42,7 +42,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Sets a field from its written form, or clears it.
-    pub(super) fn set(&mut self, field: &'static Field<AffiliateInput>, value: Option<String>) {
+    pub(super) fn set(&mut self, field: &'static RecordField<AffiliateInput>, value: Option<String>) {
         let value = if field.column.form == StoredAs::CountryCode { value.map(alpha2) } else { value };
         self.affiliate.given.insert(field);
         let text = value.clone().unwrap_or_default();
@@ -89,12 +89,12 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
 }
 
 /// The error of a value that a field cannot hold. `name` is the field's name in the file.
-fn unexpected(field: &Field<AffiliateInput>, name: &str, value: &str) -> RowError {
+fn unexpected(field: &RecordField<AffiliateInput>, name: &str, value: &str) -> RowError {
     RowError::new(name, value, format!("The {} field must be {}.", name.replace('_', " "), field.expected()))
 }
 
 /// Whether a number or a flag can be the value of a field; a country may be given by its numeric code.
-fn takes(field: &Field<AffiliateInput>, value: &Value) -> bool {
+fn takes(field: &RecordField<AffiliateInput>, value: &Value) -> bool {
     match field.access {
         Access::Integer { .. } => value.is_number(),
         Access::Boolean { .. } => value.is_boolean(),

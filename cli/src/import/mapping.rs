@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use anyhow::bail;
 use compliance_api::{
-    record::{Field, Record as _},
+    record::{Record as _, RecordField},
     v1::{Affiliate, AffiliateInput},
 };
 
 /// The target of a column or key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    Field(&'static Field<AffiliateInput>),
+    Field(&'static RecordField<AffiliateInput>),
     /// The column is left out.
     Nothing,
 }

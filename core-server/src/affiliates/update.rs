@@ -8,7 +8,7 @@ use std::{
 
 use compliance_api::{
     error::{Error, affiliate_not_found_text},
-    record::{Field, Record as _},
+    record::{Record as _, RecordField},
     v1::{AffiliateInput, AffiliateResult, AffiliateUpdate, ResultCode},
 };
 use sqlx::{Connection as _, Executor, PgConnection, Postgres};
@@ -64,7 +64,7 @@ pub(super) fn statement(company: &str, anchored: &str, dependent: &str) -> &'sta
         names = table::names::<AffiliateInput>(),
         merged = table::merged::<AffiliateInput>("i.mask", "i", "a"),
         replacements = table::replacements::<AffiliateInput>(),
-        name_bit = AffiliateInput::field(NAME).map_or(0, Field::bit),
+        name_bit = AffiliateInput::field(NAME).map_or(0, RecordField::bit),
     )
     .leak()
 }

@@ -13,7 +13,7 @@ use crate::{database, error::from_database, limits::MAX_LISTED_NAMES};
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
-    record::{Field, Record, StoredAs},
+    record::{Record, RecordField, StoredAs},
     rules::Violations,
 };
 
@@ -44,7 +44,7 @@ pub(super) struct InfractionIds {
 pub(super) type NameIds = BTreeMap<&'static str, i32>;
 
 /// The fields of a record that are names, with their vocabularies and values.
-fn fields<R: Record>(record: &R) -> impl Iterator<Item = (&'static Field<R>, Vocabulary, &str)> {
+fn fields<R: Record>(record: &R) -> impl Iterator<Item = (&'static RecordField<R>, Vocabulary, &str)> {
     R::FIELDS.iter().filter_map(|field| match field.column.form {
         StoredAs::Name(vocabulary) => Some((field, vocabulary, field.text(record)?)),
         _ => None,
@@ -100,7 +100,7 @@ impl CompanyNames {
 
     /// The IDs of the names in the fields of a record. The paths of the fields begin with `prefix`.
     pub(super) fn resolve_record<R: Record>(&self, violations: &mut Violations, prefix: &str, record: &R) -> NameIds {
-        let id = |(field, vocabulary, name): (&Field<R>, _, _)| {
+        let id = |(field, vocabulary, name): (&RecordField<R>, _, _)| {
             let path = format!("{prefix}{}", field.name);
             Some((field.column.name, self.resolve(violations, &path, vocabulary, None, Some(name))?))
         };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use compliance_api::{
     country,
-    record::{Access, Field, StoredAs},
+    record::{Access, RecordField, StoredAs},
     rules::start_date,
 };
 use sqlx::{Encode, Postgres, error::BoxDynError};
@@ -83,7 +83,7 @@ impl<T: 'static> Attribute<T> {
     /// A field of a record, of the type of its column. An empty text or list is null. A name of a vocabulary has an ID
     /// that the record does not know: it is to be given as a [`scalar`](Self::scalar).
     pub(crate) fn field<R: 'static>(
-        field: &'static Field<R>,
+        field: &'static RecordField<R>,
         record: impl Fn(&T) -> &R + Send + Sync + 'static,
     ) -> Option<Self> {
         let name = field.column.name;

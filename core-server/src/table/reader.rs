@@ -2,7 +2,7 @@
 
 use compliance_api::{
     country,
-    record::{Access, Field, Record, StoredAs},
+    record::{Access, Record, RecordField, StoredAs},
 };
 use prost_types::Timestamp;
 use sqlx::{
@@ -34,7 +34,7 @@ pub(crate) fn read_all<'r, R: Record, T>(
 
 /// A field, and the ordinals of its columns in the rows of the statement.
 struct ReadColumn<R: 'static> {
-    field: &'static Field<R>,
+    field: &'static RecordField<R>,
     ordinal: usize,
     /// Of a name of a vocabulary: the column of the company's own name.
     own_name: usize,
@@ -43,7 +43,7 @@ struct ReadColumn<R: 'static> {
 impl<R: Record> Reader<R> {
     /// Looks up the columns of the statement that returned `row`, by name.
     pub(crate) fn new(row: &PgRow) -> Result<Self, sqlx::Error> {
-        let column = |field: &'static Field<R>| {
+        let column = |field: &'static RecordField<R>| {
             let ordinal = ordinal(field, row, field.name, compatible(field))?;
             let own_name = match field.column.form {
                 StoredAs::Name(_) => self::ordinal(field, row, &own_name_column(field.name), String::compatible)?,
@@ -66,7 +66,7 @@ impl<R: Record> Reader<R> {
 type Compatible = fn(&PgTypeInfo) -> bool;
 
 /// The types from which a field is read.
-fn compatible<R>(field: &Field<R>) -> Compatible {
+fn compatible<R>(field: &RecordField<R>) -> Compatible {
     match (&field.access, field.column.form) {
         (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => String::compatible,
         (Access::Text { .. }, StoredAs::Name(_)) => i32::compatible,
@@ -83,7 +83,7 @@ fn compatible<R>(field: &Field<R>) -> Compatible {
 }
 
 /// The ordinal of a column of a field. Its values are decoded without a check of their type, so the type is checked here.
-fn ordinal<R>(field: &Field<R>, row: &PgRow, name: &str, compatible: Compatible) -> Result<usize, sqlx::Error> {
+fn ordinal<R>(field: &RecordField<R>, row: &PgRow, name: &str, compatible: Compatible) -> Result<usize, sqlx::Error> {
     let column = row.try_column(name)?;
     if compatible(column.type_info()) {
         return Ok(column.ordinal());

@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use prost_types::FieldMask;
 
-use super::{Field, Record};
+use super::{Record, RecordField};
 
 /// A set of fields of the record `R`.
 pub struct FieldSet<R> {
@@ -39,17 +39,17 @@ impl<R: Record> FieldSet<R> {
     }
 
     /// Adds a field.
-    pub fn insert(&mut self, field: &Field<R>) {
+    pub fn insert(&mut self, field: &RecordField<R>) {
         self.bits |= field.bit();
     }
 
     /// Removes a field.
-    pub fn remove(&mut self, field: &Field<R>) {
+    pub fn remove(&mut self, field: &RecordField<R>) {
         self.bits &= !field.bit();
     }
 
     /// Whether a field is in the set.
-    pub const fn contains(self, field: &Field<R>) -> bool {
+    pub const fn contains(self, field: &RecordField<R>) -> bool {
         self.bits & field.bit() != 0
     }
 
@@ -64,18 +64,18 @@ impl<R: Record> FieldSet<R> {
     }
 
     /// The fields, in the order of declaration.
-    pub fn iter(self) -> impl Iterator<Item = &'static Field<R>> {
+    pub fn iter(self) -> impl Iterator<Item = &'static RecordField<R>> {
         R::FIELDS.iter().filter(move |field| self.contains(field))
     }
 
-    /// The set as an integer for a statement: the [`bit`](Field::bit) of each field.
+    /// The set as an integer for a statement: the [`bit`](RecordField::bit) of each field.
     pub const fn bits(self) -> i64 {
         self.bits
     }
 }
 
-impl<R: Record> FromIterator<&'static Field<R>> for FieldSet<R> {
-    fn from_iter<I: IntoIterator<Item = &'static Field<R>>>(fields: I) -> Self {
+impl<R: Record> FromIterator<&'static RecordField<R>> for FieldSet<R> {
+    fn from_iter<I: IntoIterator<Item = &'static RecordField<R>>>(fields: I) -> Self {
         Self { bits: fields.into_iter().fold(0, |bits, field| bits | field.bit()), record: PhantomData }
     }
 }

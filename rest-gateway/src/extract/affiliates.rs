@@ -1,6 +1,6 @@
 //! Bodies of `POST /affiliates` and `PUT /affiliates/{id}`, single and batch.
 
-mod record;
+mod sent;
 
 use compliance_api::{
     error::Error,
@@ -18,7 +18,7 @@ use super::{
     json::Value,
     path::PathId,
 };
-use record::Record;
+use sent::SentAffiliate;
 
 /// What a body asks for.
 #[derive(Debug, PartialEq)]
@@ -52,7 +52,7 @@ impl<One: Check, Batch: Check, const ELEMENT: usize, const KEY: usize> Form for 
 
 /// Reads the body of a `POST`. Its records may take `memory` bytes.
 pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
-    let Document { top, list, mut violations, .. } = document::<Record<false>, AffiliateInput>(body, memory)?;
+    let Document { top, list, mut violations, .. } = document::<SentAffiliate<false>, AffiliateInput>(body, memory)?;
     if let Some(affiliates) = list {
         return accept(violations, BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
     }
@@ -63,7 +63,7 @@ pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
 
 /// Reads the body of a `PUT` to `path`. Its records may take `memory` bytes.
 pub(crate) fn update(body: &[u8], memory: usize, path: &PathId) -> Result<Update, Error> {
-    let Document { top, list, mut violations, .. } = document::<Record<true>, AffiliateUpdate>(body, memory)?;
+    let Document { top, list, mut violations, .. } = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory)?;
     let update = if let Some(affiliates) = list {
         let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };
         accept(violations, request).map(Update::Batch)

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 use anyhow::{Context as _, ensure};
 use compliance_api::{
     country,
-    record::{Field, Record as _, StoredAs},
+    record::{Record as _, RecordField, StoredAs},
     v1::AffiliateInput,
 };
 use serde_json::json;
@@ -64,7 +64,7 @@ async fn by_request(caller: &mut Caller, inputs: &[AffiliateInput]) -> anyhow::R
 
 /// Runs one `\copy` and returns its milliseconds.
 async fn by_copy(database: &Database, folder: &Path, inputs: &[AffiliateInput]) -> anyhow::Result<f64> {
-    let given = |field: &Field<AffiliateInput>| inputs.iter().any(|input| field.is_given(input));
+    let given = |field: &RecordField<AffiliateInput>| inputs.iter().any(|input| field.is_given(input));
     let present: Vec<_> = AffiliateInput::FIELDS.iter().filter(|field| given(field)).collect();
     let names: Vec<&str> = present.iter().map(|field| field.column.name).collect();
     let mut rows = String::new();

@@ -47,8 +47,8 @@ fn unknown_keys_are_ignored_and_the_last_of_a_key_counts() {
 
 #[test]
 fn every_field_has_its_own_value() {
-    use compliance_api::record::{Access, Field, Record as _};
-    let value = |field: &Field<AffiliateInput>| match field.access {
+    use compliance_api::record::{Access, Record as _, RecordField};
+    let value = |field: &RecordField<AffiliateInput>| match field.access {
         Access::Text { .. } => serde_json::json!(format!("value of {}", field.name)),
         Access::Boolean { .. } => serde_json::json!(true),
         _ => serde_json::json!(field.number),

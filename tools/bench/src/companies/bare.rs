@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, ensure};
 use compliance_api::{
     country,
-    record::{Field, Record as _, StoredAs},
+    record::{Record as _, RecordField, StoredAs},
     v1::AffiliateInput,
 };
 use load_test::{
@@ -77,12 +77,12 @@ fn insert_affiliate() -> anyhow::Result<String> {
     Ok(format!("insert into bare ({names}) values ({values})"))
 }
 
-fn given(affiliate: &AffiliateInput) -> impl Iterator<Item = &'static Field<AffiliateInput>> {
+fn given(affiliate: &AffiliateInput) -> impl Iterator<Item = &'static RecordField<AffiliateInput>> {
     AffiliateInput::FIELDS.iter().filter(|field| field.is_given(affiliate))
 }
 
 /// The text of a value as the column stores it.
-fn value(field: &Field<AffiliateInput>, affiliate: &AffiliateInput) -> Option<String> {
+fn value(field: &RecordField<AffiliateInput>, affiliate: &AffiliateInput) -> Option<String> {
     let text = field.text(affiliate)?;
     let code = country::numeric(text).filter(|_| field.column.form == StoredAs::CountryCode);
     Some(code.map_or_else(|| text.to_owned(), |code| code.to_string()))

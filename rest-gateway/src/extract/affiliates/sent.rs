@@ -1,7 +1,7 @@
 //! One affiliate as it was sent: which fields the object has, and which of them are of the wrong type.
 
 use compliance_api::{
-    record::{Access, Field, FieldSet, Record as _},
+    record::{Access, FieldSet, Record as _, RecordField},
     rules::Violations,
     v1::{AffiliateInput, AffiliateUpdate},
 };
@@ -13,7 +13,7 @@ use crate::extract::{
 
 /// An affiliate as it was sent, to become an [`AffiliateInput`], or an [`AffiliateUpdate`], of which `id` is a known key.
 #[derive(Default)]
-pub(super) struct Record<const HAS_ID: bool> {
+pub(super) struct SentAffiliate<const HAS_ID: bool> {
     pub(super) id: Value,
     input: AffiliateInput,
     sent: FieldSet<AffiliateInput>,
@@ -22,22 +22,22 @@ pub(super) struct Record<const HAS_ID: bool> {
     next: usize,
 }
 
-impl From<Record<false>> for AffiliateInput {
-    fn from(record: Record<false>) -> Self {
-        record.input
+impl From<SentAffiliate<false>> for AffiliateInput {
+    fn from(affiliate: SentAffiliate<false>) -> Self {
+        affiliate.input
     }
 }
 
-impl From<Record<true>> for AffiliateUpdate {
-    fn from(record: Record<true>) -> Self {
-        let id = if let Value::Integer(id) = record.id { Some(id) } else { None };
-        Self { id, affiliate: Some(record.input), update_mask: Some(record.sent.to_mask()) }
+impl From<SentAffiliate<true>> for AffiliateUpdate {
+    fn from(affiliate: SentAffiliate<true>) -> Self {
+        let id = if let Value::Integer(id) = affiliate.id { Some(id) } else { None };
+        Self { id, affiliate: Some(affiliate.input), update_mask: Some(affiliate.sent.to_mask()) }
     }
 }
 
-impl<const HAS_ID: bool> Object for Record<HAS_ID> {
+impl<const HAS_ID: bool> Object for SentAffiliate<HAS_ID> {
     /// `None` is the ID.
-    type Key = Option<&'static Field<AffiliateInput>>;
+    type Key = Option<&'static RecordField<AffiliateInput>>;
     const LIST: &'static str = "affiliates";
 
     /// Objects tend to have their keys in the order of declaration, so the search starts after the last one found.
@@ -75,7 +75,7 @@ impl<const HAS_ID: bool> Object for Record<HAS_ID> {
 }
 
 /// Sets a field and returns whether the value is of its type. A value of another type clears the field, as an empty text does.
-fn set_field(field: &Field<AffiliateInput>, input: &mut AffiliateInput, value: Value) -> bool {
+fn set_field(field: &RecordField<AffiliateInput>, input: &mut AffiliateInput, value: Value) -> bool {
     field.clear(input);
     match (value, &field.access) {
         (Value::Integer(number), Access::Integer { .. }) => field.set_integer(input, Some(number)),
