@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// What the comment above a handler says: a summary, a description in paragraphs, and a list of facts (`operation.rs`).
+/// What the comment above a handler says: a summary, a description in paragraphs, and a list of facts (`route.rs`).
 pub(crate) struct Comment {
     pub(crate) summary: String,
     pub(crate) description: String,

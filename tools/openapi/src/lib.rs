@@ -10,12 +10,12 @@ mod comment;
 mod examples;
 mod input;
 mod json;
-mod operation;
 mod parameter;
 mod pattern;
 mod record;
 mod reference;
 mod refusal;
+mod route;
 mod schema;
 mod schemas;
 #[cfg(test)]
@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use rest_gateway::ROUTES;
 
 use json::Json;
-use operation::Operation;
 pub use reference::with_generated_parts;
+use route::DocumentedRoute;
 
 /// What belongs to no route, and, as `inline`, what has no name in the document.
 fn base() -> Json {
@@ -43,9 +43,9 @@ pub fn document() -> String {
     let mut paths: Vec<(&str, Vec<(&str, Json)>)> = Vec::new();
     let mut responses = BTreeMap::new();
     for route in ROUTES {
-        let operation = Operation::of(route);
-        responses.extend(operation.refusals().into_iter().map(|group| (group.name(), group.into_json())));
-        let entry = (route.method, operation.into_json());
+        let documented = DocumentedRoute::of(route);
+        responses.extend(documented.refusals().into_iter().map(|group| (group.name(), group.into_json())));
+        let entry = (route.method, documented.into_json());
         match paths.iter_mut().find(|(known, _)| *known == route.path) {
             Some((_, operations)) => operations.push(entry),
             None => paths.push((route.path, vec![entry])),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use compliance_api::description::Message;
 
-use crate::{document, operation::Operation, parameter::path_text, pattern, with_generated_parts};
+use crate::{document, parameter::path_text, pattern, route::DocumentedRoute, with_generated_parts};
 
 /// Set to rewrite the files instead of comparing with them: `tools/scripts/write-reference`.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
@@ -37,7 +37,7 @@ fn the_committed_reference_has_the_fields_of_the_contract() {
 /// The operations by their IDs, which are unique.
 #[test]
 fn operations_have_ids_of_their_own() {
-    let mut ids: Vec<String> = rest_gateway::ROUTES.iter().map(|route| Operation::of(route).id).collect();
+    let mut ids: Vec<String> = rest_gateway::ROUTES.iter().map(|route| DocumentedRoute::of(route).id).collect();
     let all = ids.len();
     ids.sort_unstable();
     ids.dedup();

@@ -1,4 +1,4 @@
-//! One operation of the document: what it takes, and every response that it can give.
+//! One route in the document: what its operation takes, and every response that it can give.
 //!
 //! These facts of a handler's comment are known:
 //!
@@ -43,8 +43,8 @@ const OF_PARTNERS: [Reason; 8] = [
     Reason::DeadlineExceeded,
 ];
 
-/// An operation, and the reasons for which it is refused.
-pub(crate) struct Operation {
+/// A route with what the comment above its handler says: an operation of OpenAPI, and the reasons for which it is refused.
+pub(crate) struct DocumentedRoute {
     pub(crate) id: String,
     tag: &'static str,
     comment: Comment,
@@ -55,14 +55,14 @@ pub(crate) struct Operation {
     reasons: Vec<Reason>,
 }
 
-impl Operation {
-    /// The operation of a route, as the comment above its handler has it.
+impl DocumentedRoute {
+    /// Reads the comment above the handler of a route.
     pub(crate) fn of(route: &Route) -> Self {
         let mut comment = Comment::of(route.handler);
         let facts = std::mem::take(&mut comment.facts);
         let module = route.handler.split("::").next().unwrap_or_default();
         let needs_token = route.path.starts_with("/api/");
-        let mut operation = Self {
+        let mut documented = Self {
             id: String::new(),
             tag: if needs_token { module } else { "service" },
             comment,
@@ -73,13 +73,13 @@ impl Operation {
             reasons: OF_EVERYBODY.to_vec(),
         };
         if needs_token {
-            operation.reasons.extend(OF_PARTNERS);
+            documented.reasons.extend(OF_PARTNERS);
         }
         for fact in facts {
-            operation.add(fact);
+            documented.add(fact);
         }
-        assert!(!operation.id.is_empty(), "{} has no operation", route.handler);
-        operation
+        assert!(!documented.id.is_empty(), "{} has no operation", route.handler);
+        documented
     }
 
     fn add(&mut self, Fact { key, values, text }: Fact) {
