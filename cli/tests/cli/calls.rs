@@ -7,7 +7,7 @@ use load_test::{
     check, grpc,
     http::{Connection, headers, request},
     target::Target,
-    workload::{Ids, Operation, Universe},
+    workload::{Ids, LoadRequest, Universe},
 };
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub(crate) enum Via {
 }
 
 /// Writes. Succeeds if all of it was acknowledged.
-pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &Operation) -> anyhow::Result<()> {
+pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &LoadRequest) -> anyhow::Result<()> {
     match via {
         Via::Rest => rest(&side.rest, token, id, write).await,
         Via::Http2 => http2(&side.rest, token, id, write).await,
@@ -45,7 +45,7 @@ pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &
 
 /// The notes of an affiliate.
 pub(crate) async fn notes(side: &Side, token: &str, id: i64) -> anyhow::Result<String> {
-    let (status, body) = exchange(&side.rest, token, "other", &Operation::GetAffiliate(id)).await?;
+    let (status, body) = exchange(&side.rest, token, "other", &LoadRequest::GetAffiliate(id)).await?;
     ensure!(status == 200, "status {status} instead of 200");
     let read: Value = serde_json::from_slice(&body)?;
     Ok(read["data"]["notes"].as_str().unwrap_or_default().to_owned())
@@ -53,7 +53,7 @@ pub(crate) async fn notes(side: &Side, token: &str, id: i64) -> anyhow::Result<S
 
 /// The IDs and names of the affiliates of a company.
 pub(crate) async fn names(side: &Side, token: &str) -> anyhow::Result<Vec<(i64, String)>> {
-    let (status, body) = exchange(&side.rest, token, "other", &Operation::ListAffiliates).await?;
+    let (status, body) = exchange(&side.rest, token, "other", &LoadRequest::ListAffiliates).await?;
     ensure!(status == 200, "status {status} instead of 200");
     let list: Value = serde_json::from_slice(&body)?;
     let listed = list["data"].as_array().context("a list has no data")?.iter();
@@ -63,14 +63,14 @@ pub(crate) async fn names(side: &Side, token: &str) -> anyhow::Result<Vec<(i64, 
 
 /// The total of the URLs of a company.
 pub(crate) async fn total_of_urls(side: &Side, token: &str) -> anyhow::Result<i64> {
-    let (status, body) = exchange(&side.rest, token, "other", &Operation::ListUrls { page: 1, per_page: 1 }).await?;
+    let (status, body) = exchange(&side.rest, token, "other", &LoadRequest::ListUrls { page: 1, per_page: 1 }).await?;
     ensure!(status == 200, "status {status} instead of 200");
     let list: Value = serde_json::from_slice(&body)?;
     list["meta"]["total"].as_i64().context("a list has no total")
 }
 
-async fn exchange(target: &Target, token: &str, id: &str, operation: &Operation) -> anyhow::Result<(u16, Vec<u8>)> {
-    let (method, path, body) = operation.rest();
+async fn exchange(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<(u16, Vec<u8>)> {
+    let (method, path, body) = call.rest();
     let headers = format!("{}x-request-id: {id}\r\n", headers(target, Some(token)));
     let (mut bytes, mut received) = (Vec::new(), Vec::new());
     request(&mut bytes, method, &path, &headers, &body);
@@ -79,28 +79,28 @@ async fn exchange(target: &Target, token: &str, id: &str, operation: &Operation)
     Ok((head.status, received))
 }
 
-async fn rest(target: &Target, token: &str, id: &str, operation: &Operation) -> anyhow::Result<()> {
-    let (status, received) = exchange(target, token, id, operation).await?;
-    check::rest(operation, &NOTHING, status, &received, true)
+async fn rest(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<()> {
+    let (status, received) = exchange(target, token, id, call).await?;
+    check::rest(call, &NOTHING, status, &received, true)
 }
 
 /// Over HTTP/2, on a connection that lasts longer than the call.
-async fn http2(target: &Target, token: &str, id: &str, operation: &Operation) -> anyhow::Result<()> {
+async fn http2(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<()> {
     let client = reqwest::Client::builder().tls_certs_only([]).no_proxy().http2_prior_knowledge().build()?;
     let kept = client.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(2)).await;
         drop(kept);
     });
-    let (method, path, body) = operation.rest();
+    let (method, path, body) = call.rest();
     let request = client.request(method.parse()?, format!("http://{}{path}", target.authority)).bearer_auth(token);
     let request = request.header("x-request-id", id).header("content-type", "application/json").body(body);
     let response = request.send().await?;
     let status = response.status().as_u16();
-    check::rest(operation, &NOTHING, status, &response.bytes().await?, true)
+    check::rest(call, &NOTHING, status, &response.bytes().await?, true)
 }
 
-async fn grpc(target: &Target, token: &str, id: &str, deadline: Option<u64>, call: &Operation) -> anyhow::Result<()> {
+async fn grpc(target: &Target, token: &str, id: &str, deadline: Option<u64>, call: &LoadRequest) -> anyhow::Result<()> {
     let mut headers = grpc::headers(token)?;
     headers.insert("x-request-id", id.parse()?);
     if let Some(ms) = deadline {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use load_test::workload::Operation;
+use load_test::workload::LoadRequest;
 use sqlx::PgConnection;
 
 /// A table of the test, and triggers that note what the service writes: at which key which value, in the order in which each
@@ -49,16 +49,16 @@ pub(crate) async fn until_quiet(connection: &mut PgConnection) {
 }
 
 /// The keys and values that the triggers note of a write.
-pub(crate) fn written(operation: &Operation) -> Vec<(String, String)> {
-    match operation {
-        Operation::Update { id, notes } => vec![(format!("notes of {id}"), notes.clone())],
-        Operation::BatchUpdate { ids, notes } => {
+pub(crate) fn written(request: &LoadRequest) -> Vec<(String, String)> {
+    match request {
+        LoadRequest::Update { id, notes } => vec![(format!("notes of {id}"), notes.clone())],
+        LoadRequest::BatchUpdate { ids, notes } => {
             let ids: BTreeSet<_> = ids.iter().collect();
             ids.into_iter().map(|id| (format!("notes of {id}"), notes.clone())).collect()
         }
-        Operation::Create(input) => vec![created(input)],
-        Operation::BatchCreate(inputs) => inputs.iter().map(created).collect(),
-        Operation::AddUrls(urls) => urls.iter().map(|url| (format!("url {url}"), String::new())).collect(),
+        LoadRequest::Create(input) => vec![created(input)],
+        LoadRequest::BatchCreate(inputs) => inputs.iter().map(created).collect(),
+        LoadRequest::AddUrls(urls) => urls.iter().map(|url| (format!("url {url}"), String::new())).collect(),
         _ => Vec::new(),
     }
 }

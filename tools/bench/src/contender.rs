@@ -6,7 +6,7 @@ use load_test::{
     measure::Worker,
     service::token,
     target::Target,
-    workload::{Operation, Plan, Scenario, Universe},
+    workload::{LoadRequest, Plan, Scenario, Universe},
 };
 use serde_json::Value;
 
@@ -52,12 +52,12 @@ impl Contender {
     }
 
     /// A client of a company, if the contender speaks HTTP and JSON. `read` is what it will ask.
-    pub(crate) async fn caller(&self, company: i64, read: &Operation) -> anyhow::Result<Option<Caller>> {
+    pub(crate) async fn caller(&self, company: i64, read: &LoadRequest) -> anyhow::Result<Option<Caller>> {
         let (Way::Rest { target, .. } | Way::Tables { target }) = &self.way else {
             return Ok(None);
         };
         let mut headers = http::headers(target, self.token(company)?.as_deref());
-        if matches!((&self.way, read), (Way::Tables { .. }, Operation::GetAffiliate(_))) {
+        if matches!((&self.way, read), (Way::Tables { .. }, LoadRequest::GetAffiliate(_))) {
             // One row instead of a list of one.
             headers.push_str("accept: application/vnd.pgrst.object+json\r\n");
         }
@@ -65,11 +65,11 @@ impl Contender {
     }
 
     /// Sends a read to a contender that has a caller.
-    pub(crate) async fn ask(&self, caller: &mut Caller, company: i64, read: &Operation) -> anyhow::Result<()> {
+    pub(crate) async fn ask(&self, caller: &mut Caller, company: i64, read: &LoadRequest) -> anyhow::Result<()> {
         let path = match (&self.way, read) {
             (Way::Rest { .. }, _) => read.rest().1,
-            (Way::Tables { .. }, Operation::GetAffiliate(id)) => postgrest::affiliate(company, *id),
-            (Way::Tables { .. }, Operation::ListUrls { .. }) => postgrest::url_page(company),
+            (Way::Tables { .. }, LoadRequest::GetAffiliate(id)) => postgrest::affiliate(company, *id),
+            (Way::Tables { .. }, LoadRequest::ListUrls { .. }) => postgrest::url_page(company),
             _ => bail!("it does not serve this"),
         };
         caller.timed("GET", &path, b"", 200).await.map(|_| ())
@@ -115,7 +115,7 @@ impl Worker for PeerWorker {
         if check::is_sampled(*number - 1) {
             let data = contender.data(caller)?;
             match (&read, data.as_array()) {
-                (Operation::GetAffiliate(id), _) => check::affiliate(&data, universe.company, *id)?,
+                (LoadRequest::GetAffiliate(id), _) => check::affiliate(&data, universe.company, *id)?,
                 (_, Some(rows)) => {
                     ensure!(rows.len() as u64 == universe.urls.min(100), "{} rows of a page", rows.len());
                 }

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::Context as _;
 use load_test::{
-    caller::{Caller, Load},
+    load::{Load, LoadWorker},
     measure::{Worker, measure},
     priority,
     target::Target,
@@ -77,9 +77,9 @@ pub(crate) async fn round(stage: &Stage<'_>, seconds: f64, results: &mut Results
     for (work, scenario) in OVERLOADED {
         for connections in CONNECTIONS {
             let load = Load { scenario, batch: 10, companies: &crowd, connections };
-            let callers = load.rest(&target, &tokens).await?;
+            let workers = load.rest(&target, &tokens).await?;
             let workers: Vec<_> =
-                callers.into_iter().map(|caller| Impatient { caller, target: target.clone() }).collect();
+                workers.into_iter().map(|worker| Impatient { worker, target: target.clone() }).collect();
             let sample = Sample::of(workers, seconds, &contender.processes, stage.database.pid()?).await?;
             let series = results.series(work, (contender.key, contender.name), crowd.len() as u32, connections);
             series.samples.push(sample);
@@ -92,8 +92,8 @@ pub(crate) async fn round(stage: &Stage<'_>, seconds: f64, results: &mut Results
 async fn calm(target: &Target, contender: &Contender, company: &[Universe], seconds: f64) -> anyhow::Result<f64> {
     let (rate, connections) = CALM;
     let load = Load { scenario: Scenario::Mixed, batch: 10, companies: company, connections };
-    let callers = load.rest(target, &[contender.token(company[0].company)?]).await?;
-    Ok(measure(callers, seconds, Some(rate), || ()).await?.milliseconds(0.99))
+    let workers = load.rest(target, &[contender.token(company[0].company)?]).await?;
+    Ok(measure(workers, seconds, Some(rate), || ()).await?.milliseconds(0.99))
 }
 
 /// Requests of one company without a pause, until it is dropped. Its thread runs after all others, so that it takes little of
@@ -112,14 +112,14 @@ impl Flood {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let load = Load { scenario, batch, companies: &[universe], connections };
             let flood = async {
-                for mut caller in load.rest(&target, &[token]).await.unwrap_or_default() {
+                for mut worker in load.rest(&target, &[token]).await.unwrap_or_default() {
                     let target = target.clone();
                     tokio::spawn(async move {
                         loop {
                             // It may be refused.
-                            if caller.once().await.is_err() {
+                            if worker.once().await.is_err() {
                                 tokio::time::sleep(Duration::from_millis(20)).await;
-                                let _ = caller.reconnect(&target).await;
+                                let _ = worker.reconnect(&target).await;
                             }
                         }
                     });
@@ -145,17 +145,17 @@ impl Drop for Flood {
 
 /// Repeats a request, on another connection, until there is a right response in time. Only that counts.
 struct Impatient {
-    caller: Caller,
+    worker: LoadWorker,
     target: Target,
 }
 
 impl Worker for Impatient {
     async fn once(&mut self) -> anyhow::Result<()> {
         loop {
-            if let Ok(Ok(())) = tokio::time::timeout(PATIENCE, self.caller.once()).await {
+            if let Ok(Ok(())) = tokio::time::timeout(PATIENCE, self.worker.once()).await {
                 return Ok(());
             }
-            self.caller.reconnect(&self.target).await?;
+            self.worker.reconnect(&self.target).await?;
         }
     }
 }

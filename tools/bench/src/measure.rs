@@ -1,7 +1,7 @@
 //! One contender under load for some seconds.
 
 use load_test::{
-    caller::Load,
+    load::Load,
     measure::{Worker, measure},
     workload::{Scenario, Universe},
 };

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use load_test::{
     service::{Build, Child, Database, OneProcess, TwoProcesses},
     target::Target,
-    workload::{Chance, Operation, Universe},
+    workload::{Chance, LoadRequest, Universe},
 };
 
 use crate::{
@@ -105,7 +105,7 @@ impl<'a> Stage<'a> {
     async fn agree(&mut self) -> anyhow::Result<()> {
         let (mut chance, company) = (Chance::new(99), self.universe.company);
         let affiliates = in_memory(&self.universe).affiliates;
-        let reads: Vec<_> = (0..COMPARED).map(|_| Operation::GetAffiliate(affiliates.draw(&mut chance))).collect();
+        let reads: Vec<_> = (0..COMPARED).map(|_| LoadRequest::GetAffiliate(affiliates.draw(&mut chance))).collect();
         let mut expected: Option<Vec<serde_json::Value>> = None;
         let mut kept = Vec::new();
         for contender in std::mem::take(&mut self.contenders) {
@@ -138,7 +138,7 @@ impl<'a> Stage<'a> {
 async fn records(
     contender: &Contender,
     company: i64,
-    reads: &[Operation],
+    reads: &[LoadRequest],
 ) -> anyhow::Result<Option<Vec<serde_json::Value>>> {
     let Some(mut caller) = contender.caller(company, &reads[0]).await? else { return Ok(None) };
     let mut records = Vec::new();

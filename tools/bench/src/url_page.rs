@@ -1,7 +1,7 @@
 //! A page of a hundred URLs with their infractions, from us and from `PostgREST`, as the same JSON.
 
 use anyhow::{Context as _, ensure};
-use load_test::workload::{Operation, Scenario};
+use load_test::workload::{LoadRequest, Scenario};
 use serde_json::Value;
 
 use crate::{contender::Contender, measure::load, results::Results, stage::Stage};
@@ -18,7 +18,7 @@ fn contenders<'s>(stage: &'s Stage<'_>) -> Vec<&'s Contender> {
 /// Checks that all contenders return the same page.
 async fn check(stage: &Stage<'_>) -> anyhow::Result<()> {
     let (mut expected, page, company): (Option<Value>, _, _) =
-        (None, Operation::ListUrls { page: 1, per_page: 100 }, stage.universe.company);
+        (None, LoadRequest::ListUrls { page: 1, per_page: 100 }, stage.universe.company);
     for contender in contenders(stage) {
         let mut caller = contender.caller(company, &page).await?.context("pages are read over HTTP")?;
         contender.ask(&mut caller, company, &page).await?;

@@ -11,7 +11,7 @@ use compliance_api::v1::{
 use prost::{Message as _, encoding::encode_varint};
 use serde_json::Value;
 
-use crate::workload::{Operation, Universe, rows_on};
+use crate::workload::{LoadRequest, Universe, rows_on};
 
 /// One response in this many is checked in full, including the first of each worker.
 pub const EVERY: u64 = 64;
@@ -42,31 +42,33 @@ pub fn rest_status(expected: u16, status: u16, body: &[u8]) -> anyhow::Result<()
 }
 
 /// Checks a REST response; `whole` checks it in full.
-pub fn rest(operation: &Operation, universe: &Universe, status: u16, body: &[u8], whole: bool) -> anyhow::Result<()> {
-    rest_status(operation.status(), status, body)?;
-    let start: &[u8] = match operation {
-        Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => b"[{\"code\":\"1020\"",
-        Operation::Create(_) | Operation::Update { .. } => b"{\"code\":\"1020\"",
+pub fn rest(request: &LoadRequest, universe: &Universe, status: u16, body: &[u8], whole: bool) -> anyhow::Result<()> {
+    rest_status(request.status(), status, body)?;
+    let start: &[u8] = match request {
+        LoadRequest::BatchCreate(_) | LoadRequest::BatchUpdate { .. } | LoadRequest::AddUrls(_) => {
+            b"[{\"code\":\"1020\""
+        }
+        LoadRequest::Create(_) | LoadRequest::Update { .. } => b"{\"code\":\"1020\"",
         _ => b"{\"code\":\"1026\"",
     };
     if !body.starts_with(start) {
         bail!("the response has another beginning: {}", shown(body));
     }
     if whole {
-        read_whole(operation, universe, body).with_context(|| format!("a wrong response: {}", shown(body)))?;
+        read_whole(request, universe, body).with_context(|| format!("a wrong response: {}", shown(body)))?;
     }
     Ok(())
 }
 
-fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow::Result<()> {
+fn read_whole(request: &LoadRequest, universe: &Universe, body: &[u8]) -> anyhow::Result<()> {
     let answer: Value = serde_json::from_slice(body).context("the response is no JSON")?;
-    match operation {
-        Operation::GetAffiliate(id) => affiliate(&answer["data"], universe.company, *id),
+    match request {
+        LoadRequest::GetAffiliate(id) => affiliate(&answer["data"], universe.company, *id),
         // `AffiliateList` checks it while it is read.
-        Operation::ListAffiliates => Ok(()),
-        Operation::ListUrls { page: at, per_page } => rest_page(&answer, "id", *at, *per_page, universe.urls),
-        Operation::ListCases { page: at, per_page } => rest_page(&answer, "case_id", *at, *per_page, universe.cases),
-        Operation::Create(input) => {
+        LoadRequest::ListAffiliates => Ok(()),
+        LoadRequest::ListUrls { page: at, per_page } => rest_page(&answer, "id", *at, *per_page, universe.urls),
+        LoadRequest::ListCases { page: at, per_page } => rest_page(&answer, "case_id", *at, *per_page, universe.cases),
+        LoadRequest::Create(input) => {
             let detail = &answer["detail"];
             ensure!(detail["affiliate_id"].as_i64().is_some_and(|id| id > 0), "the response has no affiliate_id");
             ensure!(
@@ -75,13 +77,13 @@ fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow
             );
             Ok(())
         }
-        Operation::Update { id, .. } => {
+        LoadRequest::Update { id, .. } => {
             ensure!(answer["detail"]["affiliate_id"] == *id, "the response is about another affiliate");
             Ok(())
         }
-        Operation::BatchCreate(_) | Operation::BatchUpdate { .. } | Operation::AddUrls(_) => {
+        LoadRequest::BatchCreate(_) | LoadRequest::BatchUpdate { .. } | LoadRequest::AddUrls(_) => {
             let results = answer.as_array().context("the response is no array")?;
-            ensure!(results.len() as u64 == operation.items(), "the response has {} results", results.len());
+            ensure!(results.len() as u64 == request.items(), "the response has {} results", results.len());
             ensure!(results.iter().all(|result| result["code"] == "1020"), "not every item was saved");
             Ok(())
         }
@@ -90,24 +92,24 @@ fn read_whole(operation: &Operation, universe: &Universe, body: &[u8]) -> anyhow
 
 /// Checks the message of a gRPC response whose statuses report success. Whether a write succeeded stands in the message, so
 /// `whole`, which checks it in full, makes a difference for reads only.
-pub fn grpc(operation: &Operation, universe: &Universe, message: &[u8], whole: bool) -> anyhow::Result<()> {
-    match operation {
-        Operation::GetAffiliate(id) if !whole => {
+pub fn grpc(request: &LoadRequest, universe: &Universe, message: &[u8], whole: bool) -> anyhow::Result<()> {
+    match request {
+        LoadRequest::GetAffiliate(id) if !whole => {
             let mut start = [0x08].to_vec();
             encode_varint(*id as u64, &mut start);
             ensure!(message.starts_with(&start), "the response is not affiliate {id}");
         }
-        Operation::ListUrls { .. } | Operation::ListCases { .. } if !whole => {
+        LoadRequest::ListUrls { .. } | LoadRequest::ListCases { .. } if !whole => {
             ensure!(!message.is_empty(), "the response is empty");
         }
-        _ => decode_whole(operation, universe, message).context("a wrong response")?,
+        _ => decode_whole(request, universe, message).context("a wrong response")?,
     }
     Ok(())
 }
 
-fn decode_whole(operation: &Operation, universe: &Universe, message: &[u8]) -> anyhow::Result<()> {
-    match operation {
-        Operation::GetAffiliate(id) => {
+fn decode_whole(request: &LoadRequest, universe: &Universe, message: &[u8]) -> anyhow::Result<()> {
+    match request {
+        LoadRequest::GetAffiliate(id) => {
             let affiliate = Affiliate::decode(message)?;
             ensure!(affiliate.id == *id, "the affiliate is not {id}");
             let company = universe.company;
@@ -116,40 +118,40 @@ fn decode_whole(operation: &Operation, universe: &Universe, message: &[u8]) -> a
             Ok(())
         }
         // The client checks it while it is read.
-        Operation::ListAffiliates => Ok(()),
-        Operation::ListUrls { page: at, per_page } => {
+        LoadRequest::ListAffiliates => Ok(()),
+        LoadRequest::ListUrls { page: at, per_page } => {
             let response = ListComplianceUrlsResponse::decode(message)?;
             let ids: Vec<i64> = response.urls.iter().map(|url| url.id).collect();
             page(&ids, &response.meta.context("the page has no meta")?, *at, *per_page, universe.urls)
         }
-        Operation::ListCases { page: at, per_page } => {
+        LoadRequest::ListCases { page: at, per_page } => {
             let response = ListComplianceCasesResponse::decode(message)?;
             let ids: Vec<i64> = response.cases.iter().map(|case| case.case_id).collect();
             page(&ids, &response.meta.context("the page has no meta")?, *at, *per_page, universe.cases)
         }
-        Operation::Create(input) => {
+        LoadRequest::Create(input) => {
             let response = CreateAffiliateResponse::decode(message)?;
             ensure!(response.affiliate_id > 0, "the response has no ID");
             let name = input.client_affiliate_id.as_deref().unwrap_or_default();
             ensure!(response.client_affiliate_id == name, "the response is about another affiliate");
             Ok(())
         }
-        Operation::Update { id, .. } => {
+        LoadRequest::Update { id, .. } => {
             let response = UpdateAffiliateResponse::decode(message)?;
             ensure!(response.affiliate_id == *id, "the response is about another affiliate");
             Ok(())
         }
-        Operation::BatchCreate(_) => {
+        LoadRequest::BatchCreate(_) => {
             let results = BatchCreateAffiliatesResponse::decode(message)?.results;
-            saved(results.iter().map(|result| result.code), operation.items())
+            saved(results.iter().map(|result| result.code), request.items())
         }
-        Operation::BatchUpdate { .. } => {
+        LoadRequest::BatchUpdate { .. } => {
             let results = BatchUpdateAffiliatesResponse::decode(message)?.results;
-            saved(results.iter().map(|result| result.code), operation.items())
+            saved(results.iter().map(|result| result.code), request.items())
         }
-        Operation::AddUrls(_) => {
+        LoadRequest::AddUrls(_) => {
             let results = AddComplianceUrlsResponse::decode(message)?.results;
-            saved(results.iter().map(|result| result.code), operation.items())
+            saved(results.iter().map(|result| result.code), request.items())
         }
     }
 }
@@ -217,14 +219,14 @@ mod tests {
     use prost::Message as _;
 
     use super::rest;
-    use crate::workload::{Ids, Operation, Universe};
+    use crate::workload::{Ids, LoadRequest, Universe};
 
     fn universe() -> Universe {
         Universe { company: 1, affiliates: Ids::Range(1..=9), affiliates_total: Some(9), urls: 3, cases: 0 }
     }
 
-    fn verdict(operation: &Operation, status: u16, body: &str) -> bool {
-        rest(operation, &universe(), status, body.as_bytes(), true).is_ok()
+    fn verdict(request: &LoadRequest, status: u16, body: &str) -> bool {
+        rest(request, &universe(), status, body.as_bytes(), true).is_ok()
     }
 
     #[test]
@@ -232,7 +234,7 @@ mod tests {
         let body = |id: &str, company: i64| {
             format!(r#"{{"code":"1026","data":{{"id":{id},"client_id":{company},"distributor_name":"A"}}}}"#)
         };
-        let read = Operation::GetAffiliate(7);
+        let read = LoadRequest::GetAffiliate(7);
         assert!(verdict(&read, 200, &body("7", 1)) && verdict(&read, 200, &body("\"7\"", 1)));
         assert!(!verdict(&read, 200, &body("8", 1)) && !verdict(&read, 200, &body("7", 2)));
         assert!(!verdict(&read, 404, &body("7", 1)) && !verdict(&read, 200, "{\"code\":\"1025\"}"));
@@ -245,7 +247,7 @@ mod tests {
                 r#"{{"code":"1026","data":{data},"meta":{{"total":{total},"per_page":2,"current_page":2,"last_page":2}}}}"#
             )
         };
-        let read = Operation::ListUrls { page: 2, per_page: 2 };
+        let read = LoadRequest::ListUrls { page: 2, per_page: 2 };
         assert!(verdict(&read, 200, &body(r#"[{"id":1}]"#, 3)));
         assert!(verdict(&read, 200, &body(r#"[{"id":2},{"id":1}]"#, 4)));
         assert!(!verdict(&read, 200, &body(r#"[{"id":1},{"id":2}]"#, 4)));
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn every_item_of_a_batch_must_be_saved() {
-        let add = Operation::AddUrls(vec![String::new(), String::new()]);
+        let add = LoadRequest::AddUrls(vec![String::new(), String::new()]);
         assert!(verdict(&add, 201, r#"[{"code":"1020"},{"code":"1020"}]"#));
         assert!(!verdict(&add, 201, r#"[{"code":"1020"},{"code":"1023"}]"#));
         assert!(!verdict(&add, 201, r#"[{"code":"1020"}]"#));
@@ -263,16 +265,16 @@ mod tests {
     #[test]
     fn a_message_must_be_the_requested_one() {
         let verdict =
-            |operation: &Operation, message: &[u8], whole| super::grpc(operation, &universe(), message, whole).is_ok();
+            |request: &LoadRequest, message: &[u8], whole| super::grpc(request, &universe(), message, whole).is_ok();
         let affiliate = |id, client_id| {
             let distributor_name = Some("A".to_owned());
             Affiliate { id, client_id, distributor_name, ..Affiliate::default() }.encode_to_vec()
         };
-        let read = Operation::GetAffiliate(700);
+        let read = LoadRequest::GetAffiliate(700);
         assert!([false, true].into_iter().all(|whole| verdict(&read, &affiliate(700, 1), whole)));
         assert!([false, true].into_iter().all(|whole| !verdict(&read, &affiliate(701, 1), whole)));
         assert!(!verdict(&read, &affiliate(700, 2), true) && !verdict(&read, b"", false));
-        let add = Operation::AddUrls(vec![String::new()]);
+        let add = LoadRequest::AddUrls(vec![String::new()]);
         let added = |codes: &[ResultCode]| {
             let result = |code: &ResultCode| UrlResult { code: (*code).into(), ..UrlResult::default() };
             AddComplianceUrlsResponse { results: codes.iter().map(result).collect() }.encode_to_vec()

@@ -10,7 +10,7 @@ use load_test::{
     check, grpc,
     http::{Connection, headers, request},
     target::Target,
-    workload::{Ids, Operation, Universe},
+    workload::{Ids, LoadRequest, Universe},
 };
 
 /// Finds the records over REST.
@@ -40,12 +40,13 @@ pub(crate) async fn over_grpc(target: &Target, token: &str) -> anyhow::Result<Un
     let headers = grpc::headers(token)?;
     let mut connection = grpc::Connection::open(target).await?;
     let mut totals = [0; 2];
-    let (urls, cases) = (Operation::ListUrls { page: 1, per_page: 1 }, Operation::ListCases { page: 1, per_page: 1 });
-    for (total, operation) in totals.iter_mut().zip([urls, cases]) {
-        let (path, message) = operation.grpc();
+    let (urls, cases) =
+        (LoadRequest::ListUrls { page: 1, per_page: 1 }, LoadRequest::ListCases { page: 1, per_page: 1 });
+    for (total, request) in totals.iter_mut().zip([urls, cases]) {
+        let (path, message) = request.grpc();
         let meta = |message: &[u8]| {
-            let meta = match operation {
-                Operation::ListUrls { .. } => ListComplianceUrlsResponse::decode(message)?.meta,
+            let meta = match request {
+                LoadRequest::ListUrls { .. } => ListComplianceUrlsResponse::decode(message)?.meta,
                 _ => ListComplianceCasesResponse::decode(message)?.meta,
             };
             *total = meta.with_context(|| format!("{path} returns no total"))?.total as u64;

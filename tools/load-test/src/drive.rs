@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
 
 use load_test::{
-    caller::{Caller, Load},
+    load::{Load, LoadWorker},
     measure::measure,
     service::Demo,
     target::Target,
@@ -18,7 +18,7 @@ use crate::{discover, result::RunResult};
 /// Settings of the load, its target and its result.
 #[derive(Args, Debug)]
 pub(crate) struct DriveArgs {
-    /// Operations to call.
+    /// Kinds of requests to make.
     #[arg(long, value_enum)]
     scenario: Scenario,
     /// Connections. Each has one request in flight. Over gRPC: calls in flight.
@@ -104,7 +104,7 @@ async fn run(
     }
     let DriveArgs { scenario, batch, connections, .. } = *args;
     let load = Load { scenario, batch, companies: &companies, connections };
-    let callers: Vec<Caller> = if is_grpc {
+    let workers: Vec<LoadWorker> = if is_grpc {
         load.grpc(target, &tokens).await?
     } else {
         load.rest(target, &tokens.into_iter().map(Some).collect::<Vec<_>>()).await?
@@ -113,6 +113,6 @@ async fn run(
     let name = name.as_ref().map_or("", |name| name.get_name());
     let load = format!("{name} over {layer}, {connections} in flight, {} companies", companies.len());
     eprintln!("{load}, for {} s …", args.duration);
-    let measured = measure(callers, args.duration as f64, args.rate.map(f64::from), || ()).await?;
+    let measured = measure(workers, args.duration as f64, args.rate.map(f64::from), || ()).await?;
     Ok(RunResult::new(load, &measured))
 }

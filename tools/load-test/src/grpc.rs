@@ -20,7 +20,7 @@ use prost::Message as _;
 use crate::{
     check,
     target::Target,
-    workload::{Operation, Universe},
+    workload::{LoadRequest, Universe},
 };
 
 /// Flag and length of a message.
@@ -62,24 +62,24 @@ impl Connection {
         Ok(Self { sender, authority: target.authority.parse()? })
     }
 
-    /// Calls an operation, and checks the response; `whole` checks it in full.
+    /// Sends a request, and checks the response; `whole` checks it in full.
     pub async fn call(
         &mut self,
         headers: &Headers,
-        operation: &Operation,
+        request: &LoadRequest,
         universe: &Universe,
         whole: bool,
     ) -> anyhow::Result<()> {
-        if matches!(operation, Operation::ListAffiliates) {
+        if matches!(request, LoadRequest::ListAffiliates) {
             let mut listed = 0;
             self.affiliates(headers, |_, _| listed += 1).await?;
             return check::affiliates(universe, listed);
         }
-        let (path, message) = operation.grpc();
+        let (path, message) = request.grpc();
         let mut messages = 0;
         let exchange = self.exchange(path, headers, message, |message| {
             messages += 1;
-            check::grpc(operation, universe, message, whole)
+            check::grpc(request, universe, message, whole)
         });
         exchange.await?;
         ensure!(messages == 1, "the response has {messages} messages");
@@ -88,7 +88,7 @@ impl Connection {
 
     /// Lists the affiliates, and passes the ID and the company of each to `each`.
     pub async fn affiliates(&mut self, headers: &Headers, mut each: impl FnMut(i64, i64)) -> anyhow::Result<()> {
-        let (path, message) = Operation::ListAffiliates.grpc();
+        let (path, message) = LoadRequest::ListAffiliates.grpc();
         let mut last = 0;
         let exchange = self.exchange(path, headers, message, |message| {
             let affiliates = ListAffiliatesResponse::decode(message)?.affiliates;

@@ -2,10 +2,10 @@
 //! processes over a database with made data.
 
 pub mod affiliate_list;
-pub mod caller;
 pub mod check;
 pub mod grpc;
 pub mod http;
+pub mod load;
 pub mod measure;
 pub mod priority;
 mod program;

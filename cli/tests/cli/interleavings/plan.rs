@@ -1,6 +1,6 @@
 //! What an interleaving does, chosen at random.
 
-use load_test::workload::{Chance, Operation, affiliate};
+use load_test::workload::{Chance, LoadRequest, affiliate};
 
 use crate::calls::Via;
 
@@ -148,12 +148,12 @@ impl Plan {
     }
 
     /// The request of OLD, or one like it of somebody else on other affiliates.
-    pub(super) fn like_old(&self, who: &str, first: i64) -> Operation {
+    pub(super) fn like_old(&self, who: &str, first: i64) -> LoadRequest {
         let (id, notes) = (|index| self.id(first + index), format!("{who}-{}", self.number));
         match self.kind {
-            Kind::UpdateOne => Operation::Update { id: id(0), notes },
-            Kind::UpdateMany => Operation::BatchUpdate { ids: vec![id(0), id(1), id(2)], notes },
-            Kind::UpdateInOrder => Operation::BatchUpdate { ids: vec![id(0), id(1), id(0)], notes },
+            Kind::UpdateOne => LoadRequest::Update { id: id(0), notes },
+            Kind::UpdateMany => LoadRequest::BatchUpdate { ids: vec![id(0), id(1), id(2)], notes },
+            Kind::UpdateInOrder => LoadRequest::BatchUpdate { ids: vec![id(0), id(1), id(0)], notes },
             Kind::CreateOne | Kind::AddOne => self.creation(who, 1, None),
             Kind::CreateFew | Kind::AddFew => self.creation(who, 3, None),
             Kind::CreateMany => self.creation(who, 500, None),
@@ -162,40 +162,40 @@ impl Plan {
     }
 
     /// A write of what OLD writes.
-    pub(super) fn new_write(&self) -> Operation {
+    pub(super) fn new_write(&self) -> LoadRequest {
         let (id, notes) = (self.id(0), format!("new-{}", self.number));
         match self.kind {
-            Kind::UpdateOne | Kind::UpdateInOrder => Operation::Update { id, notes },
-            Kind::UpdateMany => Operation::BatchUpdate { ids: vec![self.id(1), id], notes },
+            Kind::UpdateOne | Kind::UpdateInOrder => LoadRequest::Update { id, notes },
+            Kind::UpdateMany => LoadRequest::BatchUpdate { ids: vec![self.id(1), id], notes },
             Kind::AddMany => self.creation("new", 12, None),
             _ => self.creation("new", 1, None),
         }
     }
 
     /// A batch of the company that OLD waits for.
-    pub(super) fn own_batch(&self, index: usize) -> Operation {
+    pub(super) fn own_batch(&self, index: usize) -> LoadRequest {
         let who = format!("own{index}");
         let first = 10 + 5 * index as i64;
         match (self.wait, self.kind.is_update()) {
             (_, true) if self.pauses[0].is_multiple_of(2) => {
                 let ids = vec![self.id(first), self.id(first + 1), self.id(first)];
-                Operation::BatchUpdate { ids, notes: format!("{who}-{}", self.number) }
+                LoadRequest::BatchUpdate { ids, notes: format!("{who}-{}", self.number) }
             }
             (_, true) => {
                 let ids = vec![self.id(first), self.id(first + 1)];
-                Operation::BatchUpdate { ids, notes: format!("{who}-{}", self.number) }
+                LoadRequest::BatchUpdate { ids, notes: format!("{who}-{}", self.number) }
             }
             (Wait::LongBatches, false) => self.creation(&who, 300, None),
             _ => self.creation(&who, 9, Some(self.blocker(index))),
         }
     }
 
-    fn creation(&self, who: &str, count: usize, last: Option<String>) -> Operation {
+    fn creation(&self, who: &str, count: usize, last: Option<String>) -> LoadRequest {
         let is_shared = |index| self.shared && index == 0 && (who == "old" || who == "new");
         let key = |index| self.key(if is_shared(index) { "shared" } else { who }, index);
         let keys = (0..count).map(key).chain(last);
         if self.kind.is_url() {
-            return Operation::AddUrls(keys.collect());
+            return LoadRequest::AddUrls(keys.collect());
         }
         let inputs = keys.enumerate().map(|(index, name)| {
             let mut input = affiliate(self.number, index as u64);
@@ -204,7 +204,7 @@ impl Plan {
             input
         });
         let mut inputs = inputs.collect::<Vec<_>>();
-        if count == 1 { Operation::Create(Box::new(inputs.remove(0))) } else { Operation::BatchCreate(inputs) }
+        if count == 1 { LoadRequest::Create(Box::new(inputs.remove(0))) } else { LoadRequest::BatchCreate(inputs) }
     }
 
     /// Whether NEW has to wait as OLD does.

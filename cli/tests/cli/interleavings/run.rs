@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use load_test::workload::Operation;
+use load_test::workload::LoadRequest;
 use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::task::JoinHandle;
 
@@ -50,7 +50,7 @@ impl Ended {
     }
 }
 
-type Writing = (i64, Operation, JoinHandle<anyhow::Result<()>>);
+type Writing = (i64, LoadRequest, JoinHandle<anyhow::Result<()>>);
 
 pub(super) async fn run(world: &World, connection: &mut PgConnection, plan: &Plan) -> anyhow::Result<Ended> {
     let ended = tokio::time::timeout(PATIENCE, interleave(world, connection, plan)).await;
@@ -72,7 +72,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
         }
         Wait::Permits => {
             for company in others(plan) {
-                let update = Operation::Update { id: company * 100, notes: format!("other-{}", plan.number) };
+                let update = LoadRequest::Update { id: company * 100, notes: format!("other-{}", plan.number) };
                 own.push(start(world, plan.side, false, company, update));
             }
         }
@@ -128,12 +128,12 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     match saved {
         Ok(()) => {
             acknowledged.extend(noted(plan.company, &new));
-            if let Operation::Update { notes, .. } | Operation::BatchUpdate { notes, .. } = &new {
+            if let LoadRequest::Update { notes, .. } | LoadRequest::BatchUpdate { notes, .. } = &new {
                 let read = calls::notes(other, &token, plan.id(0)).await?;
                 // OLD may have been in flight; the model knows.
                 let old = format!("old-{}", plan.number);
                 ensure!(read == *notes || read == old, "{notes} is acknowledged, and {read} is read");
-                let ids: &[i64] = if let Operation::BatchUpdate { ids, .. } = &new { ids } else { &[plan.id(0)] };
+                let ids: &[i64] = if let LoadRequest::BatchUpdate { ids, .. } = &new { ids } else { &[plan.id(0)] };
                 finals.extend(ids.iter().map(|id| (*id, notes.clone())));
             }
         }
@@ -145,9 +145,9 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     sqlx::raw_sql("rollback").execute(&mut *connection).await?;
     // What comes after OLD in its queue.
     own.push(start(world, plan.side, false, plan.company, plan.like_old("fence", 30)));
-    for (company, operation, writing) in own {
+    for (company, request, writing) in own {
         if writing.await?.is_ok() {
-            acknowledged.extend(noted(company, &operation));
+            acknowledged.extend(noted(company, &request));
         }
     }
     // On a busy machine, a core may notice it only after NEW, which OLD may then follow.
@@ -160,10 +160,10 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     Ok(result)
 }
 
-fn start(world: &World, side: usize, is_grpc: bool, company: i64, operation: Operation) -> Writing {
-    let (side, sent, via) = (world.sides[side].clone(), operation.clone(), if is_grpc { Via::Grpc } else { Via::Rest });
+fn start(world: &World, side: usize, is_grpc: bool, company: i64, request: LoadRequest) -> Writing {
+    let (side, sent, via) = (world.sides[side].clone(), request.clone(), if is_grpc { Via::Grpc } else { Via::Rest });
     let write = async move { calls::write(&side, via, &token_of(company), "other", &sent).await };
-    (company, operation, tokio::spawn(write))
+    (company, request, tokio::spawn(write))
 }
 
 async fn pause(ms: u64) {
@@ -249,6 +249,6 @@ async fn is_blocked(connection: &mut PgConnection, plan: &Plan) -> Result<bool, 
 }
 
 /// What is noted of a write that was acknowledged.
-fn noted(company: i64, operation: &Operation) -> impl Iterator<Item = (i64, String, String)> {
-    written(operation).into_iter().map(move |(key, value)| (company, key, value))
+fn noted(company: i64, request: &LoadRequest) -> impl Iterator<Item = (i64, String, String)> {
+    written(request).into_iter().map(move |(key, value)| (company, key, value))
 }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{anyhow, ensure};
 use compliance_api::v1::{ObserveUrlsRequest, ResultCode, UrlObservation};
-use load_test::workload::{Chance, Operation, affiliate};
+use load_test::workload::{Chance, LoadRequest, affiliate};
 use test_support::GrpcClients;
 use tonic::transport::Endpoint;
 
@@ -64,7 +64,7 @@ pub(super) struct Client {
 }
 
 enum Write {
-    Partner(Operation),
+    Partner(LoadRequest),
     Monitoring(Vec<UrlObservation>),
 }
 
@@ -104,7 +104,7 @@ impl Client {
     async fn create_own(&mut self) {
         let inputs = self.inputs(AFFILIATES);
         let prefix = inputs[0].affiliate_name().rsplit_once(' ').unwrap().0.to_owned() + " ";
-        self.send(Write::Partner(Operation::BatchCreate(inputs))).await;
+        self.send(Write::Partner(LoadRequest::BatchCreate(inputs))).await;
         let listed = calls::names(&self.shared.sides[0], &self.token).await.unwrap_or_default();
         self.ids = listed.into_iter().filter(|(_, name)| name.starts_with(&prefix)).map(|(id, _)| id).collect();
     }
@@ -125,20 +125,21 @@ impl Client {
     fn write(&mut self) -> Write {
         let notes = self.unique();
         let some = |chance: &mut Chance, counts: &[usize]| counts[chance.below(counts.len() as u64) as usize];
-        let operation = match self.chance.below(100) {
-            0..35 => Operation::Update { id: self.ids[self.chance.below(2) as usize], notes },
-            35..43 => {
-                Operation::BatchUpdate { ids: self.ids[..some(&mut self.chance, &[2, 5, AFFILIATES])].to_vec(), notes }
-            }
-            43..48 => Operation::BatchUpdate { ids: vec![self.ids[0], self.ids[1], self.ids[0]], notes },
-            48..60 => Operation::Create(Box::new(self.inputs(1).remove(0))),
+        let request = match self.chance.below(100) {
+            0..35 => LoadRequest::Update { id: self.ids[self.chance.below(2) as usize], notes },
+            35..43 => LoadRequest::BatchUpdate {
+                ids: self.ids[..some(&mut self.chance, &[2, 5, AFFILIATES])].to_vec(),
+                notes,
+            },
+            43..48 => LoadRequest::BatchUpdate { ids: vec![self.ids[0], self.ids[1], self.ids[0]], notes },
+            48..60 => LoadRequest::Create(Box::new(self.inputs(1).remove(0))),
             60..64 => {
                 let count = some(&mut self.chance, &[2, 20, 20, 20, 500]);
-                Operation::BatchCreate(self.inputs(count))
+                LoadRequest::BatchCreate(self.inputs(count))
             }
             64..85 => {
                 let count = some(&mut self.chance, &[1, 1, 1, 8, 9, 150]);
-                Operation::AddUrls((0..count).map(|index| format!("https://soak-{notes}.example/{index}")).collect())
+                LoadRequest::AddUrls((0..count).map(|index| format!("https://soak-{notes}.example/{index}")).collect())
             }
             _ => {
                 let count = some(&mut self.chance, &[1, 1, 10, OBSERVED]);
@@ -150,12 +151,12 @@ impl Client {
                 return Write::Monitoring((0..count).map(observed).collect());
             }
         };
-        Write::Partner(operation)
+        Write::Partner(request)
     }
 
     async fn send(&mut self, write: Write) {
         let keys = match &write {
-            Write::Partner(operation) => written(operation),
+            Write::Partner(request) => written(request),
             Write::Monitoring(observed) => {
                 observed.iter().map(|one| (format!("note of {}", one.url()), one.note().to_owned())).collect()
             }
@@ -163,7 +164,7 @@ impl Client {
         // Others are of new names and URLs, which are written once.
         let is_repeated = matches!(
             &write,
-            Write::Monitoring(_) | Write::Partner(Operation::Update { .. } | Operation::BatchUpdate { .. })
+            Write::Monitoring(_) | Write::Partner(LoadRequest::Update { .. } | LoadRequest::BatchUpdate { .. })
         );
         for (key, value) in &keys {
             self.model.entry((self.company, key.clone())).or_default().push((value.clone(), false));
@@ -259,7 +260,7 @@ impl Client {
 
 async fn make(side: Side, via: Via, token: String, company: i64, write: Write) -> anyhow::Result<()> {
     match write {
-        Write::Partner(operation) => calls::write(&side, via, &token, "soak", &operation).await,
+        Write::Partner(request) => calls::write(&side, via, &token, "soak", &request).await,
         Write::Monitoring(observed) => observe(&side, company, observed).await,
     }
 }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use load_test::workload::{Chance, Operation, affiliate};
+use load_test::workload::{Chance, LoadRequest, affiliate};
 use nix::sys::signal::Signal;
 use sqlx::AssertSqlSafe;
 use test_support::{Proxy, kill_process};
@@ -112,7 +112,7 @@ impl<'p> Services<'p> {
         for (side, via) in shared.sides.iter().flat_map(|side| [(side, Via::Rest), (side, Via::Grpc)]) {
             let write = || {
                 let input = affiliate(rand::random(), 0);
-                let create = Operation::Create(Box::new(input));
+                let create = LoadRequest::Create(Box::new(input));
                 let write = async { calls::write(side, via, &token_of(PROBE), "probe", &create).await };
                 threads.block_on(async { tokio::time::timeout(PATIENCE, write).await })
             };

@@ -11,7 +11,7 @@ use compliance_api::{
 use load_test::{
     measure::Worker,
     service::Database,
-    workload::{Operation, Plan, Scenario, Universe, affiliate},
+    workload::{LoadRequest, Plan, Scenario, Universe, affiliate},
 };
 use sha2::{Digest as _, Sha256};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -47,13 +47,13 @@ impl BareWorker {
 impl Worker for BareWorker {
     async fn once(&mut self) -> anyhow::Result<()> {
         let done = match self.plan.step(&self.universe) {
-            Operation::AddUrls(urls) => {
+            LoadRequest::AddUrls(urls) => {
                 let url = urls.into_iter().next().context("there is a URL")?;
                 let hash = Sha256::digest(&url).to_vec();
                 let insert = sqlx::query(INSERT_URL).bind(self.universe.company).bind(url).bind(hash);
                 insert.execute(&mut self.connection).await?
             }
-            Operation::Create(affiliate) => {
+            LoadRequest::Create(affiliate) => {
                 let mut insert = sqlx::query(AssertSqlSafe(self.insert_affiliate.clone())).bind(self.universe.company);
                 for field in given(&affiliate) {
                     insert = insert.bind(value(field, &affiliate));

@@ -1,10 +1,10 @@
-//! Scenarios: which operations are called, on which records, and in which proportion.
+//! Scenarios: which requests are made, on which records, and in which proportion.
 
 use clap::ValueEnum;
 
-use super::{Chance, Operation, Universe, affiliate};
+use super::{Chance, LoadRequest, Universe, affiliate};
 
-/// The operations of a load.
+/// The kinds of requests of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scenario {
     /// One affiliate by ID.
@@ -40,7 +40,7 @@ impl Scenario {
     }
 }
 
-/// The operations of one worker, one after another, each for the records of some company.
+/// The requests of one worker, one after another, each for the records of some company.
 #[derive(Clone, Debug)]
 pub struct Plan {
     scenario: Scenario,
@@ -64,16 +64,16 @@ impl Plan {
         Self { scenario, batch, chance, run, written: 0 }
     }
 
-    /// The next operation, on records of this company.
-    pub fn step(&mut self, universe: &Universe) -> Operation {
+    /// The next request, on records of this company.
+    pub fn step(&mut self, universe: &Universe) -> LoadRequest {
         match self.scenario {
             Scenario::PointRead => self.point_read(universe),
-            Scenario::UrlPage => Operation::ListUrls { page: 1, per_page: 100 },
-            Scenario::CasePage => Operation::ListCases { page: 1, per_page: 100 },
+            Scenario::UrlPage => LoadRequest::ListUrls { page: 1, per_page: 100 },
+            Scenario::CasePage => LoadRequest::ListCases { page: 1, per_page: 100 },
             Scenario::DeepPage => self.deep_page(universe),
-            Scenario::List => Operation::ListAffiliates,
-            Scenario::Create => Operation::Create(Box::new(self.affiliate())),
-            Scenario::BatchCreate => Operation::BatchCreate((0..self.batch).map(|_| self.affiliate()).collect()),
+            Scenario::List => LoadRequest::ListAffiliates,
+            Scenario::Create => LoadRequest::Create(Box::new(self.affiliate())),
+            Scenario::BatchCreate => LoadRequest::BatchCreate((0..self.batch).map(|_| self.affiliate()).collect()),
             Scenario::Update => self.update(universe),
             Scenario::BatchUpdate => self.batch_update(self.batch, universe),
             Scenario::UrlAddOne => self.add_urls(1),
@@ -82,25 +82,25 @@ impl Plan {
         }
     }
 
-    fn mixed(&mut self, universe: &Universe) -> Operation {
+    fn mixed(&mut self, universe: &Universe) -> LoadRequest {
         match self.chance.below(100) {
             0..70 => self.point_read(universe),
-            70..80 => Operation::ListUrls { page: 1, per_page: 100 },
-            80..86 => Operation::ListCases { page: 1, per_page: 100 },
+            70..80 => LoadRequest::ListUrls { page: 1, per_page: 100 },
+            80..86 => LoadRequest::ListCases { page: 1, per_page: 100 },
             86..90 => self.deep_page(universe),
-            90..94 => Operation::Create(Box::new(self.affiliate())),
+            90..94 => LoadRequest::Create(Box::new(self.affiliate())),
             94..97 => self.batch_update(SMALL_BATCH, universe),
             _ => self.add_urls(SMALL_BATCH),
         }
     }
 
-    fn point_read(&mut self, universe: &Universe) -> Operation {
-        Operation::GetAffiliate(universe.affiliates.draw(&mut self.chance))
+    fn point_read(&mut self, universe: &Universe) -> LoadRequest {
+        LoadRequest::GetAffiliate(universe.affiliates.draw(&mut self.chance))
     }
 
-    fn deep_page(&mut self, universe: &Universe) -> Operation {
+    fn deep_page(&mut self, universe: &Universe) -> LoadRequest {
         let pages = universe.urls.div_ceil(200).max(1);
-        Operation::ListUrls { page: 1 + self.chance.below(pages), per_page: 200 }
+        LoadRequest::ListUrls { page: 1 + self.chance.below(pages), per_page: 200 }
     }
 
     fn affiliate(&mut self) -> compliance_api::v1::AffiliateInput {
@@ -108,29 +108,29 @@ impl Plan {
         affiliate(self.run, self.written)
     }
 
-    fn update(&mut self, universe: &Universe) -> Operation {
+    fn update(&mut self, universe: &Universe) -> LoadRequest {
         let id = universe.affiliates.draw(&mut self.chance);
-        Operation::Update { id, notes: format!("Changed by load {:x}", self.chance.draw()) }
+        LoadRequest::Update { id, notes: format!("Changed by load {:x}", self.chance.draw()) }
     }
 
-    fn batch_update(&mut self, size: u64, universe: &Universe) -> Operation {
+    fn batch_update(&mut self, size: u64, universe: &Universe) -> LoadRequest {
         let ids = (0..size).map(|_| universe.affiliates.draw(&mut self.chance)).collect();
-        Operation::BatchUpdate { ids, notes: format!("Changed by load {:x}", self.chance.draw()) }
+        LoadRequest::BatchUpdate { ids, notes: format!("Changed by load {:x}", self.chance.draw()) }
     }
 
-    fn add_urls(&mut self, size: u64) -> Operation {
+    fn add_urls(&mut self, size: u64) -> LoadRequest {
         let urls = (0..size).map(|_| {
             self.written += 1;
             format!("https://load.example.com/{:x}/{}", self.run, self.written)
         });
-        Operation::AddUrls(urls.collect())
+        LoadRequest::AddUrls(urls.collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Plan, Scenario};
-    use crate::workload::{Ids, Operation, Universe};
+    use crate::workload::{Ids, LoadRequest, Universe};
 
     const UNIVERSE: Universe =
         Universe { company: 1, affiliates: Ids::Range(5..=9), affiliates_total: Some(5), urls: 401, cases: 3 };
@@ -142,20 +142,23 @@ mod tests {
     #[test]
     fn operations_refer_to_existing_records() {
         let mut reads = plan(Scenario::PointRead);
-        assert!((0..100).all(|_| matches!(reads.step(&UNIVERSE), Operation::GetAffiliate(5..=9))));
+        assert!((0..100).all(|_| matches!(reads.step(&UNIVERSE), LoadRequest::GetAffiliate(5..=9))));
         let mut pages = plan(Scenario::DeepPage);
-        assert!((0..100).all(|_| matches!(pages.step(&UNIVERSE), Operation::ListUrls { page: 1..=3, per_page: 200 })));
+        assert!(
+            (0..100).all(|_| matches!(pages.step(&UNIVERSE), LoadRequest::ListUrls { page: 1..=3, per_page: 200 }))
+        );
     }
 
     #[test]
     fn every_write_is_new() {
         let mut many = plan(Scenario::UrlAdd);
-        let (Operation::AddUrls(one), Operation::AddUrls(other)) = (many.step(&UNIVERSE), many.step(&UNIVERSE)) else {
-            panic!("not an operation of the scenario");
+        let (LoadRequest::AddUrls(one), LoadRequest::AddUrls(other)) = (many.step(&UNIVERSE), many.step(&UNIVERSE))
+        else {
+            panic!("not a request of the scenario");
         };
         assert_eq!(one.len(), 3);
         assert!(one.iter().all(|url| !other.contains(url)));
         let mut single = plan(Scenario::UrlAddOne);
-        assert!(matches!(single.step(&UNIVERSE), Operation::AddUrls(urls) if urls.len() == 1));
+        assert!(matches!(single.step(&UNIVERSE), LoadRequest::AddUrls(urls) if urls.len() == 1));
     }
 }

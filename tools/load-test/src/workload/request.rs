@@ -1,19 +1,21 @@
-//! One operation, and its form over each layer.
+//! One request, and its form over each layer.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use compliance_api::v1::{
-    AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
-    BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
-    ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
+use compliance_api::{
+    Request,
+    v1::{
+        AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
+        BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
+        ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
+    },
 };
-use prost::Message;
 use serde_json::json;
 
 use super::affiliate_json;
 
-/// One operation.
+/// A request that the load consists of.
 #[derive(Clone, Debug)]
-pub enum Operation {
+pub enum LoadRequest {
     /// Reads one affiliate.
     GetAffiliate(i64),
     /// Reads the whole list of affiliates.
@@ -54,7 +56,7 @@ pub enum Operation {
     AddUrls(Vec<String>),
 }
 
-impl Operation {
+impl LoadRequest {
     /// Method, path with query, and body (empty for none).
     pub fn rest(&self) -> (&'static str, String, Vec<u8>) {
         let get = |path| ("GET", path, Vec::new());
@@ -89,43 +91,26 @@ impl Operation {
     pub fn grpc(&self) -> (&'static str, Bytes) {
         let page_of = |page: &u64, per_page: &u64| (Some(*page as i64), Some(*per_page as i64));
         match self {
-            Self::GetAffiliate(id) => {
-                ("/compliance.v1.AffiliateService/GetAffiliate", encoded(&GetAffiliateRequest { id: *id }))
-            }
-            Self::ListAffiliates => {
-                ("/compliance.v1.AffiliateService/ListAffiliates", encoded(&ListAffiliatesRequest {}))
-            }
+            Self::GetAffiliate(id) => encoded(&GetAffiliateRequest { id: *id }),
+            Self::ListAffiliates => encoded(&ListAffiliatesRequest {}),
             Self::ListUrls { page, per_page } => {
                 let (page, per_page) = page_of(page, per_page);
-                let request = ListComplianceUrlsRequest { page, per_page, ..ListComplianceUrlsRequest::default() };
-                ("/compliance.v1.ComplianceUrlService/ListComplianceUrls", encoded(&request))
+                encoded(&ListComplianceUrlsRequest { page, per_page, ..ListComplianceUrlsRequest::default() })
             }
             Self::ListCases { page, per_page } => {
                 let (page, per_page) = page_of(page, per_page);
-                let request = ListComplianceCasesRequest { page, per_page, ..ListComplianceCasesRequest::default() };
-                ("/compliance.v1.ComplianceCaseService/ListComplianceCases", encoded(&request))
+                encoded(&ListComplianceCasesRequest { page, per_page, ..ListComplianceCasesRequest::default() })
             }
-            Self::Create(input) => {
-                let request = CreateAffiliateRequest { affiliate: Some(input.as_ref().clone()) };
-                ("/compliance.v1.AffiliateService/CreateAffiliate", encoded(&request))
-            }
-            Self::BatchCreate(inputs) => {
-                let request = BatchCreateAffiliatesRequest { affiliates: inputs.clone() };
-                ("/compliance.v1.AffiliateService/BatchCreateAffiliates", encoded(&request))
-            }
-            Self::Update { id, notes } => {
-                let request = UpdateAffiliateRequest { update: Some(update(*id, notes)) };
-                ("/compliance.v1.AffiliateService/UpdateAffiliate", encoded(&request))
-            }
+            Self::Create(input) => encoded(&CreateAffiliateRequest { affiliate: Some(input.as_ref().clone()) }),
+            Self::BatchCreate(inputs) => encoded(&BatchCreateAffiliatesRequest { affiliates: inputs.clone() }),
+            Self::Update { id, notes } => encoded(&UpdateAffiliateRequest { update: Some(update(*id, notes)) }),
             Self::BatchUpdate { ids, notes } => {
                 let affiliates = ids.iter().map(|id| update(*id, notes)).collect();
-                let request = BatchUpdateAffiliatesRequest { affiliates, anchor_id: None };
-                ("/compliance.v1.AffiliateService/BatchUpdateAffiliates", encoded(&request))
+                encoded(&BatchUpdateAffiliatesRequest { affiliates, anchor_id: None })
             }
             Self::AddUrls(urls) => {
                 let urls = urls.iter().map(|url| UrlInput { url: Some(url.clone()) }).collect();
-                let request = AddComplianceUrlsRequest { urls };
-                ("/compliance.v1.ComplianceUrlService/AddComplianceUrls", encoded(&request))
+                encoded(&AddComplianceUrlsRequest { urls })
             }
         }
     }
@@ -149,14 +134,14 @@ impl Operation {
     }
 }
 
-/// A message with its prefix: not compressed, and its length.
-fn encoded(message: &impl Message) -> Bytes {
+/// The path of a request's operation, and the message with its prefix: not compressed, and its length.
+fn encoded<R: Request>(message: &R) -> (&'static str, Bytes) {
     let length = message.encoded_len();
     let mut out = BytesMut::with_capacity(5 + length);
     out.put_u8(0);
     out.put_u32(length as u32);
     message.encode_raw(&mut out);
-    out.freeze()
+    (R::PATH, out.freeze())
 }
 
 fn update(id: i64, notes: &str) -> AffiliateUpdate {
