@@ -10,7 +10,7 @@ pub(crate) struct MessageLimits {
     pub(crate) decoded: usize,
 }
 
-// Shares of one company.
+// Shares of companies, and work that is not coalesced.
 /// A company may have one in so many of the calls in flight, and at least [`CALLS_AT_LEAST`].
 pub(crate) const CALL_SHARE: usize = 4;
 pub(crate) const CALLS_AT_LEAST: usize = 64;
@@ -24,10 +24,30 @@ pub(crate) const HEAVY_BYTES: usize = 1 << 20;
 pub(crate) const ITEMS_OF_A_STATEMENT: usize = 10;
 /// Bytes of an item of a long batch, for the weight of one item that takes as much as many.
 pub(crate) const BYTES_OF_AN_ITEM: usize = 4 << 10;
-/// Large pages that are read at the same time, if a quarter of the connections is as many.
-pub(crate) const LARGE_PAGES: usize = 4;
+/// Records of a page that weigh as much as a statement by itself. A statement that reads so many takes no longer than that of
+/// a short batch.
+pub(crate) const RECORDS_OF_A_STATEMENT: usize = 100;
 /// Connections to the database that are left to coalesced reads and writes.
-pub(crate) const RESERVED_CONNECTIONS: usize = 4;
+pub(crate) const CONNECTIONS_OF_COALESCED: usize = 4;
+/// Pages and short batches that run at the same time, per processor: most of them wait for the database.
+pub(crate) const STATEMENTS_PER_CPU: usize = 4;
+/// Long batches that run at the same time, if there are fewer processors.
+pub(crate) const LONG_BATCHES_AT_LEAST: usize = 2;
+/// Large pages that are read at the same time, if one in [`LARGE_PAGE_SHARE`] of the connections is as many.
+pub(crate) const LARGE_PAGES: usize = 4;
+pub(crate) const LARGE_PAGE_SHARE: usize = 4;
+/// Statements, long batches and large pages that wait for a slot. Most statements are short, so more of them have their slot
+/// before their deadline.
+pub(crate) const MAX_QUEUED_STATEMENTS: usize = 4096;
+pub(crate) const MAX_QUEUED_LONG_BATCHES: usize = 1024;
+pub(crate) const MAX_QUEUED_LARGE_PAGES: usize = 1024;
+/// A company may have one in so many of those that wait.
+pub(crate) const QUEUE_SHARE: usize = 4;
+/// A company may have one in so many of the slots: the others find one at once, however many of its calls wait.
+pub(crate) const SLOT_SHARE: usize = 2;
+/// While other companies call, a company may have one slot for so many processors. What its work takes here and in the
+/// database, one after the other, counts, so half of the processors stay free.
+pub(crate) const CPUS_PER_SLOT_WITH_OTHERS: usize = 2;
 
 // Calls and their messages.
 /// How long a client has to read that its deadline has passed.
@@ -56,7 +76,7 @@ pub(crate) const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 pub(crate) const READS_WHEN_SLOW: usize = 8;
 pub(crate) const WRITES_WHEN_SLOW: usize = 4;
 /// Requests of one kind that wait for a statement.
-pub(crate) const MAX_QUEUE: usize = 8192;
+pub(crate) const MAX_QUEUED_COALESCED: usize = 8192;
 pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
 /// A request with more URLs is a statement of its own.
 pub(crate) const FEW_URLS: usize = 8;
@@ -98,6 +118,12 @@ pub(crate) const REPAIRED_COUNTS: i64 = 5000;
 // Lists.
 /// Records before a page that is near the beginning, at most: so many are read faster than their counts.
 pub(crate) const NEAR: i64 = 500;
+/// Records of a page that names no number of them.
+pub(crate) const DEFAULT_PER_PAGE: i64 = 100;
+/// What it costs to read and sort a match, in index entries that a scan reads in the same time. The first is low because few
+/// matches are kept, and because a scan reads more than expected where the range and the sort key depend on each other.
+pub(crate) const SORT_NEAR: f64 = 0.25;
+pub(crate) const SORT_DEEP: f64 = 4.0;
 /// Bytes of records that are read at once for a caller that takes them in parts.
 pub(crate) const PART: usize = 4 << 20;
 /// KiB of records that are read before their reader takes them.

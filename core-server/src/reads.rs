@@ -14,7 +14,7 @@ use crate::{
     database::{self, Connections},
     error::{from_batcher, from_database},
     gauges,
-    limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUE, READS_WHEN_SLOW},
+    limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED, READS_WHEN_SLOW},
     requests::holding,
     table::{Read, Reader},
 };
@@ -94,7 +94,7 @@ type Large = HashMap<Key, (usize, Option<Reservation>)>;
 
 impl<T: Record> Reads<T> {
     pub(crate) fn new(statement: ReadByKey<T>) -> Self {
-        let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUE);
+        let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let coalesced = Batcher::new(statement.clone(), limits);
         gauges::report_queue(statement.name, coalesced.queue_length());
         Self { statement, coalesced }

@@ -11,8 +11,9 @@ use compliance_api::error::Error;
 use crate::{
     CoreSettings,
     limits::{
-        CALL_SHARE, CALLS_AT_LEAST, HEAVY_ITEMS, ITEMS_OF_A_STATEMENT, LARGE_PAGES, RESERVED_CONNECTIONS,
-        STREAM_COMPANIES,
+        CALL_SHARE, CALLS_AT_LEAST, CONNECTIONS_OF_COALESCED, CPUS_PER_SLOT_WITH_OTHERS, HEAVY_ITEMS,
+        ITEMS_OF_A_STATEMENT, LARGE_PAGE_SHARE, LARGE_PAGES, LONG_BATCHES_AT_LEAST, MAX_QUEUED_LARGE_PAGES,
+        MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS, QUEUE_SHARE, SLOT_SHARE, STATEMENTS_PER_CPU, STREAM_COMPANIES,
     },
 };
 
@@ -26,7 +27,7 @@ pub(crate) struct Shares {
     pub(crate) streams: Counts,
     /// Pages, and batches that are short.
     pub(crate) statements: FairQueue,
-    /// Long batches: they keep a core busy here, and another one in the database.
+    /// Long batches: they keep a processor busy here, and another one in the database.
     pub(crate) heavy: FairQueue,
     /// Large pages: each keeps a connection for as long as its reader takes.
     pub(crate) large_pages: FairQueue,
@@ -56,21 +57,18 @@ impl Work {
 impl Shares {
     /// `connections` are those to the database.
     pub(crate) fn new(settings: &CoreSettings, connections: u32) -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
-        let connections = (connections as usize).saturating_sub(RESERVED_CONNECTIONS).max(1);
+        let cpus = available_parallelism().map_or(1, usize::from);
+        let connections = (connections as usize).saturating_sub(CONNECTIONS_OF_COALESCED).max(1);
         let callers = Callers::default();
         let limits = |running: usize, waiting: usize| QueueLimits {
             running,
-            // The others find a slot at once, however many calls of one company wait.
-            running_per_company: running.div_ceil(2),
-            // Half of the processors stay free for them: what a company's work takes here and in the database, one after the
-            // other, counts.
-            running_with_others: (cores / 2).max(1),
+            running_per_company: running.div_ceil(SLOT_SHARE),
+            running_with_others: (cpus / CPUS_PER_SLOT_WITH_OTHERS).max(1),
             slow_after: SLOW_AFTER,
             waiting,
-            waiting_per_company: waiting / 4,
+            waiting_per_company: waiting / QUEUE_SHARE,
         };
-        let large_pages = limits((connections / 4).clamp(1, LARGE_PAGES), 1024);
+        let large_pages = limits((connections / LARGE_PAGE_SHARE).clamp(1, LARGE_PAGES), MAX_QUEUED_LARGE_PAGES);
         // One that is slow still has its connection.
         let large_pages = QueueLimits { running_with_others: 1, slow_after: Duration::MAX, ..large_pages };
         let queue = |limits| FairQueue::new(limits, callers.clone());
@@ -79,8 +77,8 @@ impl Shares {
             memory: Memory::new(request_memory, request_memory / MEMORY_SHARE),
             calls: Counts::new(max_in_flight, (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST)),
             streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
-            statements: queue(limits((cores * 4).min(connections), 4096)),
-            heavy: queue(limits(cores.max(2).min(connections), 1024)),
+            statements: queue(limits((cpus * STATEMENTS_PER_CPU).min(connections), MAX_QUEUED_STATEMENTS)),
+            heavy: queue(limits(cpus.max(LONG_BATCHES_AT_LEAST).min(connections), MAX_QUEUED_LONG_BATCHES)),
             large_pages: queue(large_pages),
             callers,
             refusals: Refusals::default(),

@@ -31,7 +31,7 @@ use crate::{
     deadline,
     error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout},
     gauges,
-    limits::{COALESCED_TIMEOUT, MAX_QUEUE, SHARED_LOCK_TIMEOUT, WRITES_APART, WRITES_WHEN_SLOW},
+    limits::{COALESCED_TIMEOUT, MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT, WRITES_APART, WRITES_WHEN_SLOW},
     table::Layouts,
 };
 
@@ -97,7 +97,7 @@ enum Failure {
 impl<W: Write> Writes<W> {
     /// Writes by statements on `pool`. `queue` is that of batches which write the same records.
     pub(crate) fn new(write: W, pool: &Connections, queue: &CompanyQueue) -> Self {
-        let limits = BatchLimits::for_this_machine(WRITES_WHEN_SLOW, MAX_QUEUE);
+        let limits = BatchLimits::for_this_machine(WRITES_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
         let (apart, apart_in_flight) = (Mutex::default(), Semaphore::new(WRITES_APART));
         let shared = SharedWrites { write, pool, queue: queue.clone(), apart, apart_in_flight };

@@ -19,10 +19,7 @@ use tower_http::{
     compression::{CompressionLayer, predicate::SizeAbove},
 };
 
-/// A response of fewer bytes is sent as it is: its head is as long.
-const SMALLEST: u64 = 1024;
-/// What the compression of one response takes, of whatever kind, in bytes.
-const ENCODER: usize = 2 << 20;
+use crate::limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED};
 
 /// What encodings the client accepts for the response, if it has a body.
 pub(crate) fn accepted_encodings(request: &Request) -> Option<HeaderValue> {
@@ -38,11 +35,11 @@ pub(crate) async fn compress(
     response: Response,
 ) -> Response {
     let (Some(company), Some(accepted)) = (company, accepted) else { return response };
-    if response.body().size_hint().exact().is_some_and(|size| size < SMALLEST) {
+    if response.body().size_hint().exact().is_some_and(|size| size < SMALLEST_COMPRESSED) {
         return response;
     }
     let mut memory = memory.reservation(Some(company));
-    if memory.grow(ENCODER).is_err() {
+    if memory.grow(ENCODER_MEMORY).is_err() {
         // It is correct as it is, only longer.
         return response;
     }
@@ -61,7 +58,8 @@ async fn encode(accepted: HeaderValue, response: Response) -> Response {
     let mut response = Some(response);
     let service =
         service_fn(move |_: http::Request<()>| ready(Ok::<_, Infallible>(response.take().unwrap_or_default())));
-    let layer = CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(SMALLEST));
+    let layer =
+        CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(SMALLEST_COMPRESSED));
     match layer.layer(service).oneshot(request).await {
         Ok(response) => response.map(Body::new),
         Err(never) => match never {},

@@ -1,7 +1,5 @@
 //! Errors as HTTP responses. What a reason means is the contract's table; nothing here knows a status of its own.
 
-use std::time::Duration;
-
 use axum::response::{IntoResponse, Response};
 use compliance_api::error::{Error, Reason, meaning};
 use http::{
@@ -10,7 +8,10 @@ use http::{
 };
 use tonic::Status;
 
-use crate::envelope::{Detail, Envelope, RateLimit, respond, respond_invalid};
+use crate::{
+    envelope::{Detail, Envelope, RateLimit, respond, respond_invalid},
+    limits::RETRY_WAIT,
+};
 
 /// A request that is refused, with the company's rate limit where the core reported it.
 #[derive(Clone, Debug)]
@@ -74,6 +75,6 @@ fn retry_after_seconds(error: &Error) -> Option<u64> {
         error.reason,
         Reason::RateLimited | Reason::DatabaseUnavailable | Reason::Overloaded | Reason::CoreUnavailable
     );
-    let wait = error.retry_after.or(is_temporary.then_some(Duration::from_secs(1)))?;
+    let wait = error.retry_after.or(is_temporary.then_some(RETRY_WAIT))?;
     Some((wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1))
 }

@@ -8,7 +8,13 @@ use metrics::{describe_gauge, gauge};
 use telemetry::metrics::on_render;
 use tokio::time::timeout;
 
-use crate::settings::Settings;
+use crate::{
+    limits::{
+        CPUS_PER_SLOT_WITH_OTHERS, LARGE_REQUESTS_OF_A_COMPANY_PER_CPU, LARGE_REQUESTS_PER_CPU,
+        MAX_QUEUED_LARGE_REQUESTS, MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY,
+    },
+    settings::Settings,
+};
 
 /// Measures the state of the gateway whenever metrics are asked for.
 fn report(large_requests: &FairQueue, memory: &Memory) {
@@ -29,22 +35,21 @@ pub(crate) struct Gateway {
     pub(crate) memory: Memory,
     /// Notices when several companies call.
     pub(crate) callers: Callers,
-    /// Lets large requests run: each keeps a core busy.
+    /// Lets large requests run: each keeps a processor busy.
     pub(crate) large_requests: FairQueue,
     pub(crate) settings: Settings,
 }
 
 impl Gateway {
     pub(crate) fn new(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: Settings) -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
+        let cpus = available_parallelism().map_or(1, usize::from);
         let limits = QueueLimits {
-            running: cores * 2,
-            running_per_company: cores,
-            // Half of the processors stay free for the others.
-            running_with_others: (cores / 2).max(1),
+            running: cpus * LARGE_REQUESTS_PER_CPU,
+            running_per_company: cpus * LARGE_REQUESTS_OF_A_COMPANY_PER_CPU,
+            running_with_others: (cpus / CPUS_PER_SLOT_WITH_OTHERS).max(1),
             slow_after: SLOW_AFTER,
-            waiting: 1024,
-            waiting_per_company: 256,
+            waiting: MAX_QUEUED_LARGE_REQUESTS,
+            waiting_per_company: MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY,
         };
         let callers = Callers::default();
         let large_requests = FairQueue::new(limits, callers.clone());

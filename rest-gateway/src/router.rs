@@ -1,6 +1,6 @@
 //! Every route on one screen, each with its handler. The comment above a handler is the documentation of its route.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use admission::Memory;
 use axum::{
@@ -17,13 +17,11 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::{
     exchange::REQUEST_ID,
     gateway::Gateway,
+    limits::PREFLIGHT_MAX_AGE,
     observe::observe,
     routes::{about, affiliates, cases, health, pages, unknown_path, urls, wrong_method},
     settings::Settings,
 };
-
-/// How long a browser may remember what pages of other origins may send.
-const MAX_AGE: Duration = Duration::from_hours(1);
 
 /// The documented JSON interface in front of a core. A core in the same process shares its `memory` of requests; without it,
 /// the gateway has that of its settings.
@@ -50,7 +48,7 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
         .allow_methods([Method::GET, Method::POST, Method::PUT])
         .allow_headers([AUTHORIZATION, CONTENT_TYPE, REQUEST_ID])
         .expose_headers([REQUEST_ID, LOCATION, RETRY_AFTER].into_iter().chain(RATE_LIMIT).collect::<Vec<_>>())
-        .max_age(MAX_AGE);
+        .max_age(PREFLIGHT_MAX_AGE);
     Some(layer)
 }
 

@@ -14,10 +14,10 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
-use crate::envelope::{Envelope, RateLimit, respond_with};
-
-/// What the first records are taken to have as JSON, in bytes: somewhat more than one with usual values in every field.
-const RECORD_SIZE: usize = 1280;
+use crate::{
+    envelope::{Envelope, RateLimit, respond_with},
+    limits::RECORD_SIZE,
+};
 
 type Messages<M> = BoxStream<'static, Result<M, Status>>;
 

@@ -78,7 +78,7 @@ async fn lists_are_compressed_as_clients_accept() {
 
 /// A response of as many bytes as are compressed, one less and one more, whatever it has is the same.
 async fn short_responses_are_plain() {
-    let least = constant("rest-gateway/src/compression.rs", "SMALLEST");
+    let least = constant("rest-gateway/src/limits.rs", "SMALLEST_COMPRESSED");
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for size in [least - 1, least, least + 1] {

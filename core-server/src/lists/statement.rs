@@ -5,6 +5,7 @@
 //! never learns a bound or a limit: each is a subquery, so that it plans with the same defaults whatever it knows of the table.
 
 use super::description::{Filter, List, Part, midnight};
+use crate::limits::{SORT_DEEP, SORT_NEAR};
 
 /// Parameters that every statement of every list has. Those of the filters follow.
 pub(super) const COMPANY: &str = "$1";
@@ -17,11 +18,6 @@ pub(super) const AFFILIATE: &str = "$6";
 pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
 /// Number of the first filter's parameter.
 const FIRST_FILTER: usize = 7;
-
-/// What it costs to read and sort a match, in index entries that a scan reads in the same time. The first is low because few
-/// matches are kept, and because a scan reads more than expected where the range and the sort key depend on each other.
-const SORT_NEAR: f64 = 0.25;
-const SORT_DEEP: f64 = 4.0;
 
 /// What decides on the statement that reads a page.
 #[derive(Clone, Copy, PartialEq, Eq)]

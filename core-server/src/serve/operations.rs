@@ -2,7 +2,7 @@
 
 use compliance_api::wire::{self, Authorization, Operation};
 
-use crate::shares::Work;
+use crate::{limits::RECORDS_OF_A_STATEMENT, shares::Work};
 
 /// The health check, which has a response even when all connections or calls are in use.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
@@ -62,8 +62,7 @@ impl Called {
         let Self::Operation(operation) = self else { return Work::Coalesced };
         match operation.work {
             wire::Work::SingleRead => Work::Coalesced,
-            // Their statements take no longer than those of short batches.
-            wire::Work::Page => Work::Statement(1 + items / 100),
+            wire::Work::Page => Work::Statement(1 + items / RECORDS_OF_A_STATEMENT),
             wire::Work::Unspecified if items <= 1 => Work::Coalesced,
             wire::Work::Unspecified => Work::of_items(items),
         }

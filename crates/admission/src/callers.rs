@@ -1,12 +1,11 @@
 //! Whether several companies call.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Companies that called within this time of each other call at the same time.
-const AT_THE_SAME_TIME: Duration = Duration::from_secs(1);
+use crate::limits::AT_THE_SAME_TIME;
 
 /// Notices when several companies call at the same time. Clones share what they noticed.
 #[derive(Clone, Debug, Default)]

@@ -7,14 +7,10 @@ use tokio::{
     sync::Semaphore,
 };
 
-/// A computation on more bytes than this takes long: about a millisecond, in which a thread that serves everybody would
-/// not notice what arrives for others.
-const LONG: usize = 64 << 10;
-/// Computations that are left to other threads at the same time, since each takes one.
-const MOST: usize = 64;
+use crate::limits::{LONG_COMPUTATION, MAX_OFF_THREAD};
 
 /// Counts those that are left to other threads now.
-static OTHERS: Semaphore = Semaphore::const_new(MOST);
+static OTHERS: Semaphore = Semaphore::const_new(MAX_OFF_THREAD);
 
 /// Runs a computation that takes long, while the other tasks of this thread go on on another thread: unless the runtime has
 /// one thread, or very many computations run.
@@ -39,7 +35,7 @@ pub fn compute<T>(bytes: usize, compute: impl FnOnce() -> T) -> T {
 
 /// Whether a computation on so many bytes takes long.
 pub fn is_long(bytes: usize) -> bool {
-    bytes > LONG
+    bytes > LONG_COMPUTATION
 }
 
 /// Runs a future. If `is_long` is set, each step may take long and is run by [`off_thread`].
@@ -61,7 +57,7 @@ mod tests {
 
     use tokio::sync::Semaphore;
 
-    use super::{LONG, MOST, compute, off_thread, run, run_off_thread};
+    use super::{LONG_COMPUTATION, MAX_OFF_THREAD, compute, off_thread, run, run_off_thread};
 
     #[tokio::test]
     async fn a_runtime_of_one_thread_computes_as_well() {
@@ -77,18 +73,18 @@ mod tests {
             let patience = if is_left { Duration::from_mins(1) } else { Duration::from_millis(200) };
             move || receiver.recv_timeout(patience).is_ok()
         }
-        for (bytes, is_left) in [(LONG, false), (LONG + 1, true)] {
+        for (bytes, is_left) in [(LONG_COMPUTATION, false), (LONG_COMPUTATION + 1, true)] {
             assert_eq!(
                 tokio::spawn(async move { compute(bytes, task(is_left)) }).await.unwrap(),
                 is_left,
                 "{bytes} bytes"
             );
         }
-        for (others, is_left) in [(MOST - 1, true), (MOST, false), (0, true)] {
-            let running = Arc::new(Semaphore::new(MOST));
+        for (others, is_left) in [(MAX_OFF_THREAD - 1, true), (MAX_OFF_THREAD, false), (0, true)] {
+            let running = Arc::new(Semaphore::new(MAX_OFF_THREAD));
             // In a task of their own: they may have left the worker to another thread.
             let ended = Arc::clone(&running);
-            tokio::spawn(async move { (0..MOST).for_each(|_| run(&ended, || ())) }).await.unwrap();
+            tokio::spawn(async move { (0..MAX_OFF_THREAD).for_each(|_| run(&ended, || ())) }).await.unwrap();
             let computed = tokio::spawn(async move {
                 let _others = running.try_acquire_many(others as u32).unwrap();
                 run(&running, task(is_left))

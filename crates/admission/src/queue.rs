@@ -20,18 +20,10 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::{Callers, Full};
-
-/// While several companies call, a company's work that takes longer than this no longer counts in
-/// `running_with_others`: it probably waits, and the company's other work must not wait with it.
-const WAITS_AFTER: Duration = Duration::from_millis(250);
-
-/// How long a company is served in the other order after callers have left.
-const IMPATIENT: Duration = Duration::from_secs(1);
-/// Meanwhile, every so many turns go to the call that has waited longest, so that it is served at last.
-const OLDEST_EVERY: u32 = 8;
-/// Companies without work are looked for when there are so many, and at each doubling.
-const MOST_REMEMBERED: usize = 256;
+use crate::{
+    Callers, Full,
+    limits::{IMPATIENT, OLDEST_EVERY, REMEMBERED_COMPANIES, WAITS_AFTER},
+};
 
 tokio::task_local! {
     /// The slot in which this task works.
@@ -293,7 +285,7 @@ impl State {
             self.companies.clear();
         } else if self.companies.get(&company).is_some_and(|entry| is_idle(entry) && entry.served <= served) {
             self.companies.remove(&company);
-        } else if self.companies.len() >= MOST_REMEMBERED && self.companies.len().is_power_of_two() {
+        } else if self.companies.len() >= REMEMBERED_COMPANIES && self.companies.len().is_power_of_two() {
             self.companies.retain(|_, entry| !is_idle(entry) || entry.served > served);
         }
     }

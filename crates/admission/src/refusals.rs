@@ -8,17 +8,10 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// How many refusals of a company are sent at once in a period: a hundred a second, but not a hundred together. Those of
-/// callers without a verified company count together.
-const AT_ONCE: u32 = 10;
-const PERIOD: Duration = Duration::from_millis(100);
-/// How long the others are held back: between half and one and a half of it. Callers that were refused together and all
-/// try again together would keep every thread from others for milliseconds.
-const DELAY: Duration = Duration::from_millis(100);
+use crate::limits::{MAX_DELAYED, REFUSAL_DELAY, REFUSAL_PERIOD, REFUSALS_AT_ONCE};
+
 /// Its multiples spread evenly between whole numbers: the golden ratio's part after the point.
 const SPREAD: f64 = 0.618_033_988_749_895;
-/// Refusals of all companies that are held back at the same time. Further ones are sent at once.
-const MOST: usize = 4096;
 
 /// Holds refusals back, and other responses to calls that anybody can make as often as they like. Clones share the limits.
 #[derive(Clone, Debug)]
@@ -35,7 +28,7 @@ impl Default for Refusals {
     fn default() -> Self {
         Self(Arc::new(SharedRefusals {
             recent: Mutex::new((Instant::now(), HashMap::new())),
-            held: Semaphore::new(MOST),
+            held: Semaphore::new(MAX_DELAYED),
         }))
     }
 }
@@ -53,13 +46,13 @@ impl Refusals {
     fn delay(&self, company_id: Option<i64>) -> Option<Duration> {
         let mut recent = self.0.recent.lock();
         let (since, counts) = &mut *recent;
-        if since.elapsed() >= PERIOD {
+        if since.elapsed() >= REFUSAL_PERIOD {
             *since = Instant::now();
             counts.clear();
         }
         let count = counts.entry(company_id).or_default();
         *count = count.saturating_add(1);
-        (*count > AT_ONCE).then(|| DELAY.mul_f64(0.5 + (f64::from(*count) * SPREAD).fract()))
+        (*count > REFUSALS_AT_ONCE).then(|| REFUSAL_DELAY.mul_f64(0.5 + (f64::from(*count) * SPREAD).fract()))
     }
 }
 
@@ -70,7 +63,7 @@ mod tests {
     use futures::future::join_all;
     use tokio::time::{Instant, advance};
 
-    use super::{AT_ONCE, DELAY, MOST, PERIOD, Refusals};
+    use super::{MAX_DELAYED, REFUSAL_DELAY, REFUSAL_PERIOD, REFUSALS_AT_ONCE, Refusals};
 
     /// How exact a timer is.
     const TICK: Duration = Duration::from_millis(1);
@@ -85,16 +78,19 @@ mod tests {
                 start.elapsed()
             }));
             let held: Vec<_> = all.await.into_iter().filter(|held| !held.is_zero()).collect();
-            assert!(held.iter().all(|held| (DELAY / 2..DELAY * 3 / 2 + TICK).contains(held)), "{held:?}");
+            assert!(
+                held.iter().all(|held| (REFUSAL_DELAY / 2..REFUSAL_DELAY * 3 / 2 + TICK).contains(held)),
+                "{held:?}"
+            );
             held.len()
         };
-        let at_once = AT_ONCE as usize;
+        let at_once = REFUSALS_AT_ONCE as usize;
         assert_eq!(held_back(at_once).await, 0);
-        assert_eq!(held_back(MOST + 10).await, MOST);
+        assert_eq!(held_back(MAX_DELAYED + 10).await, MAX_DELAYED);
         // A new period has begun.
         assert_eq!(held_back(at_once).await, 0);
-        assert_eq!(held_back(MOST).await, MOST, "what was held back makes room");
-        advance(PERIOD).await;
+        assert_eq!(held_back(MAX_DELAYED).await, MAX_DELAYED, "what was held back makes room");
+        advance(REFUSAL_PERIOD).await;
         assert_eq!(held_back(at_once + 1).await, 1);
     }
 
@@ -120,7 +116,7 @@ mod tests {
         for tens_of_ms in all.await {
             sent[tens_of_ms] += 1;
         }
-        assert_eq!(sent[0], AT_ONCE);
+        assert_eq!(sent[0], REFUSALS_AT_ONCE);
         assert!(sent[5..15].iter().all(|count| (80..=120).contains(count)), "{sent:?}");
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     activity::{Activity, InFlight, State},
     body::Tracked,
     coalesce::Coalesced,
-    limits::RESERVED_TIME,
+    limits::HEALTH_CONNECTION_TIME,
     permits::ConnectionPermit,
     refusal::{RefusalWriter, Refuse},
     stream::{MaybeTls, Watched},
@@ -100,7 +100,7 @@ where
         let mut exchange = pin!(self.http.serve_connection(io, service));
         let first_check = self.limits.header_timeout.min(self.limits.write_timeout);
         let mut check = pin!(sleep_until(Instant::now() + first_check));
-        let mut reserved_end = pin!(sleep_until(Instant::now() + RESERVED_TIME));
+        let mut reserved_end = pin!(sleep_until(Instant::now() + HEALTH_CONNECTION_TIME));
         let mut closing = false;
         loop {
             tokio::select! {

@@ -16,5 +16,5 @@ mod traffic;
 
 pub use accept::{Listener, serve};
 pub use connection::{App, FinishBy};
-pub use limits::{ConnectionLimits, RESERVED_CONNECTIONS};
+pub use limits::{ConnectionLimits, HEALTH_CONNECTIONS};
 pub use refusal::Refuse;

@@ -8,12 +8,12 @@ use hyper_util::{
 };
 
 /// Connections beyond the limit that may only ask for health.
-pub const RESERVED_CONNECTIONS: usize = 16;
-/// Of the reserved connections, how many one peer may have.
-pub(crate) const RESERVED_PER_PEER: usize = 4;
-/// How long a reserved connection stays open.
-pub(crate) const RESERVED_TIME: Duration = Duration::from_secs(3);
-/// How long a request on a reserved connection waits for an ordinary permit.
+pub const HEALTH_CONNECTIONS: usize = 16;
+/// How many of them one peer may have.
+pub(crate) const HEALTH_CONNECTIONS_PER_PEER: usize = 4;
+/// How long each of them stays open.
+pub(crate) const HEALTH_CONNECTION_TIME: Duration = Duration::from_secs(3);
+/// How long a request on one of them waits for an ordinary permit.
 pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(1);
 /// Bytes that an HTTP/2 connection may send while it has no request: pings, settings and the like, and the rest of the bodies
 /// of requests that were refused, which its window bounds.

@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::limits::{ConnectionLimits, PERMIT_WAIT, RESERVED_CONNECTIONS, RESERVED_PER_PEER};
+use crate::limits::{ConnectionLimits, HEALTH_CONNECTIONS, HEALTH_CONNECTIONS_PER_PEER, PERMIT_WAIT};
 
 /// The permits of a port.
 pub(crate) struct Permits {
@@ -50,7 +50,7 @@ impl Permits {
     pub(crate) fn new(limits: &ConnectionLimits) -> Arc<Self> {
         Arc::new(Self {
             ordinary: Arc::new(Semaphore::new(limits.max_connections.clamp(1, Semaphore::MAX_PERMITS))),
-            reserved: Arc::new(Semaphore::new(RESERVED_CONNECTIONS)),
+            reserved: Arc::new(Semaphore::new(HEALTH_CONNECTIONS)),
             per_peer: limits.max_connections_per_peer.unwrap_or(limits.max_connections / 2).max(1),
             peers: Mutex::default(),
         })
@@ -88,7 +88,7 @@ impl Permits {
                 Err(_) => (permit, true),
             },
         };
-        if is_reserved && count.reserved >= RESERVED_PER_PEER {
+        if is_reserved && count.reserved >= HEALTH_CONNECTIONS_PER_PEER {
             return None;
         }
         *count.of(is_reserved) += 1;
@@ -219,7 +219,7 @@ mod tests {
             assert!(granted.is_reserved() && !granted.become_ordinary().await);
             reserved.push(granted);
         }
-        assert_eq!(reserved.len(), super::RESERVED_PER_PEER);
+        assert_eq!(reserved.len(), super::HEALTH_CONNECTIONS_PER_PEER);
         assert!(!open(&permits, "10.0.0.2").await.unwrap().is_reserved());
     }
 
@@ -231,7 +231,7 @@ mod tests {
         while let Some(granted) = open(&permits, "10.0.0.2").await {
             reserved.push(granted);
         }
-        assert_eq!(reserved.len(), super::RESERVED_PER_PEER);
+        assert_eq!(reserved.len(), super::HEALTH_CONNECTIONS_PER_PEER);
         assert!(open(&permits, "10.0.0.3").await.unwrap().is_reserved());
     }
 }

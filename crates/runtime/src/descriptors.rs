@@ -1,6 +1,6 @@
 //! File descriptors: the limit of the process, and how many connections fit in it.
 
-use http_server::{ConnectionLimits, RESERVED_CONNECTIONS};
+use http_server::{ConnectionLimits, HEALTH_CONNECTIONS};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// More are of no use, and some systems have a hard limit of a billion.
@@ -45,7 +45,7 @@ impl Descriptors {
     /// `ports`, and needs `others` for the connections that it makes itself.
     pub fn bound(self, port: &str, limits: &mut ConnectionLimits, ports: usize, others: usize) {
         let available = self.0.saturating_sub(OTHERS + others) / ports;
-        let connections = available.saturating_sub(RESERVED_CONNECTIONS).max(FEWEST_CONNECTIONS);
+        let connections = available.saturating_sub(HEALTH_CONNECTIONS).max(FEWEST_CONNECTIONS);
         if connections < limits.max_connections {
             tracing::warn!(
                 port,

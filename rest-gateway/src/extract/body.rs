@@ -1,6 +1,6 @@
 //! Bodies of requests, read whole within limits of size, time and memory, and only for a caller with a valid token.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use admission::{HoldingBody, MEMORY_WAIT, Reservation, SMALL, Slot};
 use axum::{
@@ -18,18 +18,19 @@ use tokio::time::timeout;
 
 use super::{
     collect::Collected,
-    inflate::{Inflater, STEP, not_readable},
+    inflate::{Inflater, not_readable},
 };
-use crate::{caller::Caller, compression::body_is_gzip, envelope::RateLimit, error::Refusal, gateway::Gateway};
+use crate::{
+    caller::Caller,
+    compression::body_is_gzip,
+    envelope::RateLimit,
+    error::Refusal,
+    gateway::Gateway,
+    limits::{DISCARD_BYTES, DISCARD_TIME, INFLATE_STEP, LARGE_REQUEST},
+};
 
-/// Of requests that take more than this, few are processed at the same time.
-const LARGE: usize = 256 << 10;
 /// A byte order mark, with which some programs begin a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// How long a refused body is still read: the client could find the connection reset before it sees the response.
-const DISCARD_TIME: Duration = Duration::from_secs(5);
-/// How much of a refused body is read at most, or twice as many bytes as are allowed if that is more.
-const DISCARD_BYTES: usize = 8 << 20;
 
 /// What a body asks for: a message, or one of several.
 pub(crate) trait Form {
@@ -105,7 +106,7 @@ impl RequestBody {
 
     /// Waits until a request that takes so much memory may be processed, and holds the memory.
     async fn prepare(&mut self, bytes: usize) -> Result<(), Error> {
-        if bytes <= LARGE {
+        if bytes <= LARGE_REQUEST {
             return Ok(self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?);
         }
         let enter = || self.caller.gateway.enter(self.caller.company_id(), bytes);
@@ -186,7 +187,7 @@ async fn read(
     let company = caller.company_id();
     let mut collected = Collected::new(caller.memory(), gateway.settings.body_limit);
     let mut inflater = body_is_gzip(headers)?.then(Inflater::new);
-    let enter = || gateway.enter(company, STEP);
+    let enter = || gateway.enter(company, INFLATE_STEP);
     if inflater.is_none() {
         // The announced size; a body that announces none is counted as it grows.
         collected.expect(body.size_hint().lower())?;

@@ -5,10 +5,7 @@ use bytes::{Bytes, BytesMut};
 use compliance_api::error::Error;
 use memmap2::MmapMut;
 
-/// A longer body is in pages of its own. The system gives a page when something is written to it, and takes it back with the
-/// body. So a body of unknown size never has to be moved, and takes what has arrived of it. From the heap it would take twice as
-/// much whenever it grows, which the allocator keeps for a while.
-const IN_HEAP: usize = 64 << 10;
+use crate::limits::BODY_IN_HEAP;
 
 /// What has arrived of a body. Its memory is reserved before it is taken.
 pub(super) struct Collected {
@@ -46,7 +43,7 @@ impl Collected {
             return Err(Error::body_too_large());
         }
         if length > self.capacity() {
-            let steps = [SMALL, IN_HEAP, self.limit];
+            let steps = [SMALL, BODY_IN_HEAP, self.limit];
             self.move_to(steps.into_iter().find(|step| length <= *step).unwrap_or(self.limit).min(self.limit))?;
         }
         self.hold(length)?;
@@ -60,7 +57,7 @@ impl Collected {
 
     /// Moves what has arrived, which is short, to where there is room for so many bytes.
     fn move_to(&mut self, capacity: usize) -> Result<(), Error> {
-        if capacity > IN_HEAP {
+        if capacity > BODY_IN_HEAP {
             // Nothing is taken yet, but the system may refuse to promise more than it has.
             let mut pages = MmapMut::map_anon(capacity).map_err(|_| Error::overloaded())?;
             pages[..self.length].copy_from_slice(self.arrived());
@@ -113,7 +110,7 @@ mod tests {
     use admission::Memory;
     use compliance_api::error::Reason;
 
-    use super::{Collected, IN_HEAP, SMALL, Store};
+    use super::{BODY_IN_HEAP, Collected, SMALL, Store};
 
     const LIMIT: usize = 1 << 20;
 
@@ -128,7 +125,7 @@ mod tests {
             sent.extend_from_slice(&piece);
             body.push(&piece).unwrap();
             starts.push(body.arrived().as_ptr());
-            let reserved = if sent.len() > SMALL { sent.len().max(IN_HEAP) } else { 0 };
+            let reserved = if sent.len() > SMALL { sent.len().max(BODY_IN_HEAP) } else { 0 };
             assert_eq!((memory.held(), body.len()), (reserved, sent.len()));
         }
         starts.dedup();
@@ -144,11 +141,11 @@ mod tests {
     #[test]
     fn a_body_whose_size_is_known_has_its_memory_before_it_arrives() {
         let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
-        for size in [SMALL, SMALL + 1, IN_HEAP, IN_HEAP + 1, LIMIT] {
+        for size in [SMALL, SMALL + 1, BODY_IN_HEAP, BODY_IN_HEAP + 1, LIMIT] {
             let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
             body.expect(size as u64).unwrap();
             assert_eq!((memory.held(), body.capacity()), (if size > SMALL { size } else { 0 }, size));
-            assert_eq!(matches!(body.bytes, Store::Pages(_)), size > IN_HEAP);
+            assert_eq!(matches!(body.bytes, Store::Pages(_)), size > BODY_IN_HEAP);
             let start = body.arrived().as_ptr();
             for piece in vec![b'x'; size].chunks(999) {
                 body.push(piece).unwrap();

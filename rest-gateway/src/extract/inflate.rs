@@ -10,11 +10,7 @@ use flate2::write::MultiGzDecoder;
 use tokio::task::yield_now;
 
 use super::collect::Collected;
-
-/// A body of at most this size is inflated at once: as it arrives, and as it becomes.
-const AT_ONCE: usize = 64 << 10;
-/// About how many bytes a step makes, of at most [`AT_ONCE`] bytes: members without content make none.
-pub(super) const STEP: usize = 256 << 10;
+use crate::limits::{INFLATE_STEP, INFLATED_AT_ONCE};
 
 pub(super) struct Inflater {
     /// Has what was just inflated.
@@ -63,12 +59,12 @@ impl Inflater {
         enter: &impl Fn() -> W,
     ) -> Result<(), Error> {
         while !data.is_empty() {
-            if self.from.max(body.len()) < AT_ONCE {
-                self.step(&mut data, AT_ONCE, body)?;
+            if self.from.max(body.len()) < INFLATED_AT_ONCE {
+                self.step(&mut data, INFLATED_AT_ONCE, body)?;
                 continue;
             }
             let slot = enter().await?;
-            off_thread(|| self.step(&mut data, STEP, body))?;
+            off_thread(|| self.step(&mut data, INFLATE_STEP, body))?;
             drop(slot);
             // Others, and the deadline of the request.
             yield_now().await;
@@ -78,7 +74,7 @@ impl Inflater {
 
     /// Inflates until there are `enough` bytes more, or no data is left.
     fn step(&mut self, data: &mut Bytes, enough: usize, body: &mut Collected) -> Result<(), Error> {
-        let (mut left, end) = (data.len().min(AT_ONCE), body.len() + enough);
+        let (mut left, end) = (data.len().min(INFLATED_AT_ONCE), body.len() + enough);
         while left > 0 && body.len() < end {
             // Makes at most 32 KiB.
             let taken = self.decoder.write(&data[..left]).and_then(some).map_err(|_| not_readable())?;
@@ -114,7 +110,7 @@ mod tests {
     use flate2::{Compression, write::GzEncoder};
     use futures::poll;
 
-    use super::{AT_ONCE, Collected, Inflater, STEP};
+    use super::{Collected, INFLATE_STEP, INFLATED_AT_ONCE, Inflater};
 
     const LIMIT: usize = 2 << 20;
     /// What a step may make beyond its size.
@@ -151,7 +147,7 @@ mod tests {
         let steps = Cell::new(0);
         let enter = || {
             steps.set(steps.get() + 1);
-            async { Ok(queue.enter(1, STEP).await?) }
+            async { Ok(queue.enter(1, INFLATE_STEP).await?) }
         };
         let inflate = async {
             let mut inflater = Inflater::new();
@@ -172,8 +168,8 @@ mod tests {
         let (result, steps) = inflate([bomb], &mut body, &queue).await;
         assert_eq!(result.unwrap_err().reason, Reason::BodyTooLarge);
         // Each step is work of the company. The last one was too much.
-        assert!(steps.abs_diff(LIMIT / STEP) <= 1, "{steps}");
-        assert!(body.len() + STEP + SLACK >= LIMIT, "{}", body.len());
+        assert!(steps.abs_diff(LIMIT / INFLATE_STEP) <= 1, "{steps}");
+        assert!(body.len() + INFLATE_STEP + SLACK >= LIMIT, "{}", body.len());
         assert_eq!((memory.held(), queue.running()), (body.len(), 0));
         drop(body);
         assert_eq!(memory.held(), 0);
@@ -187,7 +183,7 @@ mod tests {
         let mut body = body(&memory);
         let mut inflated = Box::pin(inflate([gzip(&text)], &mut body, &queue));
         assert!(poll!(inflated.as_mut()).is_pending());
-        assert!(memory.held() <= (AT_ONCE + SLACK) * 2, "{}", memory.held());
+        assert!(memory.held() <= (INFLATED_AT_ONCE + SLACK) * 2, "{}", memory.held());
         assert_eq!(queue.waiting(), 1);
         drop(other);
         let (result, steps) = inflated.await;
@@ -199,7 +195,7 @@ mod tests {
     async fn a_short_body_waits_for_nobody() {
         let (memory, queue) = (Memory::new(LIMIT, LIMIT), queue());
         let _other = queue.enter(1, 1).await.unwrap();
-        let text = vec![b' '; AT_ONCE];
+        let text = vec![b' '; INFLATED_AT_ONCE];
         let mut body = body(&memory);
         let (result, steps) = inflate([gzip(&text)], &mut body, &queue).await;
         assert_eq!((result.is_ok(), steps), (true, 0));
@@ -209,7 +205,7 @@ mod tests {
     #[tokio::test]
     async fn bodies_around_the_size_that_is_inflated_at_once() {
         let queue = queue();
-        for size in AT_ONCE - 1..=AT_ONCE + 1 {
+        for size in INFLATED_AT_ONCE - 1..=INFLATED_AT_ONCE + 1 {
             let (memory, text) = (Memory::new(LIMIT, LIMIT), (0..size).map(|at| at as u8).collect::<Vec<_>>());
             let mut body = body(&memory);
             let (result, _) = inflate([gzip(&text)], &mut body, &queue).await;
@@ -224,7 +220,7 @@ mod tests {
         let length = empty.len();
         let mut body = body(&memory);
         let (result, steps) = inflate([empty.into()], &mut body, &queue).await;
-        assert_eq!((result.is_ok(), body.len(), steps), (true, 0, length.div_ceil(AT_ONCE) - 1));
+        assert_eq!((result.is_ok(), body.len(), steps), (true, 0, length.div_ceil(INFLATED_AT_ONCE) - 1));
     }
 
     #[tokio::test]
@@ -241,7 +237,7 @@ mod tests {
                 let (result, steps) = inflate(pieces, &mut body, &queue).await;
                 result.unwrap();
                 assert!(
-                    steps <= all.len() / super::SMALL + text.len() / STEP + 2,
+                    steps <= all.len() / super::SMALL + text.len() / INFLATE_STEP + 2,
                     "{steps} steps for {size} bytes each"
                 );
                 assert!(body.finish().0 == text, "{members} members, {size} bytes each");

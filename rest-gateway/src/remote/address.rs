@@ -16,10 +16,7 @@ use tokio_rustls::client::TlsStream;
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
-use crate::settings::Settings;
-
-/// After how much silence the system asks whether the peer is still there.
-const KEEPALIVE: Duration = Duration::from_secs(30);
+use crate::{limits::KEEPALIVE, settings::Settings};
 
 /// Cores cannot be connected to.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,8 @@
 //! The cores that a gateway knows, and which of them takes the next call.
 
-use std::{
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, PoisonError, RwLock,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use compliance_api::wire::Operation;
@@ -18,17 +15,13 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 use tower::ServiceExt as _;
 
 use super::address::Address;
-use crate::settings::Settings;
-
-/// How long a core may take to report its health.
-const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
+use crate::{
+    limits::{CORE_HEALTH_TIMEOUT, LIST_WINDOW, RESPONSE_WINDOW},
+    settings::Settings,
+};
 
 /// The operation that returns a list of any length.
 const LIST: &str = Operation::LIST_AFFILIATES.path;
-/// What a list that is not read keeps here.
-const LIST_WINDOW: u32 = 64 << 10;
-/// What any other response does. Batches and pages are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
-const WINDOW: u32 = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Cores {
@@ -99,7 +92,7 @@ impl Core {
     fn new(name: String, address: &Address, connections: usize) -> Arc<Self> {
         Arc::new(Self {
             name,
-            connections: (0..connections).map(|_| address.connect_lazy(WINDOW)).collect(),
+            connections: (0..connections).map(|_| address.connect_lazy(RESPONSE_WINDOW)).collect(),
             lists: address.connect_lazy(LIST_WINDOW),
             next: AtomicUsize::new(0),
             in_flight: Arc::default(),
@@ -127,8 +120,8 @@ impl Core {
     pub(super) async fn check(&self) -> bool {
         let mut client = HealthClient::new(self.connections[0].clone());
         let mut request = tonic::Request::new(HealthCheckRequest::default());
-        request.set_timeout(HEALTH_TIMEOUT);
-        let health = tokio::time::timeout(HEALTH_TIMEOUT, client.check(request)).await;
+        request.set_timeout(CORE_HEALTH_TIMEOUT);
+        let health = tokio::time::timeout(CORE_HEALTH_TIMEOUT, client.check(request)).await;
         let serving = i32::from(ServingStatus::Serving);
         let serves = health.is_ok_and(|health| health.is_ok_and(|health| health.into_inner().status == serving));
         self.serves.store(serves, Ordering::Relaxed);

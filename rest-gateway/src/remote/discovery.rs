@@ -3,25 +3,18 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, Weak},
-    time::Duration,
 };
 
 use futures::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{address::Address, cores::Cores};
-
-/// How often names are resolved.
-const RESOLVE_INTERVAL: Duration = Duration::from_secs(5);
-/// How often cores are asked for their health.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How soon cores are asked again when one of them has just failed. The interval doubles while one does not serve.
-const FIRST_CHECK: Duration = Duration::from_millis(50);
+use crate::limits::{CORE_CHECK_INTERVAL, FIRST_CORE_CHECK, RESOLVE_INTERVAL};
 
 /// Ends when the cores are dropped.
 pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) {
     let has_names = addresses.iter().any(Address::is_name);
-    let (mut resolved, mut interval) = (None::<Instant>, CHECK_INTERVAL);
+    let (mut resolved, mut interval) = (None::<Instant>, CORE_CHECK_INTERVAL);
     loop {
         let Some(cores) = weak.upgrade() else { return };
         if has_names && resolved.is_none_or(|resolved| resolved.elapsed() >= RESOLVE_INTERVAL) {
@@ -32,12 +25,12 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) 
         let failure = Arc::clone(&cores.failure);
         drop(cores);
         // However many calls fail, so many checks are made at most.
-        sleep(FIRST_CHECK).await;
+        sleep(FIRST_CORE_CHECK).await;
         let has_failed = timeout(interval, failure.notified()).await.is_ok();
         interval = match (has_failed, all_serve) {
-            (true, _) => FIRST_CHECK,
-            (false, true) => CHECK_INTERVAL,
-            (false, false) => (interval * 2).min(CHECK_INTERVAL),
+            (true, _) => FIRST_CORE_CHECK,
+            (false, true) => CORE_CHECK_INTERVAL,
+            (false, false) => (interval * 2).min(CORE_CHECK_INTERVAL),
         };
     }
 }

@@ -22,11 +22,11 @@ use super::channel::CoreChannel;
 use crate::caller::SLACK;
 
 /// How long the reads of a batch usually take. Behind a read that takes longer, further batches start.
-const SLOW_AFTER: Duration = Duration::from_millis(10);
+const READ_SLOW_AFTER: Duration = Duration::from_millis(10);
 /// Calls in flight when some of them are slow.
 const MAX_IN_FLIGHT_WHEN_SLOW: usize = 64;
 /// Reads that wait for a call.
-const MAX_QUEUE: usize = 16_384;
+const MAX_QUEUED_READS: usize = 16_384;
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
@@ -37,8 +37,10 @@ impl CoalescedReads {
     /// `timeout` bounds one call, and so the reads in it.
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
         let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
-        let limits =
-            BatchLimits { slow_after: SLOW_AFTER, ..BatchLimits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUE) };
+        let limits = BatchLimits {
+            slow_after: READ_SLOW_AFTER,
+            ..BatchLimits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUED_READS)
+        };
         let reads = Batcher::new(Batches { client, timeout: timeout + SLACK }, limits);
         let length = reads.queue_length();
         let queue = gauge!("compliance_gateway_queue_length", "queue" => "single reads");

@@ -1,6 +1,6 @@
 //! `/livez` and `/readyz`, for operators.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{body::Body, extract::State, response::Response};
 use http::StatusCode;
@@ -9,10 +9,8 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus}
 use crate::{
     envelope::{RateLimit, respond_with},
     gateway::Gateway,
+    limits::READINESS_TIMEOUT,
 };
-
-/// How long the core may take to report its health.
-const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The body of a service that runs, or can serve.
 const OK: &str = r#"{"status":"ok"}"#;
@@ -45,8 +43,8 @@ pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
 
 async fn core_serves(gateway: &Gateway) -> bool {
     let mut request = tonic::Request::new(HealthCheckRequest { service: String::new() });
-    request.set_timeout(TIMEOUT);
-    match tokio::time::timeout(TIMEOUT, gateway.clients.health.check_health(request)).await {
+    request.set_timeout(READINESS_TIMEOUT);
+    match tokio::time::timeout(READINESS_TIMEOUT, gateway.clients.health.check_health(request)).await {
         Ok(Ok(response)) => response.into_inner().status == i32::from(ServingStatus::Serving),
         Ok(Err(status)) => {
             tracing::debug!(code = ?status.code(), message = status.message(), "the core did not report its health");

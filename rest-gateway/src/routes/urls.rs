@@ -14,13 +14,12 @@ use crate::{
     error::Refusal,
     extract::{body::RequestBody, path::PathId, query, urls},
     found::respond_found,
+    limits::PAGE_MEMORY,
     stream::respond_list,
 };
 
 /// The message of a page, however it is sent.
 const FOUND: &str = "URLs found";
-/// What a large page takes in memory: a record as a message and as JSON, each of which can be encoded yet.
-const PAGE_MEMORY: usize = 16 << 20;
 
 /// List compliance URLs
 ///

@@ -37,18 +37,18 @@ const THRESHOLDS: &[Threshold] = &[
     Threshold(CORE, "HEAVY_ITEMS", Each(sides::batches)),
     Threshold("core-server/src/table/batch.rs", "SAMPLE", Each(sides::batches)),
     Threshold(CORE, "COPY_PART", Around(sides::copied)),
-    Threshold("crates/admission/src/off_thread.rs", "LONG", Around(sides::held)),
+    Threshold(SHARED, "LONG_COMPUTATION", Around(sides::held)),
     Threshold(SHARED, "SMALL", Each(sides::bodies_and_transcripts)),
-    Threshold("rest-gateway/src/extract/collect.rs", "IN_HEAP", Each(sides::bodies)),
+    Threshold(GATEWAY, "BODY_IN_HEAP", Each(sides::bodies)),
     Threshold(
-        "rest-gateway/src/extract/inflate.rs",
-        "AT_ONCE",
+        GATEWAY,
+        "INFLATED_AT_ONCE",
         Tests(
             "rest-gateway/src/extract/inflate.rs",
             &["a_short_body_waits_for_nobody", "bodies_around_the_size_that_is_inflated_at_once"],
         ),
     ),
-    Threshold("rest-gateway/src/extract/body.rs", "LARGE", Each(sides::bodies)),
+    Threshold(GATEWAY, "LARGE_REQUEST", Each(sides::bodies)),
     // Records that are many or large.
     Threshold(CORE, "PAGE_RECORDS", Each(sides::listed)),
     Threshold(CORE, "MESSAGE_RECORDS", Each(sides::listed)),
@@ -61,16 +61,13 @@ const THRESHOLDS: &[Threshold] = &[
     Threshold("crates/batcher/src/lib.rs", "MAX_BATCH", Tests(COALESCED, &[FULL_BATCHES])),
     Threshold("proto/src/batch_read.rs", "MAX_READS", Tests("tests/e2e/batch_read.rs", &["limits"])),
     Threshold("proto/src/wire.rs", "MAX_ITEMS", Tests("proto/src/wire.rs", &["a_list_that_is_too_long_is_named"])),
-    Threshold(
-        "rest-gateway/src/compression.rs",
-        "SMALLEST",
-        Tests("tests/e2e/encodings.rs", &["short_responses_are_plain"]),
-    ),
+    Threshold(GATEWAY, "SMALLEST_COMPRESSED", Tests("tests/e2e/encodings.rs", &["short_responses_are_plain"])),
 ];
 
-/// What the core may use, and what both layers limit.
+/// What the core may use, what both layers limit, and what the gateway may use.
 const CORE: &str = "core-server/src/limits.rs";
 const SHARED: &str = "crates/admission/src/limits.rs";
+const GATEWAY: &str = "rest-gateway/src/limits.rs";
 const COALESCED: &str = "core-server/tests/writes/coalesced.rs";
 const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 
@@ -78,40 +75,37 @@ const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
-    (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUE"]),
-    ("rest-gateway/src/extract/body.rs", &["DISCARD_BYTES"]),
-    ("rest-gateway/src/remote/reads.rs", &["MAX_QUEUE"]),
+    (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),
+    (CORE, &["MAX_QUEUED_LARGE_PAGES"]),
+    (GATEWAY, &["DISCARD_BYTES", "MAX_QUEUED_LARGE_REQUESTS", "MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY"]),
+    ("rest-gateway/src/remote/reads.rs", &["MAX_QUEUED_READS"]),
     ("proto/src/lib.rs", &["MAX_ID"]),
     ("proto/src/rules/formats.rs", &["FIRST", "LAST"]),
     ("proto/src/token/keys.rs", &["MAX_KEYS", "MIN_SECRET_BYTES", "MIN_RSA_BITS", "MAX_RSA_BITS"]),
     ("proto/src/token/verifier.rs", &["MAX_BYTES", "MAX_CACHED", "SKEW"]),
-    ("crates/admission/src/off_thread.rs", &["MOST"]),
-    ("crates/admission/src/queue.rs", &["MOST_REMEMBERED"]),
-    ("crates/admission/src/refusals.rs", &["AT_ONCE", "MOST"]),
+    (SHARED, &["MAX_OFF_THREAD", "REMEMBERED_COMPANIES", "REFUSALS_AT_ONCE", "MAX_DELAYED"]),
     // Shares and order of work: they decide when something is done, and not what.
     (CORE, &["NOT_BORROWED", "READS_WHEN_SLOW", "WRITES_WHEN_SLOW", "HEAVY_BYTES", "BYTES_OF_AN_ITEM", "CALL_SHARE"]),
-    (CORE, &["CALLS_AT_LEAST", "STREAM_COMPANIES", "ITEMS_OF_A_STATEMENT", "RESERVED_CONNECTIONS", "LARGE_PAGES"]),
+    (CORE, &["CALLS_AT_LEAST", "STREAM_COMPANIES", "ITEMS_OF_A_STATEMENT", "RECORDS_OF_A_STATEMENT", "LARGE_PAGES"]),
+    (CORE, &["CONNECTIONS_OF_COALESCED", "STATEMENTS_PER_CPU", "LONG_BATCHES_AT_LEAST", "LARGE_PAGE_SHARE"]),
+    (CORE, &["QUEUE_SHARE", "SLOT_SHARE", "CPUS_PER_SLOT_WITH_OTHERS"]),
     (CORE, &["TOKEN_FAILURES", "TOKEN_FAILURES_OF_A_TURN", "FEW_TOKENS", "WRITES_APART", "LOCK_TURNS"]),
     (CORE, &["BATCHES_OF_A_COMPANY", "MONITORING_WRITES", "MAX_LOCKS_REMEMBERED"]),
-    (SHARED, &["MEMORY_SHARE"]),
+    (SHARED, &["MEMORY_SHARE", "WITHOUT_COMPANY", "OLDEST_EVERY"]),
+    (GATEWAY, &["LARGE_REQUESTS_PER_CPU", "LARGE_REQUESTS_OF_A_COMPANY_PER_CPU", "CPUS_PER_SLOT_WITH_OTHERS"]),
     ("rest-gateway/src/remote/reads.rs", &["MAX_IN_FLIGHT_WHEN_SLOW"]),
-    ("crates/admission/src/memory.rs", &["WITHOUT_COMPANY"]),
-    ("crates/admission/src/queue.rs", &["OLDEST_EVERY"]),
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
-    ("rest-gateway/src/compression.rs", &["ENCODER"]),
-    ("rest-gateway/src/extract/inflate.rs", &["STEP"]),
+    (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
     ("rest-gateway/src/extract/body.rs", &["RESULT"]),
     ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY"]),
     ("rest-gateway/src/extract/urls.rs", &["ELEMENT", "KEY"]),
-    ("rest-gateway/src/remote/cores.rs", &["LIST_WINDOW", "WINDOW"]),
-    ("rest-gateway/src/routes/urls.rs", &["PAGE_MEMORY"]),
     ("rest-gateway/src/settings.rs", &["MIB"]),
-    ("rest-gateway/src/stream.rs", &["RECORD_SIZE"]),
     ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),
     // Numbers that mean something else: IDs, codes, formats, defaults.
-    ("core-server/src/lists/page.rs", &["DEFAULT_PER_PAGE", "FIRST_DAY", "LAST_DAY"]),
+    (CORE, &["DEFAULT_PER_PAGE"]),
+    ("core-server/src/lists/page.rs", &["FIRST_DAY", "LAST_DAY"]),
     ("core-server/src/lists/statement.rs", &["FIRST_FILTER"]),
     ("core-server/src/monitoring/cases.rs", &["OPEN", "RESOLVED"]),
     ("core-server/src/serve/receive.rs", &["HEADER"]),
