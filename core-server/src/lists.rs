@@ -8,6 +8,8 @@ mod description;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod layout;
+#[cfg(test)]
 pub(crate) mod nullable;
 mod page;
 mod statement;

@@ -1,33 +1,54 @@
-//! The statements of lists as they are sent, one of each kind: `golden/*.sql`. `tools/scripts/write-reference` rewrites them.
+//! The statements of lists as they are sent, one of each structure: `golden/*.sql`. `tools/scripts/write-reference` rewrites
+//! them.
 
-use std::{collections::BTreeSet, env, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::Path,
+};
 
-use crate::{limits::STATEMENT_CACHE, list_statements, read_statements, write_statements};
+use super::layout::{WIDTH, lay_out, one_line};
+use crate::{cases, limits::STATEMENT_CACHE, list_statements, read_statements, urls, write_statements};
 
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
-/// Each kind of statement, and what another sort key, direction or filter changes in it.
-const KINDS: [&str; 9] = [
+/// Statements whose structure no other sort key, direction or list changes.
+const COMMITTED: [&str; 15] = [
     // All matches, sorted.
+    "compliance_urls of an affiliate by id descending",
     "compliance_urls of an affiliate by id descending in a range filtered",
     // A scan along the sort order.
     "compliance_urls near by last_seen descending",
     "compliance_urls near by discovery_date descending in a range",
     // The same for each combination of the filters' values.
     "compliance_urls near by last_seen descending filtered",
+    "compliance_cases near by created_date descending in a range filtered",
     // A scan or a sort.
+    "compliance_urls near by last_seen descending in a range",
     "compliance_urls near by last_seen descending in a range filtered",
     "compliance_urls deep by last_review_date descending in a range filtered",
     // A walk over the counts.
     "compliance_cases deep by id descending",
     "compliance_urls deep by last_seen descending filtered",
+    "compliance_urls deep by discovery_date descending in a range",
+    "compliance_urls deep by discovery_date descending in a range filtered",
+    "compliance_cases deep by id descending in a range",
     "compliance_urls deep by id descending in a range filtered",
 ];
-
-/// Indentation of the source says nothing; lines do.
-fn readable(sql: &str) -> String {
-    let lines = sql.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    lines.filter(|line| !line.is_empty()).fold(String::new(), |text, line| text + &line + "\n")
-}
+/// Words of SQL that make up the structure of a statement. Its conditions have none of them, unless in a subquery.
+const STRUCTURE: [&str; 12] = [
+    "with",
+    "materialized",
+    "select",
+    "from",
+    "join",
+    "lateral",
+    "union",
+    "where",
+    "group",
+    "order",
+    "limit",
+    "offset",
+];
 
 #[test]
 fn the_committed_statements_are_those_that_are_sent() {
@@ -37,10 +58,13 @@ fn the_committed_statements_are_those_that_are_sent() {
         fs::create_dir_all(&folder).unwrap();
     }
     let mut files = BTreeSet::new();
-    for kind in KINDS {
-        let (_, sql, _) = list_statements().find(|(name, ..)| name == kind).unwrap();
-        let name = format!("{}.sql", kind.replace([' ', '_'], "-"));
-        let text = readable(sql);
+    for statement in COMMITTED {
+        let (_, sql, _) = list_statements().find(|(name, ..)| name == statement).unwrap();
+        let name = format!("{}.sql", statement.replace([' ', '_'], "-"));
+        let text = lay_out(sql);
+        assert_eq!(one_line(&text), one_line(sql), "the layout changes white space alone");
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(WIDTH), "{name} has a line of {longest:?} characters");
         if env::var_os(WRITE).is_some() {
             fs::write(folder.join(&name), &text).unwrap();
         }
@@ -50,6 +74,34 @@ fn the_committed_statements_are_those_that_are_sent() {
     }
     let committed = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     assert_eq!(committed.collect::<BTreeSet<_>>(), files);
+}
+
+/// Every statement has the structure of one that is committed.
+#[test]
+fn each_structure_of_a_statement_is_committed() {
+    let structures = || urls::STATEMENTS.structures().chain(cases::STATEMENTS.structures());
+    let committed: BTreeSet<_> =
+        structures().filter(|(name, ..)| COMMITTED.contains(&&**name)).map(|(_, structure, ..)| structure).collect();
+    assert_eq!(committed.len(), COMMITTED.len(), "each statement that is committed has a structure of its own");
+    for (name, structure, ..) in structures() {
+        assert!(committed.contains(&structure), "no committed statement has the structure of {name}: {structure:?}");
+    }
+}
+
+/// What is called a structure is all that decides on it: statements of one structure, for keys of as many parts, have the same
+/// words of SQL. So a further decision in the code must become a part of the structure.
+#[test]
+fn statements_of_one_structure_differ_in_names_and_conditions_alone() {
+    let mut known = BTreeMap::new();
+    for (name, structure, parts, sql) in urls::STATEMENTS.structures().chain(cases::STATEMENTS.structures()) {
+        // The rest reads the records.
+        let (page, _) = sql.split_once(" t.total, p.id as found").unwrap();
+        let words = page.split(|character: char| !character.is_alphanumeric()).filter(|word| STRUCTURE.contains(word));
+        let mut words: Vec<_> = words.collect();
+        words.sort_unstable();
+        let (first, expected) = known.entry((structure, parts)).or_insert_with(|| (name.clone(), words.clone()));
+        assert_eq!(words, *expected, "{name} and {first}");
+    }
 }
 
 /// A statement that is prepared anew each time costs a round trip and a plan.

@@ -316,6 +316,26 @@ impl<Q> PageStatement<'_, Q> {
         self.walks() && self.grouped()
     }
 
+    /// The decisions that make the structure of the statement. What else the shape has changes names and conditions, and how
+    /// often the statement has what reads one part of the sort key.
+    #[cfg(test)]
+    pub(super) fn structure(&self) -> Vec<&'static str> {
+        let is_along = self.shape.parts.iter().any(|part| self.ranged_along(*part));
+        let decisions = if self.shape.among == Among::Affiliate {
+            vec![("of an affiliate", true), ("ranged", self.shape.ranged)]
+        } else {
+            vec![
+                ("deep", self.shape.among == Among::Deep),
+                ("ranged along the key", is_along),
+                ("ranged elsewhere", self.ranged_elsewhere()),
+                ("walks", self.walks()),
+                ("chooses", self.chooses()),
+                ("grouped", self.grouped()),
+            ]
+        };
+        decisions.into_iter().filter_map(|(name, is_so)| is_so.then_some(name)).collect()
+    }
+
     fn skip(&self) -> &'static str {
         if self.walks() { "(select skip from start)" } else { OFFSET }
     }

@@ -79,6 +79,15 @@ impl<Q> Statements<Q> {
         self.pages.iter().map(move |(shape, sql)| (format!("{table} {}", shape.name()), *sql, types.clone()))
     }
 
+    /// The same, each with its name, its structure and the number of parts of its sort key.
+    #[cfg(test)]
+    pub(crate) fn structures(&self) -> impl Iterator<Item = (String, Vec<&'static str>, usize, &'static str)> {
+        self.pages.iter().map(|&(shape, sql)| {
+            let structure = PageStatement { list: self.list, shape }.structure();
+            (format!("{} {}", self.list.table, shape.name()), structure, shape.parts.len(), sql)
+        })
+    }
+
     /// Every statement that reads records by ID, with the types of its parameters.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         [(self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")].into_iter()

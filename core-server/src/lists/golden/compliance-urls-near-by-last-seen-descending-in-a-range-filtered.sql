@@ -1,62 +1,276 @@
-with counted as materialized (select coalesce(sum(c.sign * c.n), 0)::bigint as total from (
-select 1 as sign, c.* from compliance_url_counts c where c.company_id = $1 and c.dimension = 'discovery_date_coarse'
-and c.bucket between ($4 >> 5) + case when ($4 & 31) < 16 then 0 else 1 end
-and ($5 >> 5) - case when ($5 & 31) >= 16 then 0 else 1 end
-union all select -1, c.* from compliance_url_counts c where c.company_id = $1 and c.dimension = 'discovery_date'
-and ($4 & 31) < 16 and c.bucket between $4 >> 5 << 5 and $4 - 1
-union all select 1, c.* from compliance_url_counts c where c.company_id = $1 and c.dimension = 'discovery_date'
-and not ($4 & 31) < 16 and c.bucket between $4 and $4 | 31
-union all select -1, c.* from compliance_url_counts c where c.company_id = $1 and c.dimension = 'discovery_date'
-and ($5 & 31) >= 16 and c.bucket between $5 + 1 and $5 | 31
-union all select 1, c.* from compliance_url_counts c where c.company_id = $1 and c.dimension = 'discovery_date'
-and not ($5 & 31) >= 16 and c.bucket between $5 >> 5 << 5 and $5
-) c where $4 <= $5 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true)),
-groups as materialized (select incident_status_id, disabled, sum(n) as n from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0 and c.n > 0 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) group by incident_status_id, disabled),
-choice as materialized (select total > $3 and scan <= sort as scans, total > $3 and scan > sort as sorts from (
-select total * 0.25::double precision as sort, total,
-least(($3 + $2) * (select count(*) from groups) / total::double precision, 1) * (select sum(n) from groups) as scan
-from counted where total > 0
-) c),
-bounds0 as materialized (select coalesce((
-select f.bucket from compliance_url_counts f where f.company_id = $1 and f.dimension = 'last_seen' and f.bucket between n.bucket << 5 and (n.bucket << 5) + 31 and f.n > 0 and f.last_day >= $4 and f.first_day <= $5 and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and f.disabled between coalesce($8, false) and coalesce($8, true)
-order by f.bucket desc limit 1
-), (n.bucket << 5) + 31) as near, (select c.bucket from compliance_url_counts c where c.company_id = $1 and c.dimension = 'last_seen_coarse' and c.n > 0 and c.last_day >= $4 and c.first_day <= $5 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) order by c.bucket asc limit 1) as far from (select c.bucket from compliance_url_counts c where c.company_id = $1 and c.dimension = 'last_seen_coarse' and c.n > 0 and c.last_day >= $4 and c.first_day <= $5 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) order by c.bucket desc limit 1) n where (select scans from choice)),
-bounds1 as materialized (select coalesce((
-select f.bucket from compliance_url_counts f where f.company_id = $1 and f.dimension = 'id' and f.bucket between n.bucket << 5 and (n.bucket << 5) + 31 and f.n_without_last_seen > 0 and f.last_day >= $4 and f.first_day <= $5 and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and f.disabled between coalesce($8, false) and coalesce($8, true)
-order by f.bucket desc limit 1
-), (n.bucket << 5) + 31) as near, (select c.bucket from compliance_url_counts c where c.company_id = $1 and c.dimension = 'id_coarse' and c.n_without_last_seen > 0 and c.last_day >= $4 and c.first_day <= $5 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) order by c.bucket asc limit 1) as far from (select c.bucket from compliance_url_counts c where c.company_id = $1 and c.dimension = 'id_coarse' and c.n_without_last_seen > 0 and c.last_day >= $4 and c.first_day <= $5 and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647) and c.disabled between coalesce($8, false) and coalesce($8, true) order by c.bucket desc limit 1) n where (select scans from choice)),
-page as ((select id, k from (
-(select u.* from groups g cross join lateral (select u.id, u.last_seen as k from compliance_urls u
-where u.company_id = $1 and u.incident_status_id = g.incident_status_id and u.disabled = g.disabled and u.last_seen >= to_timestamp(((select far from bounds0) << 5)::double precision * 86400) and u.last_seen < to_timestamp(((select near from bounds0) + 1)::double precision * 86400) and (true and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400)) and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))) is true order by u.last_seen desc nulls first, u.id desc limit (select $3 + $2)) u order by u.k desc nulls last, u.id desc limit (select $3 + $2))
-union all (select u.* from groups g cross join lateral (select u.id, u.last_seen as k from compliance_urls u
-where u.company_id = $1 and u.incident_status_id = g.incident_status_id and u.disabled = g.disabled and u.last_seen is null and u.id >= (((select far from bounds1) << 5) << 10) and u.id < (((select near from bounds1) + 1) << 10) and (true and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400)) and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))) is true order by u.last_seen desc nulls first, u.id desc limit (select $3 + $2)) u order by u.k desc nulls last, u.id desc limit (select $3 + $2))
-) u offset $3 limit $2) union all (select u.id, u.k from groups g cross join lateral (
-select u.id, u.last_seen as k from compliance_urls u where u.company_id = $1 and u.incident_status_id = g.incident_status_id and u.disabled = g.disabled and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400)) and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))
-order by u.discovery_date, u.id limit (select total from counted)
-) u where (select sorts from choice) order by u.k desc nulls last, u.id desc offset $3 limit $2))
-select t.total, p.id as found, r.* from counted t
-left join (page p cross join lateral (select u.id as id, u.url as url, u.domain as domain, u.incident_status_id as incident_status, case when u.incident_status_id >= 1000 then (
-select v.name from vocabulary_entries v
-where v.company_id = $1 and v.vocabulary = 5 and v.id = u.incident_status_id
-) end as own_incident_status, u.disabled as disabled, u.false_positive as false_positive, u.country as country, u.discovery_date as discovery_date, u.last_review_date as last_review_date, u.last_crawl_date as last_crawl_date, u.last_seen as last_seen, a.affiliate_name as affiliate_name, a.client_affiliate_id as affiliate_id, u.sub_affiliate_id as sub_affiliate_id, u.owner_email as owner_email, u.social_one as social_one, u.social_two as social_two, u.social_three as social_three, u.phone_one as phone_one, u.phone_two as phone_two, u.landing_page as landing_page, u.case_id as case_id, u.note as note, u.video_path as video_path, u.transcription_text as transcription_text, u.transcription_status_id as transcription_status, case when u.transcription_status_id >= 1000 then (
-select v.name from vocabulary_entries v
-where v.company_id = $1 and v.vocabulary = 6 and v.id = u.transcription_status_id
-) end as own_transcription_status, i.*
-from compliance_urls u
-left join lateral (
-select a.* from affiliates a where a.company_id = $1 and a.id = u.affiliate_id limit 1
-) a on true
-left join lateral (select array_agg(created_date) as infraction_dates, array_agg(type_id) as infraction_types, array_agg(own_type) as own_infraction_types,
-array_agg(name_id) as infraction_names, array_agg(own_name) as own_infraction_names
-from (
-select i.created_date, i.infraction_type_id as type_id, case when i.infraction_type_id >= 1000 then (
-select v.name from vocabulary_entries v
-where v.company_id = $1 and v.vocabulary = 7 and v.id = i.infraction_type_id
-) end as own_type,
-i.infraction_name_id as name_id, case when i.infraction_name_id >= 1000 then (
-select v.name from vocabulary_entries v
-where v.company_id = $1 and v.vocabulary = 8 and v.id = i.infraction_name_id
-) end as own_name
-from infractions i where i.company_id = $1 and i.url_id = u.id order by i.id
-) i) i on true
-where u.company_id = $1 and u.id = p.id limit 1) r) on true order by p.k desc nulls last, p.id desc
+with counted as materialized (
+    select coalesce(sum(c.sign * c.n), 0)::bigint as total
+    from (
+        select 1 as sign, c.*
+        from compliance_url_counts c
+        where c.company_id = $1
+            and c.dimension = 'discovery_date_coarse'
+            and c.bucket between ($4 >> 5) + case when ($4 & 31) < 16 then 0 else 1 end and ($5 >> 5) - case
+                when ($5 & 31) >= 16 then 0 else 1
+            end
+        union all
+        select -1, c.*
+        from compliance_url_counts c
+        where c.company_id = $1 and c.dimension = 'discovery_date' and ($4 & 31) < 16 and c.bucket between $4 >> 5 << 5 and $4 - 1
+        union all
+        select 1, c.*
+        from compliance_url_counts c
+        where c.company_id = $1 and c.dimension = 'discovery_date' and not ($4 & 31) < 16 and c.bucket between $4 and $4 | 31
+        union all
+        select -1, c.*
+        from compliance_url_counts c
+        where c.company_id = $1 and c.dimension = 'discovery_date' and ($5 & 31) >= 16 and c.bucket between $5 + 1 and $5 | 31
+        union all
+        select 1, c.*
+        from compliance_url_counts c
+        where c.company_id = $1 and c.dimension = 'discovery_date' and not ($5 & 31) >= 16 and c.bucket between $5 >> 5 << 5 and $5
+    ) c
+    where $4 <= $5
+        and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+        and c.disabled between coalesce($8, false) and coalesce($8, true)
+),
+groups as materialized (
+    select incident_status_id, disabled, sum(n) as n
+    from compliance_url_counts c
+    where c.company_id = $1
+        and c.dimension = 'all'
+        and c.bucket = 0
+        and c.n > 0
+        and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+        and c.disabled between coalesce($8, false) and coalesce($8, true)
+    group by incident_status_id, disabled
+),
+choice as materialized (
+    select total > $3 and scan <= sort as scans, total > $3 and scan > sort as sorts
+    from (
+        select total * 0.25::double precision as sort, total,
+            least(($3 + $2) * (select count(*) from groups) / total::double precision, 1) * (select sum(n) from groups) as scan
+        from counted
+        where total > 0
+    ) c
+),
+bounds0 as materialized (
+    select coalesce(
+        (
+            select f.bucket
+            from compliance_url_counts f
+            where f.company_id = $1
+                and f.dimension = 'last_seen'
+                and f.bucket between n.bucket << 5 and (n.bucket << 5) + 31
+                and f.n > 0
+                and f.last_day >= $4
+                and f.first_day <= $5
+                and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                and f.disabled between coalesce($8, false) and coalesce($8, true)
+            order by f.bucket desc
+            limit 1
+        ),
+        (n.bucket << 5) + 31
+    ) as near,
+        (
+            select c.bucket
+            from compliance_url_counts c
+            where c.company_id = $1
+                and c.dimension = 'last_seen_coarse'
+                and c.n > 0
+                and c.last_day >= $4
+                and c.first_day <= $5
+                and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                and c.disabled between coalesce($8, false) and coalesce($8, true)
+            order by c.bucket asc
+            limit 1
+        ) as far
+    from (
+        select c.bucket
+        from compliance_url_counts c
+        where c.company_id = $1
+            and c.dimension = 'last_seen_coarse'
+            and c.n > 0
+            and c.last_day >= $4
+            and c.first_day <= $5
+            and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+            and c.disabled between coalesce($8, false) and coalesce($8, true)
+        order by c.bucket desc
+        limit 1
+    ) n
+    where (select scans from choice)
+),
+bounds1 as materialized (
+    select coalesce(
+        (
+            select f.bucket
+            from compliance_url_counts f
+            where f.company_id = $1
+                and f.dimension = 'id'
+                and f.bucket between n.bucket << 5 and (n.bucket << 5) + 31
+                and f.n_without_last_seen > 0
+                and f.last_day >= $4
+                and f.first_day <= $5
+                and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                and f.disabled between coalesce($8, false) and coalesce($8, true)
+            order by f.bucket desc
+            limit 1
+        ),
+        (n.bucket << 5) + 31
+    ) as near,
+        (
+            select c.bucket
+            from compliance_url_counts c
+            where c.company_id = $1
+                and c.dimension = 'id_coarse'
+                and c.n_without_last_seen > 0
+                and c.last_day >= $4
+                and c.first_day <= $5
+                and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                and c.disabled between coalesce($8, false) and coalesce($8, true)
+            order by c.bucket asc
+            limit 1
+        ) as far
+    from (
+        select c.bucket
+        from compliance_url_counts c
+        where c.company_id = $1
+            and c.dimension = 'id_coarse'
+            and c.n_without_last_seen > 0
+            and c.last_day >= $4
+            and c.first_day <= $5
+            and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+            and c.disabled between coalesce($8, false) and coalesce($8, true)
+        order by c.bucket desc
+        limit 1
+    ) n
+    where (select scans from choice)
+),
+page as (
+    (
+        select id, k
+        from (
+            (
+                select u.*
+                from groups g
+                cross join lateral (
+                    select u.id, u.last_seen as k
+                    from compliance_urls u
+                    where u.company_id = $1
+                        and u.incident_status_id = g.incident_status_id
+                        and u.disabled = g.disabled
+                        and u.last_seen >= to_timestamp(((select far from bounds0) << 5)::double precision * 86400)
+                        and u.last_seen < to_timestamp(((select near from bounds0) + 1)::double precision * 86400)
+                        and (
+                            true
+                            and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400))
+                            and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))
+                        ) is true
+                    order by u.last_seen desc nulls first, u.id desc
+                    limit (select $3 + $2)
+                ) u
+                order by u.k desc nulls last, u.id desc
+                limit (select $3 + $2)
+            )
+            union all (
+                select u.*
+                from groups g
+                cross join lateral (
+                    select u.id, u.last_seen as k
+                    from compliance_urls u
+                    where u.company_id = $1
+                        and u.incident_status_id = g.incident_status_id
+                        and u.disabled = g.disabled
+                        and u.last_seen is null
+                        and u.id >= (((select far from bounds1) << 5) << 10)
+                        and u.id < (((select near from bounds1) + 1) << 10)
+                        and (
+                            true
+                            and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400))
+                            and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))
+                        ) is true
+                    order by u.last_seen desc nulls first, u.id desc
+                    limit (select $3 + $2)
+                ) u
+                order by u.k desc nulls last, u.id desc
+                limit (select $3 + $2)
+            )
+        ) u
+        offset $3
+        limit $2
+    )
+    union all (
+        select u.id, u.k
+        from groups g
+        cross join lateral (
+            select u.id, u.last_seen as k
+            from compliance_urls u
+            where u.company_id = $1
+                and u.incident_status_id = g.incident_status_id
+                and u.disabled = g.disabled
+                and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400))
+                and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))
+            order by u.discovery_date, u.id
+            limit (select total from counted)
+        ) u
+        where (select sorts from choice)
+        order by u.k desc nulls last, u.id desc
+        offset $3
+        limit $2
+    )
+)
+select t.total, p.id as found, r.*
+from counted t
+left join (
+    page p
+    cross join lateral (
+        select u.id as id, u.url as url, u.domain as domain, u.incident_status_id as incident_status,
+            case
+                when u.incident_status_id >= 1000 then (
+                    select v.name from vocabulary_entries v where v.company_id = $1 and v.vocabulary = 5 and v.id = u.incident_status_id
+                )
+            end as own_incident_status,
+            u.disabled as disabled, u.false_positive as false_positive, u.country as country, u.discovery_date as discovery_date,
+            u.last_review_date as last_review_date, u.last_crawl_date as last_crawl_date, u.last_seen as last_seen,
+            a.affiliate_name as affiliate_name, a.client_affiliate_id as affiliate_id, u.sub_affiliate_id as sub_affiliate_id,
+            u.owner_email as owner_email, u.social_one as social_one, u.social_two as social_two, u.social_three as social_three,
+            u.phone_one as phone_one, u.phone_two as phone_two, u.landing_page as landing_page, u.case_id as case_id, u.note as note,
+            u.video_path as video_path, u.transcription_text as transcription_text, u.transcription_status_id as transcription_status,
+            case
+                when u.transcription_status_id >= 1000 then (
+                    select v.name
+                    from vocabulary_entries v
+                    where v.company_id = $1 and v.vocabulary = 6 and v.id = u.transcription_status_id
+                )
+            end as own_transcription_status,
+            i.*
+        from compliance_urls u
+        left join lateral (select a.* from affiliates a where a.company_id = $1 and a.id = u.affiliate_id limit 1) a on true
+        left join lateral (
+            select array_agg(created_date) as infraction_dates,
+                array_agg(type_id) as infraction_types,
+                array_agg(own_type) as own_infraction_types,
+                array_agg(name_id) as infraction_names,
+                array_agg(own_name) as own_infraction_names
+            from (
+                select i.created_date, i.infraction_type_id as type_id,
+                    case
+                        when i.infraction_type_id >= 1000 then (
+                            select v.name
+                            from vocabulary_entries v
+                            where v.company_id = $1 and v.vocabulary = 7 and v.id = i.infraction_type_id
+                        )
+                    end as own_type,
+                    i.infraction_name_id as name_id,
+                    case
+                        when i.infraction_name_id >= 1000 then (
+                            select v.name
+                            from vocabulary_entries v
+                            where v.company_id = $1 and v.vocabulary = 8 and v.id = i.infraction_name_id
+                        )
+                    end as own_name
+                from infractions i
+                where i.company_id = $1 and i.url_id = u.id
+                order by i.id
+            ) i
+        ) i on true
+        where u.company_id = $1 and u.id = p.id
+        limit 1
+    ) r
+) on true
+order by p.k desc nulls last, p.id desc
