@@ -1,5 +1,5 @@
 //! Runs a command with a private, migrated database that is removed afterwards. `DATABASE_URL` holds its address:
-//! `cargo run -p embedded-postgres --example with_database -- core-server/migrations psql -c '\d affiliates'`
+//! `cargo run -p embedded-postgres --bin with_database -- core-server/migrations psql -c '\d affiliates'`
 
 use std::{error::Error, path::Path, process::ExitCode};
 
