@@ -38,7 +38,7 @@ proto:
 ci:
     .ci/run
 
-# Measure the service beside peers, and write docs/performance.md.
+# Measure the service next to peers, and write docs/performance.md.
 bench *args:
     cd tools/bench && cargo run --profile dist -- {{args}}
 

@@ -124,7 +124,7 @@ class TestCrawler(unittest.TestCase):
         self.assertEqual((saved.code, proxy.connections), (errors_pb2.RESULT_CODE_SAVED, 3))
 
     def test_a_call_ends_at_its_deadline(self):
-        # It accepts connections and never answers.
+        # It accepts connections and never responds.
         silent = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(silent.close)
         mute = self.crawler_at("127.0.0.1:%d" % silent.getsockname()[1])

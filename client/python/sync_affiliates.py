@@ -4,7 +4,7 @@
 
 The file has a column for each field, named as in the interface; `affiliate_name` identifies an affiliate and must be there. The
 job can be repeated at any time, also after it was interrupted. It waits when the service asks for it (429, 503), and repeats
-requests that were not answered.
+requests that had no response.
 
 Exit status: 0 if everything is up to date, 1 if some rows were refused (each is named), 2 if the job could not go on.
 
@@ -29,7 +29,7 @@ IN_LISTS = {
 NOT_COMPARED = {"country", "start_date"}
 BATCH = 500
 TRIES = 8
-# Seconds for a connection, and for the service to answer.
+# Seconds for a connection, and for the service to respond.
 TIMEOUTS = (5, 60)
 SAVED = "1020"
 

@@ -28,7 +28,7 @@ pub(crate) fn respond_found<T: Serialize + Sync>(
     if bytes.max(size(&response)) <= SMALL { Ok(response) } else { holding(caller, response, memory) }
 }
 
-/// A response that holds what it takes until it was sent. Refused if that is not to be had.
+/// A response that holds what it takes until it was sent. Refused if so much is not free.
 fn holding(caller: &Caller, response: Response, memory: Option<ResponseMemory>) -> Result<Response, Refusal> {
     let mut more = caller.memory();
     if let Err(full) = more.grow(size(&response).saturating_sub(memory.as_ref().map_or(0, |memory| memory.bytes()))) {

@@ -121,7 +121,7 @@ async fn respond(
     response.headers_mut().insert(REQUEST_ID, exchange.request_id.clone());
     exchange.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
-        shared.refusals.hold_back(exchange.company()).await;
+        shared.refusals.delay(exchange.company()).await;
     }
     // A body of a known size is complete already, and so is its request. Any other is written as it is read.
     Ok(response.map(|body| match body.size_hint().exact() {

@@ -123,7 +123,7 @@ async fn within<T, E: Into<Error>>(longest: Duration, work: impl Future<Output =
 /// What the previous tries of a call leave for the next one.
 #[derive(Default)]
 struct Tries {
-    /// Tries that failed; of a list, since the last message.
+    /// Tries that failed; for a list, since the last message.
     failed: u32,
     /// The token of the last try.
     token: Option<Authorization>,

@@ -8,7 +8,7 @@ use crate::Error;
 /// broke, or the rate limit is used up. Every operation may be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// Tries of a call, the first one included. Of a list: tries without a message between them. Four by default.
+    /// Tries of a call, the first one included. For a list: tries without a message between them. Four by default.
     pub tries: u32,
     /// The wait before the second try. It doubles with each further one, is varied at random, and is added to
     /// what the service asks for. 100 ms by default.

@@ -21,7 +21,7 @@ export interface Limits {
 
 const LIMITS: Limits = { tries: 5, timeout: 60_000, firstWait: 250 };
 
-/** After these the same request may succeed: the limit is used up, the service is busy, the answer took too long. */
+/** After these the same request may succeed: the limit is used up, the service is busy, the response took too long. */
 const AGAIN = [429, 503, 504];
 
 /** A client of the service at `base`, such as `http://127.0.0.1:8080`. */
@@ -35,8 +35,8 @@ export function connect(base: string, token: string, limits: Partial<Limits> = {
 }
 
 /**
- * Sends a request, and sends it again when the service asks for it or did not answer. All requests may be repeated: what a lost
- * answer has created is then reported as a duplicate.
+ * Sends a request, and sends it again when the service asks for it or did not respond. All requests may be repeated: a creation
+ * whose response was lost is then reported as a duplicate.
  */
 async function fetchAgain(request: Request, limits: Limits): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {

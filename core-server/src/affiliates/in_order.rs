@@ -1,4 +1,4 @@
-//! Works out, in memory, what changes come to that are applied one after the other. The work is linear in their number.
+//! Computes the result of applying changes in order, in memory. The work is linear in their number.
 
 use std::{
     borrow::Cow,
@@ -25,8 +25,8 @@ pub(super) struct Plan<'c> {
     pub(super) applied: Vec<Applied>,
     /// One change for each affiliate that is written, by ID.
     pub(super) writes: Vec<Cow<'c, Input>>,
-    /// The affiliates whose old name another one gets. They must give it up before it is written.
-    pub(super) give_up: Vec<i64>,
+    /// The affiliates whose old name another one gets. They must release it before it is written.
+    pub(super) release: Vec<i64>,
 }
 
 /// Applies changes in their order. `before` are the affiliates that are changed, and those that have one of the names that
@@ -62,9 +62,9 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [(i64, String, bool)])
     }
     let loses_name =
         |(id, name, _): &&(i64, String, bool)| holders.get(name.as_str()).is_some_and(|holder| holder != id);
-    let mut give_up: Vec<i64> = targets.filter(loses_name).map(|(id, ..)| *id).collect();
-    give_up.sort_unstable();
-    Plan { applied, writes: writes.into_values().collect(), give_up }
+    let mut release: Vec<i64> = targets.filter(loses_name).map(|(id, ..)| *id).collect();
+    release.sort_unstable();
+    Plan { applied, writes: writes.into_values().collect(), release }
 }
 
 impl Input {
@@ -76,7 +76,7 @@ impl Input {
     /// Takes over what a later change of the same affiliate writes.
     fn merge(&mut self, later: &Self) {
         for field in later.mask.iter() {
-            // Every field of an affiliate is a text.
+            // A value that was read from the same field is valid for it.
             let _ = field.set_written(&mut self.fields, field.written(&later.fields).map(Cow::into_owned));
             self.mask.insert(field);
         }
@@ -131,7 +131,7 @@ mod tests {
     /// Writes a plan to the model as the statements do: names are released first, and each row is then written separately
     /// while no other has its name.
     fn write(model: &mut Model, plan: &Plan<'_>) {
-        for id in &plan.give_up {
+        for id in &plan.release {
             model.get_mut(id).unwrap().0 = format!("released by {id}");
         }
         for change in &plan.writes {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_come_to_what_they_would_one_by_one() {
+    fn changes_have_the_same_result_as_one_by_one() {
         let mut seed = 1_u64;
         let mut random = |below: u64| {
             // SplitMix64.
@@ -155,7 +155,7 @@ mod tests {
             mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
             (mixed ^ (mixed >> 31)) % below
         };
-        let (mut saved, mut taken, mut given_up) = (0, 0, 0);
+        let (mut saved, mut taken, mut released) = (0, 0, 0);
         for _ in 0..5_000 {
             let affiliates = 1 + random(6) as i64;
             let model: Model = (1..=affiliates).map(|id| (id, (format!("N{id}"), None))).collect();
@@ -177,8 +177,8 @@ mod tests {
             assert_eq!(written, expected, "{changes:?}");
             saved += one_by_one.iter().filter(|applied| **applied == Applied::Saved).count();
             taken += one_by_one.iter().filter(|applied| **applied == Applied::Taken).count();
-            given_up += plan.give_up.len();
+            released += plan.release.len();
         }
-        assert!(saved > 1000 && taken > 1000 && given_up > 300, "{saved}, {taken}, {given_up}");
+        assert!(saved > 1000 && taken > 1000 && released > 300, "{saved}, {taken}, {released}");
     }
 }

@@ -112,7 +112,7 @@ const NAMES: &str = "
     ) a";
 
 /// Gives affiliates names that no caller can give, because they are too long. The transaction gives them others.
-const GIVE_UP: &str = "
+const RELEASE_NAMES: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
     select $1, a.id, a.client_affiliate_id, repeat('.', 200) || a.id from unnest($2::bigint[]) as i (id)
     cross join lateral (
@@ -125,7 +125,7 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
         (*UPDATE, "bigint, affiliate_input[], bigint"),
         (LOCK, "bigint, bigint, bigint[]"),
         (NAMES, "bigint, bigint[], text[]"),
-        (GIVE_UP, "bigint, bigint[]"),
+        (RELEASE_NAMES, "bigint, bigint[]"),
     ]
 }
 
@@ -247,9 +247,9 @@ impl Update<'_> {
         let names = sqlx::query_as(NAMES).bind(company_id).bind(ids).bind(Vec::from_iter(wanted));
         let names: Vec<(i64, String, bool)> = names.fetch_all(&mut *connection).await?;
         let plan = in_order::apply(changes, &names);
-        if !plan.give_up.is_empty() {
+        if !plan.release.is_empty() {
             check_caller().await;
-            sqlx::query(GIVE_UP).bind(company_id).bind(plan.give_up).execute(&mut *connection).await?;
+            sqlx::query(RELEASE_NAMES).bind(company_id).bind(plan.release).execute(&mut *connection).await?;
         }
         check_caller().await;
         let written = run(connection, layouts, company_id, None, &plan.writes).await?;

@@ -89,7 +89,7 @@ impl ReadService for BatchReads {
             // Anybody can send it: it is delayed like a call that is refused, and no longer in flight meanwhile.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
-                pipeline.hold_back(None).await;
+                pipeline.delay(None).await;
                 responses
             };
             return Ok(streamed(delayed.flatten_stream().boxed(), deadline));

@@ -76,7 +76,7 @@ where
     let mut call = match pipeline.check(Arrival { called, headers, origin, verified: None }) {
         Ok(call) => call,
         Err(refused) => {
-            pipeline.hold_back(refused.company_id).await;
+            pipeline.delay(refused.company_id).await;
             let reason = refused.error.reason;
             let mut response = refused.respond();
             protocol::complete_refusal(reason, &mut response);
@@ -94,7 +94,7 @@ where
     let response = pipeline.serve(call, message, service).await;
     if is_repeatable(called, company_id, response.headers()) {
         // It is no longer in flight.
-        pipeline.hold_back(company_id).await;
+        pipeline.delay(company_id).await;
     }
     response
 }

@@ -151,8 +151,8 @@ impl Pipeline {
     }
 
     /// Delays the response to a refused call if its company had many recently.
-    pub(super) async fn hold_back(&self, company_id: Option<i64>) {
-        self.0.shares.refusals.hold_back(company_id).await;
+    pub(super) async fn delay(&self, company_id: Option<i64>) {
+        self.0.shares.refusals.delay(company_id).await;
     }
 
     /// Lets a call through, or refuses it: the steps up to *share*.

@@ -56,7 +56,7 @@ impl Service<http::Request<Body>> for Services {
         Poll::Ready(Ok(()))
     }
 
-    /// The message of a request for a single record must have been received whole, as the guard does it.
+    /// The message of a request for a single record must have been received whole, as the pipeline does it.
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let Self(services) = self.clone();
         // A request that names its encoding takes the general path, which knows all of them.
@@ -106,7 +106,7 @@ async fn decode<M: Message + Default>(mut body: Body) -> Result<M, Status> {
         _ => Bytes::new(),
     };
     let message = data.get(PREFIX..).and_then(|message| M::decode(message).ok());
-    // The guard has measured it, and refuses what cannot be decoded.
+    // The pipeline has measured it, and refuses what cannot be decoded.
     message.ok_or_else(|| Error::internal().into())
 }
 

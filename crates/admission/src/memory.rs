@@ -88,7 +88,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Holds `bytes` more, or nothing more if they are not to be had.
+    /// Holds `bytes` more, or nothing more if so many are not free.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         if bytes == 0 {
             return Ok(());

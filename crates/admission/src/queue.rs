@@ -37,16 +37,16 @@ tokio::task_local! {
 pub struct QueueLimits {
     /// Work that runs at the same time.
     pub running: usize,
-    /// Of it, work of one company.
+    /// Work of one company that runs at the same time.
     pub running_per_company: usize,
-    /// Of it, work of one company while several companies call, so that processors and database have time for the others.
+    /// The same while several companies call, so that processors and database have time for the others.
     pub running_with_others: usize,
     /// Work that takes longer than this no longer counts in `running`, up to four times as much, but only in
     /// `running_per_company`: it probably waits for something, and must not keep others from theirs.
     pub slow_after: Duration,
     /// Work that waits. More is refused.
     pub waiting: usize,
-    /// Of it, work of one company.
+    /// Work of one company that waits.
     pub waiting_per_company: usize,
 }
 

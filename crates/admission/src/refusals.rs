@@ -1,4 +1,4 @@
-//! Refusals that are held back, so that a client that repeats refused calls at once takes less of the processor.
+//! Refusals that are delayed, so that a client that repeats refused calls at once takes less of the processor.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::limits::{MAX_DELAYED, REFUSAL_DELAY, REFUSAL_PERIOD, REFUSALS_AT_ONCE
 /// Its multiples spread evenly between whole numbers: the golden ratio's part after the point.
 const SPREAD: f64 = 0.618_033_988_749_895;
 
-/// Holds refusals back, and other responses to calls that anybody can make as often as they like. Clones share the limits.
+/// Delays refusals, and other responses to calls that anybody can make as often as they like. Clones share the limits.
 #[derive(Clone, Debug)]
 pub struct Refusals(Arc<SharedRefusals>);
 
@@ -21,29 +21,29 @@ pub struct Refusals(Arc<SharedRefusals>);
 struct SharedRefusals {
     /// When a period began, and how many refusals each company had in it.
     recent: Mutex<(Instant, HashMap<Option<i64>, u32>)>,
-    held: Semaphore,
+    delayed: Semaphore,
 }
 
 impl Default for Refusals {
     fn default() -> Self {
         Self(Arc::new(SharedRefusals {
             recent: Mutex::new((Instant::now(), HashMap::new())),
-            held: Semaphore::new(MAX_DELAYED),
+            delayed: Semaphore::new(MAX_DELAYED),
         }))
     }
 }
 
 impl Refusals {
     /// Waits before a call has its response, if its company had many refusals recently.
-    pub async fn hold_back(&self, company_id: Option<i64>) {
-        if let Some(delay) = self.delay(company_id)
-            && let Ok(_held) = self.0.held.try_acquire()
+    pub async fn delay(&self, company_id: Option<i64>) {
+        if let Some(wait) = self.wait(company_id)
+            && let Ok(_delayed) = self.0.delayed.try_acquire()
         {
-            sleep(delay).await;
+            sleep(wait).await;
         }
     }
 
-    fn delay(&self, company_id: Option<i64>) -> Option<Duration> {
+    fn wait(&self, company_id: Option<i64>) -> Option<Duration> {
         let mut recent = self.0.recent.lock();
         let (since, counts) = &mut *recent;
         if since.elapsed() >= REFUSAL_PERIOD {
@@ -69,37 +69,37 @@ mod tests {
     const TICK: Duration = Duration::from_millis(1);
 
     #[tokio::test(start_paused = true)]
-    async fn refusals_above_a_rate_are_held_back_up_to_a_number() {
+    async fn refusals_above_a_rate_are_delayed_up_to_a_number() {
         let refusals = Refusals::default();
-        let held_back = async |count: usize| {
+        let delayed = async |count: usize| {
             let start = Instant::now();
             let all = join_all((0..count).map(|_| async {
-                refusals.hold_back(Some(1)).await;
+                refusals.delay(Some(1)).await;
                 start.elapsed()
             }));
-            let held: Vec<_> = all.await.into_iter().filter(|held| !held.is_zero()).collect();
+            let waits: Vec<_> = all.await.into_iter().filter(|wait| !wait.is_zero()).collect();
             assert!(
-                held.iter().all(|held| (REFUSAL_DELAY / 2..REFUSAL_DELAY * 3 / 2 + TICK).contains(held)),
-                "{held:?}"
+                waits.iter().all(|wait| (REFUSAL_DELAY / 2..REFUSAL_DELAY * 3 / 2 + TICK).contains(wait)),
+                "{waits:?}"
             );
-            held.len()
+            waits.len()
         };
         let at_once = REFUSALS_AT_ONCE as usize;
-        assert_eq!(held_back(at_once).await, 0);
-        assert_eq!(held_back(MAX_DELAYED + 10).await, MAX_DELAYED);
+        assert_eq!(delayed(at_once).await, 0);
+        assert_eq!(delayed(MAX_DELAYED + 10).await, MAX_DELAYED);
         // A new period has begun.
-        assert_eq!(held_back(at_once).await, 0);
-        assert_eq!(held_back(MAX_DELAYED).await, MAX_DELAYED, "what was held back makes room");
+        assert_eq!(delayed(at_once).await, 0);
+        assert_eq!(delayed(MAX_DELAYED).await, MAX_DELAYED, "what was delayed makes room");
         advance(REFUSAL_PERIOD).await;
-        assert_eq!(held_back(at_once + 1).await, 1);
+        assert_eq!(delayed(at_once + 1).await, 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn refusals_of_one_company_delay_no_other() {
         let refusals = Refusals::default();
-        let flood = join_all((0..1000).map(|_| refusals.hold_back(Some(1))));
+        let flood = join_all((0..1000).map(|_| refusals.delay(Some(1))));
         let start = Instant::now();
-        let others = join_all([Some(2), None].map(|company| refusals.hold_back(company)));
+        let others = join_all([Some(2), None].map(|company| refusals.delay(company)));
         futures::future::select(flood, others).await;
         assert_eq!(start.elapsed(), Duration::ZERO);
     }
@@ -109,7 +109,7 @@ mod tests {
         let refusals = Refusals::default();
         let start = Instant::now();
         let all = join_all((0..1000).map(|_| async {
-            refusals.hold_back(Some(1)).await;
+            refusals.delay(Some(1)).await;
             start.elapsed().as_millis() as usize / 10
         }));
         let mut sent = [0; 16];

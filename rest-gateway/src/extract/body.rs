@@ -57,7 +57,7 @@ pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
     bytes: Bytes,
     memory: Reservation,
-    /// Of a large request, until the response is ready.
+    /// The slot of a large request, until the response is ready.
     slot: Option<Slot>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct CompareArgs {
     /// Folder for the peers that come from package indexes.
     #[arg(long, value_name = "DIR")]
     pub(crate) peers_dir: Option<PathBuf>,
-    /// Folder for the report and its charts; by default docs/, and target/comparison/ for a quick or partial run.
+    /// Folder for the report; by default docs/, and target/bench/ for a quick or partial run.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The program `compliance` to measure [default: the one next to this program, which cargo brings up to date].
@@ -121,6 +121,6 @@ impl CompareArgs {
     pub(crate) fn out(&self) -> PathBuf {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let whole = !self.quick && self.only.is_empty();
-        self.out.clone().unwrap_or_else(|| root.join(if whole { "docs" } else { "target/comparison" }))
+        self.out.clone().unwrap_or_else(|| root.join(if whole { "docs" } else { "target/bench" }))
     }
 }

@@ -18,11 +18,11 @@ pub(crate) async fn round(
 ) -> anyhow::Result<()> {
     let share = Share { company: 1, affiliates: urls.div_ceil(20), urls, cases: urls.div_ceil(20) };
     let mut times = [0.0; 2];
-    for (beside_service, time) in [false, true].into_iter().zip(&mut times) {
+    for (with_service, time) in [false, true].into_iter().zip(&mut times) {
         database.drop_other(NAME).await?;
         let url = database.create_other(NAME).await?;
         build.migrate(&url).await?;
-        let service = if beside_service { Some(OneProcess::start(build, &url, folder).await?) } else { None };
+        let service = if with_service { Some(OneProcess::start(build, &url, folder).await?) } else { None };
         let start = Instant::now();
         build.make_demo_data(&url, &share, 1).await?;
         *time = start.elapsed().as_secs_f64();

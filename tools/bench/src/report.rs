@@ -45,7 +45,7 @@ fn page(results: &Results) -> anyhow::Result<String> {
     let mut page = String::from("# Performance\n\n");
     writeln!(
         page,
-        "Written by `cargo run --profile dist` in `tools/bench/` on {}, in {:.0} minutes: {} cores ({}), shared by the \
+        "Written by `cargo run --profile dist` in `tools/bench/` on {}, in {:.0} minutes: {} processors ({}), shared by the \
         generator, the contenders and PostgreSQL {}. {} affiliates, {} URLs and {} cases, half of each of the company \
         that is measured; {} rounds of {} s. Figures are medians of ratios within a round, with the spread from the \
         lowest to the highest.\n",

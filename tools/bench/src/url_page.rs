@@ -8,7 +8,7 @@ use crate::{contender::Contender, measure::load, results::Results, stage::Stage}
 
 /// The work in results.
 pub(crate) const PAGES: &str = "pages of 100 URLs with infractions";
-/// Connections that keep both cores busy.
+/// Connections that keep both processors busy.
 pub(crate) const CONNECTIONS: u32 = 16;
 
 fn contenders<'s>(stage: &'s Stage<'_>) -> Vec<&'s Contender> {
