@@ -66,7 +66,8 @@ pub(crate) struct ServiceArgs {
     token: Option<Hidden>,
     #[command(flatten)]
     core_tls: CoreTlsArgs,
-    #[command(flatten)]
+    // The heading of `core_tls` would go on.
+    #[command(flatten, next_help_heading = "Service")]
     signing: SigningArgs,
     #[command(flatten)]
     database: DatabaseUrlArgs,
