@@ -210,8 +210,8 @@ async fn dispatch<B: RunBatch>(
     while running.next().await.is_some() {}
 }
 
-/// Waits until another batch may start beside those in flight, which started at `starts`: as they become slow. That one of them
-/// ends is another reason.
+/// Waits until the batches in flight, which started at `starts`, are slow enough for another one to start. The caller also
+/// starts one when a batch ends.
 async fn until_free(starts: &[Instant], limits: &BatchLimits) {
     if starts.len() >= limits.max_in_flight_when_slow.max(1) {
         return pending().await;
