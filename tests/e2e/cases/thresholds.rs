@@ -105,6 +105,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),
     // Numbers that mean something else: IDs, codes, formats, defaults.
     (CORE, &["DEFAULT_PER_PAGE"]),
+    ("core-server/src/lists/layout.rs", &["INDENT", "WIDTH"]),
     ("core-server/src/lists/page.rs", &["FIRST_DAY", "LAST_DAY"]),
     ("core-server/src/lists/statement.rs", &["FIRST_FILTER"]),
     ("core-server/src/monitoring/cases.rs", &["OPEN", "RESOLVED"]),
