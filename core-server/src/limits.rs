@@ -62,8 +62,8 @@ pub(crate) const TOKEN_FAILURES: usize = 1;
 /// without a valid token, and as many for the others.
 pub(crate) const TOKEN_FAILURES_OF_A_TURN: usize = 16;
 pub(crate) const TOKEN_PAUSE: Duration = Duration::from_millis(20);
-/// More tokens than these take longer than a thread that serves everybody may be kept.
-pub(crate) const FEW_TOKENS: usize = 8;
+/// More signatures than these take longer than a thread that serves everybody may be kept.
+pub(crate) const FEW_SIGNATURES: usize = 8;
 /// How long after a shutdown has begun clients may still read that the service does not serve.
 pub(crate) const WATCHERS_TIME: Duration = Duration::from_millis(250);
 /// How often the rate limit drops the state of companies that no longer call.

@@ -25,10 +25,8 @@ use crate::{
     error::Refusal,
     exchange::{Exchange, REQUEST_ID},
     gateway::Gateway,
+    limits::CORE_DEADLINE_SLACK,
 };
-
-/// How much longer than the core itself the gateway waits, so that the core's own error on a deadline arrives first.
-pub(crate) const SLACK: Duration = Duration::from_millis(500);
 
 /// The bearer of a token that the gateway has accepted.
 pub(crate) struct Caller {
@@ -136,7 +134,7 @@ impl Caller {
 
     /// Waits for a message of the core, at most as long as most calls may take as a whole.
     pub(crate) async fn wait<T>(&self, response: impl Future<Output = Result<T, Status>>) -> Result<T, Refusal> {
-        match tokio::time::timeout(self.gateway.settings.request_timeout + SLACK, response).await {
+        match tokio::time::timeout(self.gateway.settings.request_timeout + CORE_DEADLINE_SLACK, response).await {
             Ok(result) => Ok(result?),
             Err(_) => Err(Error::deadline_exceeded().into()),
         }

@@ -60,3 +60,11 @@ pub(crate) const KEEPALIVE: Duration = Duration::from_secs(30);
 pub(crate) const LIST_WINDOW: u32 = 64 << 10;
 /// What any other response does. Batches and pages are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
 pub(crate) const RESPONSE_WINDOW: u32 = 1 << 20;
+/// How much longer than the core itself the gateway waits, so that the core's own error on a deadline arrives first.
+pub(crate) const CORE_DEADLINE_SLACK: Duration = Duration::from_millis(500);
+/// How long the reads of a batch usually take. Behind a read that takes longer, further batches start.
+pub(crate) const READ_SLOW_AFTER: Duration = Duration::from_millis(10);
+/// Batches of reads in flight when some of them are slow.
+pub(crate) const READ_BATCHES_WHEN_SLOW: usize = 64;
+/// Reads that wait for a batch.
+pub(crate) const MAX_QUEUED_READS: usize = 16_384;

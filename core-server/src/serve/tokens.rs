@@ -6,12 +6,12 @@
 
 use std::collections::HashMap;
 
-use admission::off_thread;
+use admission::{compute, off_thread};
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
     access::Verified,
-    limits::{FEW_TOKENS, TOKEN_FAILURES, TOKEN_FAILURES_OF_A_TURN, TOKEN_PAUSE},
+    limits::{FEW_SIGNATURES, TOKEN_FAILURES, TOKEN_FAILURES_OF_A_TURN, TOKEN_PAUSE},
 };
 
 pub(super) trait Verify {
@@ -44,25 +44,31 @@ pub(super) struct Tokens<V> {
 impl<V: Verify> Tokens<V> {
     /// Verifies tokens up to the first ones that are not valid.
     pub(super) fn verify(verifier: V, authorizations: Vec<String>) -> Self {
-        let mut tokens = Self { verifier, known: HashMap::with_capacity(authorizations.len()), left: Vec::new() };
-        let is_long = authorizations.len() > FEW_TOKENS;
+        let bytes = authorizations.iter().map(String::len).sum();
         // To look for tokens that were verified before takes a hash of each.
-        let verify = || {
-            for token in authorizations {
-                match tokens.verifier.cached(&token) {
-                    Some(known) => {
-                        tokens.known.insert(token, known);
-                    }
-                    None => tokens.left.push(token),
-                }
-            }
-            // What is taken next is at the end.
-            tokens.left.sort_unstable();
-            tokens.left.dedup();
+        let mut tokens = compute(bytes, || Self::cached(verifier, authorizations));
+        if tokens.left.len() > FEW_SIGNATURES {
+            off_thread(|| tokens.verify_until(TOKEN_FAILURES));
+        } else {
             tokens.verify_until(TOKEN_FAILURES);
-            tokens
-        };
-        if is_long { off_thread(verify) } else { verify() }
+        }
+        tokens
+    }
+
+    fn cached(verifier: V, authorizations: Vec<String>) -> Self {
+        let mut tokens = Self { verifier, known: HashMap::with_capacity(authorizations.len()), left: Vec::new() };
+        for token in authorizations {
+            match tokens.verifier.cached(&token) {
+                Some(known) => {
+                    tokens.known.insert(token, known);
+                }
+                None => tokens.left.push(token),
+            }
+        }
+        // What is taken next is at the end.
+        tokens.left.sort_unstable();
+        tokens.left.dedup();
+        tokens
     }
 
     /// Verifies the tokens that are left, in turns with other messages.

@@ -19,14 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
 
 use super::channel::CoreChannel;
-use crate::caller::SLACK;
-
-/// How long the reads of a batch usually take. Behind a read that takes longer, further batches start.
-const READ_SLOW_AFTER: Duration = Duration::from_millis(10);
-/// Calls in flight when some of them are slow.
-const MAX_IN_FLIGHT_WHEN_SLOW: usize = 64;
-/// Reads that wait for a call.
-const MAX_QUEUED_READS: usize = 16_384;
+use crate::limits::{CORE_DEADLINE_SLACK, MAX_QUEUED_READS, READ_BATCHES_WHEN_SLOW, READ_SLOW_AFTER};
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
@@ -39,9 +32,9 @@ impl CoalescedReads {
         let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
         let limits = BatchLimits {
             slow_after: READ_SLOW_AFTER,
-            ..BatchLimits::for_this_machine(MAX_IN_FLIGHT_WHEN_SLOW, MAX_QUEUED_READS)
+            ..BatchLimits::for_this_machine(READ_BATCHES_WHEN_SLOW, MAX_QUEUED_READS)
         };
-        let reads = Batcher::new(Batches { client, timeout: timeout + SLACK }, limits);
+        let reads = Batcher::new(Batches { client, timeout: timeout + CORE_DEADLINE_SLACK }, limits);
         let length = reads.queue_length();
         let queue = gauge!("compliance_gateway_queue_length", "queue" => "single reads");
         on_render(queue, move || Some(length()? as f64));
