@@ -69,11 +69,13 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 }
 
 /// Whether the statement waited for a lock longer than it may, `lock_not_available`. It changed nothing.
-///
-/// If the time is up just when the lock is granted, and the statement waits for the next lock, PostgreSQL reports
-/// `query_canceled`. A statement that took longer than `statement_timeout` has the same code: [`LOCK_WAIT`](crate::limits::LOCK_WAIT)
-/// is over by then, so that it is not sent again.
 pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    has_code(error, &["55P03"])
+}
+
+/// The same of a write, which may wait for several locks. If the time is up just when one is granted, and the statement waits for
+/// the next one, PostgreSQL reports `query_canceled`.
+pub(crate) fn is_lock_timeout_of_write(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03", "57014"])
 }
 

@@ -29,7 +29,7 @@ pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
     database::Connections,
     deadline,
-    error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout},
+    error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout_of_write},
     gauges,
     limits::{COALESCED_TIMEOUT, MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT, WRITES_APART, WRITES_WHEN_SLOW},
     table::Layouts,
@@ -185,7 +185,7 @@ impl<W: Write> SharedWrites<W> {
                 }
                 Ok(Ok(None)) => batch.clear(),
                 Ok(Err(error)) if pool.may_retry(&error, is_contention, &mut tries).await => {}
-                Ok(Err(error)) if is_lock_timeout(&error) => break Failure::Locked,
+                Ok(Err(error)) if is_lock_timeout_of_write(&error) => break Failure::Locked,
                 // Every other statement would fail as well.
                 Ok(Err(error)) if is_disconnected(&error) || matches!(error, sqlx::Error::PoolTimedOut) => {
                     break Failure::Unavailable(from_database(error));

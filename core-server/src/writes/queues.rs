@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::lock_waits::{Companies, CompanyPermit, LockWaits, Turn};
 use crate::{
     database::Connections,
-    error::{from_database, is_lock_timeout},
+    error::{from_database, is_lock_timeout_of_write},
     limits::{
         BATCHES_OF_A_COMPANY, LOCK_REMEMBERED, LOCK_REMEMBERED_IF_WRITTEN, LOCK_WAIT, MAX_LOCKS_REMEMBERED,
         MONITORING_WRITES,
@@ -138,7 +138,9 @@ impl WritePermit {
             let turn = self.queue.lock_waits.try_turn();
             let pool = turn.as_ref().map_or_else(|| pool.clone(), |turn| pool.with_lock_timeout(turn.lock_timeout));
             match pool.try_write(can_retry, &run).await {
-                Err(error) if is_lock_timeout(&error) => self.lock_timed_out(false),
+                Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
+                    self.lock_timed_out(false);
+                }
                 result => return result.map_err(from_database),
             }
         }
@@ -146,7 +148,7 @@ impl WritePermit {
             loop {
                 let turn = self.turn().await?;
                 match pool.with_lock_timeout(turn.lock_timeout).try_write(can_retry, &run).await {
-                    Err(error) if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT => {
+                    Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
                         self.lock_timed_out(true);
                     }
                     Err(error) => return Err(from_database(error)),

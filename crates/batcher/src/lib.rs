@@ -143,7 +143,10 @@ impl<B: RunBatch> Batcher<B> {
             return Err(BatchError::QueueFull);
         }
         let (reply, response) = oneshot::channel();
-        self.queue.send(Pending { request, reply }).map_err(|_| BatchError::Closed)?;
+        if self.queue.send(Pending { request, reply }).is_err() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(BatchError::Closed);
+        }
         response.await.map_err(|_| BatchError::Closed)
     }
 }
@@ -160,6 +163,8 @@ async fn dispatch<B: RunBatch>(
     // When the batches in flight started, the oldest first.
     let mut starts = Vec::new();
     let (mut runs_here, mut are_several) = (false, true);
+    // Whether the first request of the next batch came while another batch ran.
+    let mut has_waited = false;
     let mut batch = Vec::new();
     loop {
         tokio::select! {
@@ -176,14 +181,17 @@ async fn dispatch<B: RunBatch>(
                 if received == 0 {
                     break;
                 }
-                // Other tasks that are ready may be about to send requests, unless one caller sends one after the other.
-                if running.is_empty() && are_several {
-                    yield_now().await;
-                }
+                has_waited = !running.is_empty();
                 continue;
             }
             // A timer is set only while a request waits: it would wake a processor for each lone request.
             () = until_free(&starts, &limits), if !batch.is_empty() => {}
+        }
+        // Other tasks that are ready may be about to send requests, such as the callers of the batch that has just ended: they
+        // would otherwise be in turns with those that wait, in batches of half the size. One caller alone sends one request
+        // after the other.
+        if are_several || has_waited {
+            yield_now().await;
         }
         while batch.len() < limits.max_batch
             && let Ok(pending) = queue.try_recv()
@@ -195,7 +203,7 @@ async fn dispatch<B: RunBatch>(
         if batch.is_empty() {
             continue;
         }
-        are_several = batch.len() > 1;
+        (are_several, has_waited) = (batch.len() > 1, false);
         let (run, batch, start) = (Arc::clone(&run), std::mem::take(&mut batch), Instant::now());
         // A panic reaches the callers of the batch alone.
         let batch = async move { AssertUnwindSafe(run.run(batch)).catch_unwind().await.unwrap_or_default() };
@@ -218,7 +226,10 @@ async fn until_free(starts: &[Instant], limits: &BatchLimits) {
     }
     // If this one is slow, so are those before it.
     if let Some(last) = starts.len().checked_sub(limits.max_in_flight.max(1)) {
-        sleep_until(starts[last] + limits.slow_after).await;
+        match starts[last].checked_add(limits.slow_after) {
+            Some(slow) => sleep_until(slow).await,
+            None => pending().await,
+        }
     }
 }
 
