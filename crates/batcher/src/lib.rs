@@ -163,8 +163,6 @@ async fn dispatch<B: RunBatch>(
     // When the batches in flight started, the oldest first.
     let mut starts = Vec::new();
     let (mut runs_here, mut are_several) = (false, true);
-    // Whether the first request of the next batch came while another batch ran.
-    let mut has_waited = false;
     let mut batch = Vec::new();
     loop {
         tokio::select! {
@@ -181,17 +179,16 @@ async fn dispatch<B: RunBatch>(
                 if received == 0 {
                     break;
                 }
-                has_waited = !running.is_empty();
+                // Other tasks that are ready may be about to send requests, unless one caller sends one after the other. Those
+                // that have to wait for another batch meet others then.
+                let is_alone = running.is_empty() && !are_several;
+                if !is_alone && free_at(&starts, &limits).is_some_and(|instant| instant <= Instant::now()) {
+                    yield_now().await;
+                }
                 continue;
             }
             // A timer is set only while a request waits: it would wake a processor for each lone request.
-            () = until_free(&starts, &limits), if !batch.is_empty() => {}
-        }
-        // Other tasks that are ready may be about to send requests, such as the callers of the batch that has just ended: they
-        // would otherwise be in turns with those that wait, in batches of half the size. One caller alone sends one request
-        // after the other.
-        if are_several || has_waited {
-            yield_now().await;
+            () = until(free_at(&starts, &limits)), if !batch.is_empty() => {}
         }
         while batch.len() < limits.max_batch
             && let Ok(pending) = queue.try_recv()
@@ -203,7 +200,7 @@ async fn dispatch<B: RunBatch>(
         if batch.is_empty() {
             continue;
         }
-        (are_several, has_waited) = (batch.len() > 1, false);
+        are_several = batch.len() > 1;
         let (run, batch, start) = (Arc::clone(&run), std::mem::take(&mut batch), Instant::now());
         // A panic reaches the callers of the batch alone.
         let batch = async move { AssertUnwindSafe(run.run(batch)).catch_unwind().await.unwrap_or_default() };
@@ -218,18 +215,24 @@ async fn dispatch<B: RunBatch>(
     while running.next().await.is_some() {}
 }
 
-/// Waits until the batches in flight, which started at `starts`, are slow enough for another one to start. The caller also
-/// starts one when a batch ends.
-async fn until_free(starts: &[Instant], limits: &BatchLimits) {
+/// When another batch may start if none of those in flight, which started at `starts`, ends before: as they become slow. `None`
+/// if not before one ends.
+fn free_at(starts: &[Instant], limits: &BatchLimits) -> Option<Instant> {
     if starts.len() >= limits.max_in_flight_when_slow.max(1) {
-        return pending().await;
+        return None;
     }
-    // If this one is slow, so are those before it.
-    if let Some(last) = starts.len().checked_sub(limits.max_in_flight.max(1)) {
-        match starts[last].checked_add(limits.slow_after) {
-            Some(slow) => sleep_until(slow).await,
-            None => pending().await,
-        }
+    match starts.len().checked_sub(limits.max_in_flight.max(1)) {
+        // If this one is slow, so are those before it.
+        Some(last) => starts[last].checked_add(limits.slow_after),
+        None => Some(Instant::now()),
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) if instant <= Instant::now() => {}
+        Some(instant) => sleep_until(instant).await,
+        None => pending().await,
     }
 }
 

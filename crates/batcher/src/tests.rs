@@ -158,23 +158,6 @@ async fn a_batch_takes_what_is_sent_while_the_dispatcher_yields() {
     }
 }
 
-/// Otherwise they would be in turns with the others for good, in batches of half the size.
-#[tokio::test]
-async fn a_caller_that_sends_again_joins_those_that_waited() {
-    let (double, batcher) = batcher(LIMITS);
-    let again = tokio::spawn({
-        let batcher = batcher.clone();
-        async move { [batcher.call(1).await, batcher.call(2).await] }
-    });
-    double.until_started(1).await;
-    let others = calls(&batcher, 3..10);
-    until_queued(&batcher, 7).await;
-    double.allow(3);
-    assert_doubled(others).await;
-    assert_eq!(again.await.unwrap(), [Ok(2), Ok(4)]);
-    assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [1, 8]);
-}
-
 #[tokio::test]
 async fn a_batch_runs_in_the_task_of_the_dispatcher_unless_another_one_runs() {
     let (double, batcher) = batcher(BatchLimits { max_in_flight: 2, max_batch: 1, ..LIMITS });
