@@ -20,11 +20,11 @@ pub(crate) const STREAM_COMPANIES: usize = 16;
 pub(crate) const HEAVY_ITEMS: usize = 100;
 /// A request of one item that takes more bytes than this, encoded and decoded, weighs as a long batch.
 pub(crate) const HEAVY_BYTES: usize = 1 << 20;
-/// Items that weigh as much as a statement by itself.
+/// Items that weigh as much as a separate statement.
 pub(crate) const ITEMS_OF_A_STATEMENT: usize = 10;
 /// Bytes of an item of a long batch, for the weight of one item that takes as much as many.
 pub(crate) const BYTES_OF_AN_ITEM: usize = 4 << 10;
-/// Records of a page that weigh as much as a statement by itself. A statement that reads so many takes no longer than that of
+/// Records of a page that weigh as much as a separate statement. A statement that reads so many takes no longer than that of
 /// a short batch.
 pub(crate) const RECORDS_OF_A_STATEMENT: usize = 100;
 /// Connections to the database that are left to coalesced reads and writes.

@@ -27,7 +27,7 @@ impl Callers {
         }
     }
 
-    /// Whether more than one company has called of late.
+    /// Whether more than one company has called recently.
     pub fn are_several(&self) -> bool {
         self.0.lock().changed.is_some_and(|changed| changed.elapsed() < AT_THE_SAME_TIME)
     }

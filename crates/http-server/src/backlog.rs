@@ -1,6 +1,6 @@
 //! The end of a listener: no connection that a client believes to be open is lost.
 //!
-//! The system completes connections by itself and queues them, and it resets what is queued when the listener closes. Linux
+//! The system completes connections alone and queues them, and it resets what is queued when the listener closes. Linux
 //! can leave new ones to the next process instead; elsewhere, those that begin while the listener closes may be reset.
 
 use std::io;
