@@ -155,8 +155,6 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
 async fn stuck_companies_leave_slots_to_others() {
     // A slot that is kept for so long no longer counts, until four times as many are kept.
     const LONG: Duration = Duration::from_secs(15);
-    // A batch that waits for a lock longer than this is refused, and sent again: a busy machine may take so long.
-    const LOCK_WAIT: Duration = Duration::from_mins(1);
     let timeouts = Duration::from_mins(5);
     let settings = Settings { request_timeout: timeouts, ..Settings::default() };
     let service = TestService::with(Options { settings, call_timeout: timeouts, ..Options::default() }).await;
@@ -174,16 +172,7 @@ async fn stuck_companies_leave_slots_to_others() {
     let batches = stuck.iter().flat_map(|company| (0..cores).map(|number| (*company, number)));
     let batches = batches.map(|(company, number)| {
         let (rest, urls) = (service.rest_remote(company), urls(number));
-        tokio::spawn(async move {
-            loop {
-                let sent = Instant::now();
-                let status = rest.post("/urls", urls.clone()).await.status;
-                if status != 504 {
-                    return status;
-                }
-                assert!(sent.elapsed() >= LOCK_WAIT, "a batch was refused after {:?}", sent.elapsed());
-            }
-        })
+        tokio::spawn(async move { rest.post("/urls", urls).await.status })
     });
     let mut stuck = select_all(batches);
     let other = service.rest_remote(new_company());
