@@ -9,13 +9,13 @@ from pathlib import Path
 import yaml
 
 from dockerfile import Stage
-from machine import PAGE, Machine, blocks, fail, get, wait_until, writes_and_reads
+from machine import PAGE, Machine, blocks, fail, get, paste, wait_until, writes_and_reads
 
 FOLDER = Path("deploy/kubernetes")
 IMAGE = Stage(2, {})
 CUSTOM = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
 # What can be changed after it was created. The pods of a Job cannot, so a second `apply` of a newer one is refused.
-CHANGEABLE = {"Namespace", "Deployment", "Service", "PodDisruptionBudget"}
+CHANGEABLE = {"Namespace", "Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler", "NetworkPolicy"}
 
 
 def manifests():
@@ -46,9 +46,71 @@ def secrets(folder):
     created = {}
     for line in blocks(PAGE, "Kubernetes")[0].replace("\\\n", " ").splitlines():
         if name := re.search(r"create secret generic (\S+)", line):
-            paths = [folder / path for path in re.findall(r"--from-file=(\S+)", line)]
-            created[name[1]] = {path.name: path.read_bytes() for path in paths}
+            files = [file.rpartition("=") for file in re.findall(r"--from-file=(\S+)", line)]
+            created[name[1]] = {key or Path(path).name: (folder / path).read_bytes() for key, _, path in files}
     return created
+
+
+def replicas(documents, name):
+    """How many pods there are at least: the autoscaler decides, and nothing sets the number back at each apply."""
+    (scaler,) = [
+        document["spec"]
+        for document in documents
+        if document["kind"] == "HorizontalPodAutoscaler" and document["spec"]["scaleTargetRef"]["name"] == name
+    ]
+    (deployment,) = [document for document in documents if (document["kind"], document["metadata"]["name"]) == ("Deployment", name)]
+    if "replicas" in deployment["spec"]:
+        fail(f"{name}: the autoscaler and the deployment both set the number of pods")
+    return scaler["minReplicas"]
+
+
+def selects(selector, labels):
+    return selector is None or all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
+
+
+def admits(policies, direction, pod, peer, port):
+    """Whether a pod may connect, or be connected to: it may if no policy selects it, or if a rule of one that does admits the peer."""
+    chosen = [policy for policy in policies if direction.capitalize() in policy["policyTypes"] and selects(policy["podSelector"], pod)]
+    key = "from" if direction == "ingress" else "to"
+    for rule in (rule for policy in chosen for rule in policy.get(direction, [])):
+        # A pod of this namespace has no labels of a namespace that are of interest here; others are given with `namespace`.
+        peers = rule.get(key, [{}])
+        known = any(
+            selects(one.get("podSelector"), peer)
+            and (selects(one["namespaceSelector"], peer.get("namespace", {})) if "namespaceSelector" in one else "namespace" not in peer or not one)
+            for one in peers
+        )
+        if known and any(allowed["port"] == port for allowed in rule.get("ports", [{"port": port}])):
+            return True
+    return not chosen
+
+
+COMPONENT = "app.kubernetes.io/component"
+CORE, GATEWAY, OUTSIDE = {COMPONENT: "core"}, {COMPONENT: "gateway"}, {"namespace": {}}
+CALLER, PROMETHEUS = OUTSIDE | {"compliance-caller": "true"}, {"namespace": {"kubernetes.io/metadata.name": "monitoring"}}
+# Who connects to whom, and who must not.
+FLOWS = [
+    {"source": OUTSIDE, "target": GATEWAY, "port": 8080, "expected": True},
+    {"source": GATEWAY, "target": CORE, "port": 50051, "expected": True},
+    {"source": CALLER, "target": CORE, "port": 50051, "expected": True},
+    {"source": OUTSIDE, "target": CORE, "port": 50051, "expected": False},
+    {"source": CORE, "target": OUTSIDE, "port": 5432, "expected": True},
+    {"source": GATEWAY, "target": OUTSIDE, "port": 5432, "expected": False},
+    {"source": CORE, "target": OUTSIDE, "port": 53, "expected": True},
+    {"source": GATEWAY, "target": OUTSIDE, "port": 53, "expected": True},
+    {"source": PROMETHEUS, "target": CORE, "port": 9090, "expected": True},
+    {"source": PROMETHEUS, "target": GATEWAY, "port": 9090, "expected": True},
+    {"source": OUTSIDE, "target": GATEWAY, "port": 9090, "expected": False},
+    {"source": OUTSIDE, "target": CORE, "port": 9090, "expected": False},
+]
+
+
+def check_flow(policies, source, target, port, expected):
+    """The policies admit what is needed, and nothing else. What is outside of the namespace has no policy here."""
+    leaves = "namespace" in source or admits(policies, "egress", source, target, port)
+    enters = "namespace" in target or admits(policies, "ingress", target, source, port)
+    if (leaves and enters) != expected:
+        fail(f"the network policies {'refuse' if expected else 'admit'} {source} to {target} at {port}")
 
 
 class Pod:
@@ -84,9 +146,11 @@ class Pod:
         if "httpGet" in probe:
             http = probe["httpGet"]
             return get(f"http://{self.address}:{ports[http['port']]}{http['path']}")[0] == 200
-        if "grpc" in probe:
-            url = f"grpc://{self.address}:{probe['grpc']['port']}"
-            return self.machine.run(["compliance", "health", url], {}).returncode == 0
+        if "exec" in probe:
+            self.machine.write_hosts(localhost=self.address)
+            succeeds = self.machine.run(probe["exec"]["command"], self.env).returncode == 0
+            self.machine.write_hosts()
+            return succeeds
         try:
             socket.create_connection((self.address, ports[probe["tcpSocket"]["port"]]), timeout=5).close()
             return True
@@ -99,14 +163,18 @@ def main():
     deployments = [document for document in documents if document["kind"] == "Deployment"]
     services = {document["metadata"]["name"] for document in documents if document["kind"] == "Service"}
     images(deployments)
+    policies = [document["spec"] for document in documents if document["kind"] == "NetworkPolicy"]
+    for flow in FLOWS:
+        check_flow(policies, **flow)
     with Machine(sys.argv[1]) as machine:
         folder = machine.set_up_database()
+        paste(next(line for line in blocks(PAGE, "Kubernetes")[0].splitlines() if "make-certificates" in line), folder)
         created = secrets(folder)
         pods = []
         for deployment in deployments:
             name = deployment["metadata"]["name"]
             names = [name] if name in services else []
-            pods += [Pod(machine, deployment, created, *names) for _ in range(deployment["spec"]["replicas"])]
+            pods += [Pod(machine, deployment, created, *names) for _ in range(replicas(documents, name))]
         gateways = [pod for pod in pods if pod.container["name"] == "gateway"]
         token = machine.succeed(["compliance", "token", "--company", "1"], gateways[0].env).strip()
         for pod in gateways:

@@ -121,7 +121,7 @@ class Machine:
 
     def clear(self):
         """Takes away what was mounted."""
-        for folder in ("run/secrets", "run/credentials", "secrets", "etc/compliance", "etc/systemd/system"):
+        for folder in ("run/secrets", "run/credentials", "secrets", "tls", "etc/compliance", "etc/systemd/system"):
             shutil.rmtree(self.root / folder, ignore_errors=True)
 
     def mount(self, path, content, user=0, mode=0o444):
@@ -137,9 +137,16 @@ class Machine:
         """A new address. Several may have the same name."""
         address = f"{self.network}.{len(self.names) + 1}"
         self.names[address] = names
-        lines = [f"{address} {' '.join(names)}\n" for address, names in self.names.items() if names]
-        (self.root / "etc/hosts").write_text("".join(["127.0.0.1 localhost\n", *lines]))
+        self.write_hosts()
         return address
+
+    def write_hosts(self, localhost="127.0.0.1"):
+        """Writes the names of all addresses. A process that asks `localhost` needs its own address there."""
+        lines = [f"{address} {' '.join(names)}\n" for address, names in self.names.items() if names]
+        # Others read the file meanwhile.
+        hosts = self.root / "etc/hosts"
+        hosts.with_name("hosts.new").write_text("".join([f"{localhost} localhost\n", *lines]))
+        hosts.with_name("hosts.new").replace(hosts)
 
     def command(self, arguments, environment, address=None, user=USER):
         """How a command is run in the file system, and its environment, with the given address as its own."""

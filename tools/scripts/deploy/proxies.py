@@ -1,0 +1,214 @@
+"""Runs deploy/nginx/compliance.conf and deploy/haproxy/haproxy.cfg, in front of two gateways and two cores that are restarted one after the
+other under load: `proxies.py ROOT`. No request may fail. Runs with a Python that has grpcio."""
+
+import http.client
+import json
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import grpc
+
+from dockerfile import Stage
+from machine import WAIT, Machine, Process, fail, is_ready, wait_until, writes_and_reads
+
+IMAGE = Stage(2, {})
+# Requests of each client before the first restart, and after each one.
+REQUESTS = 30
+GET_AFFILIATE = "/compliance.v1.AffiliateService/GetAffiliate"
+
+
+class Client(threading.Thread):
+    """Sends one request after the other over one connection, and counts those that were right."""
+
+    def __init__(self, name):
+        super().__init__(name=name, daemon=True)
+        self.right, self.problem, self.running = 0, None, True
+
+    def run(self):
+        while self.running and not self.problem:
+            try:
+                self.request(self.right)
+                self.right += 1
+            except Exception as error:  # noqa: BLE001
+                self.problem = f"{self.name}, request {self.right}: {error!r}"
+
+    def check(self):
+        if self.problem:
+            fail(self.problem)
+
+
+class Rest(Client):
+    """Creates, reads, updates and lists over one connection of HTTP/1.1."""
+
+    def __init__(self, name, address, context, token):
+        super().__init__(name)
+        self.connection = http.client.HTTPSConnection(address, 443, context=context, timeout=WAIT)
+        self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self.affiliate = None
+
+    def request(self, number):
+        if number % 4 == 0:
+            new = {"client_affiliate_id": self.name, "affiliate_name": f"{self.name} {number}"}
+            self.affiliate = self.call("POST", "/api/affiliates", 201, new)["detail"]["affiliate_id"]
+        elif number % 4 == 1:
+            self.call("GET", f"/api/affiliates/{self.affiliate}", 200)
+        elif number % 4 == 2:
+            self.call("PUT", f"/api/affiliates/{self.affiliate}", 200, {"id": self.affiliate, "city": str(number)})
+        else:
+            self.call("GET", "/api/urls?per_page=1", 200)
+
+    def call(self, method, path, expected, body=None):
+        self.connection.request(method, path, json.dumps(body) if body else None, self.headers)
+        response = self.connection.getresponse()
+        text = response.read().decode()
+        if response.status != expected:
+            raise RuntimeError(f"{method} {path}: {response.status} {text}")
+        return json.loads(text)
+
+
+class Grpc(Client):
+    """Reads an affiliate over one channel, without retries."""
+
+    def __init__(self, name, address, authority, token):
+        super().__init__(name)
+        credentials = grpc.ssl_channel_credentials(authority)
+        # The certificate is for this name.
+        options = [("grpc.ssl_target_name_override", "localhost"), ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1)]
+        self.call = grpc.secure_channel(f"{address}:50051", credentials, options).unary_unary(GET_AFFILIATE)
+        self.metadata = [("authorization", f"Bearer {token}")]
+
+    def request(self, _):
+        # An `id` of 1.
+        self.call(b"\x08\x01", metadata=self.metadata, timeout=WAIT)
+
+
+class Service:
+    """A process of the service that can be restarted at its address."""
+
+    def __init__(self, machine, name, environment):
+        self.machine, self.name = machine, name
+        self.environment = IMAGE.environment | environment
+        self.address = machine.address(name)
+        self.start()
+
+    def start(self):
+        command = [self.name.split("-")[0]]
+        self.process = self.machine.start(self.name, ["compliance", *command], self.environment, self.address)
+        wait_until(f"{self.name} is ready", lambda: " ready " in self.process.log() or '"ready"' in self.process.log(), self.process)
+
+    def restart(self):
+        self.machine.processes.remove(self.process)
+        self.process.stop()
+        self.start()
+
+
+def certificate(folder):
+    """An authority with a certificate for `localhost`, as the page makes them."""
+    subprocess.run([folder / "deploy/make-certificates"], check=True, stderr=subprocess.DEVNULL)
+    secrets = folder / "deploy/secrets"
+    bundle = secrets / "bundle.pem"
+    bundle.write_bytes((secrets / "gateway.pem").read_bytes() + (secrets / "gateway-key.pem").read_bytes())
+    return secrets / "authority.pem", secrets / "gateway.pem", secrets / "gateway-key.pem", bundle
+
+
+def configured(text, address, services, certificate_file, key, bundle):
+    """A recipe with the addresses of this machine, and its certificate."""
+    for service in services:
+        text = text.replace(f"{service.name}:", f"{service.address}:")
+    text = re.sub(r"^(\s*listen) (\d+)", rf"\1 {address}:\2", text, flags=re.MULTILINE)
+    text = re.sub(r"^(\s*bind) :(\d+)", rf"\1 {address}:\2", text, flags=re.MULTILINE)
+    text = text.replace("/etc/nginx/tls/api-key.pem", str(key)).replace("/etc/nginx/tls/api.pem", str(certificate_file))
+    return text.replace("/etc/haproxy/tls/api.pem", str(bundle))
+
+
+def nginx(machine, text):
+    """nginx, with the recipe where distributions include it."""
+    folder = machine.folder / "nginx"
+    folder.mkdir()
+    (folder / "compliance.conf").write_text(text)
+    paths = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/pid; user root; error_log stderr error; events {{}}\n"
+        f"http {{ access_log off; {paths} include {folder}/compliance.conf; }}\n"
+    )
+    return ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]
+
+
+def haproxy(machine, text):
+    file = machine.folder / "haproxy.cfg"
+    file.write_text(text)
+    return ["haproxy", "-db", "-f", str(file)]
+
+
+def served_everywhere(clients):
+    """Waits until each client has had some more requests served."""
+    goals = [(client, client.right + REQUESTS) for client in clients]
+    wait_until("all clients are served", lambda: all(client.right >= goal for client, goal in goals), *clients)
+
+
+def main():
+    with Machine(sys.argv[1]) as machine:
+        folder = machine.set_up_database()
+        secrets = folder / "deploy/secrets"
+        for name in ("owner-database-url", "service-database-url", "jwt-secret"):
+            machine.mount(f"secrets/{name}", (secrets / name).read_bytes())
+        owner = {"COMPLIANCE_DATABASE_URL_FILE": "/secrets/owner-database-url"}
+        machine.succeed(["compliance", "migrate", "--service-role", "compliance_service"], IMAGE.environment | owner)
+        key = {"COMPLIANCE_JWT_SECRET_FILE": "/secrets/jwt-secret", "COMPLIANCE_LOG": "info"}
+        core = key | {"COMPLIANCE_DATABASE_URL_FILE": "/secrets/service-database-url", "COMPLIANCE_RATE_LIMIT": "off"}
+        gateway = key | {
+            "COMPLIANCE_CORE_URL": "http://core-1:50051,http://core-2:50051",
+            "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER": "10000",
+        }
+        services = [Service(machine, f"core-{number}", core) for number in (1, 2)]
+        services += [Service(machine, f"gateway-{number}", gateway) for number in (1, 2)]
+        for service in services[2:]:
+            wait_until(f"{service.name} serves", lambda: is_ready(service.address), service.process)  # noqa: B023
+        token = machine.succeed(["compliance", "token", "--company", "1"], IMAGE.environment | key).strip()
+        authority, *files = certificate(folder)
+        context = ssl.create_default_context(cafile=authority)
+        # The proxies have addresses without a name here.
+        context.check_hostname = False
+        clients = []
+        for kind, recipe, command in (("nginx", "nginx/compliance.conf", nginx), ("haproxy", "haproxy/haproxy.cfg", haproxy)):
+            address = machine.address()
+            text = configured(Path("deploy", recipe).read_text(), address, services, *files)
+            arguments = command(machine, text)
+            process = machine.keep(Process(kind, [shutil.which(arguments[0]), *arguments[1:]], {"PATH": "/usr/sbin:/usr/bin"}, machine.folder))
+            wait_until(f"{kind} serves", lambda: served(address, context), process)  # noqa: B023
+            clients += [Rest(f"{kind}-{number}", address, context, token) for number in range(4)]
+            clients += [Grpc(f"{kind}-grpc", address, authority.read_bytes(), token)]
+        began = time.monotonic()
+        # What is read over gRPC.
+        writes_and_reads(services[-1].address, token, "proxies")
+        for client in clients:
+            client.start()
+        served_everywhere(clients)
+        for service in services:
+            service.restart()
+            served_everywhere(clients)
+        for client in clients:
+            client.running = False
+        for client in clients:
+            client.join()
+            client.check()
+        total = sum(client.right for client in clients)
+        print(f"nginx and HAProxy: {total} requests in {time.monotonic() - began:.0f} s, {len(services)} restarts, none failed")
+
+
+def served(address, context):
+    connection = http.client.HTTPSConnection(address, 443, context=context, timeout=10)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+
+
+main()
