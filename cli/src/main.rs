@@ -10,8 +10,11 @@ mod output;
 mod progress;
 mod secret;
 mod service;
+mod start;
 
 use std::process::ExitCode;
+
+use clap::CommandFactory as _;
 
 use crate::commands::Cli;
 
@@ -21,6 +24,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli: Cli = runtime::parse(std::env::args_os());
-    let result = runtime::start_logging(&cli.logging).and_then(|()| cli.run());
+    let result = runtime::start_logging(&cli.logging).and_then(|()| {
+        for name in runtime::unknown_variables(&Cli::command()) {
+            tracing::warn!(name, "the environment has a variable that is no setting");
+        }
+        cli.run()
+    });
     result.unwrap_or_else(|error| runtime::report_failure(&error))
 }

@@ -51,6 +51,18 @@ pub enum DatabaseError {
     NotMigrated { missing: usize, total: usize },
 }
 
+impl DatabaseError {
+    /// Whether the same attempt may succeed later: the database may start, a password may be rotated, another program may
+    /// migrate the schema.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
+            Self::History(_) | Self::NotMigrated { .. } => true,
+            Self::Url(_) | Self::Migrate(_) | Self::Grant { .. } => false,
+        }
+    }
+}
+
 /// Opens a pool of connections and makes sure that the database responds.
 pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPool, DatabaseError> {
     let options = session(options);

@@ -29,7 +29,7 @@ mod urls;
 mod vocabulary;
 mod writes;
 
-pub use serve::{Core, CoreService, StartError};
+pub use serve::{Core, CoreService, StartError, unready};
 pub use settings::CoreSettings;
 pub use table::SchemaError;
 

@@ -9,6 +9,7 @@ mod protocol;
 mod receive;
 mod services;
 mod tokens;
+mod unready;
 
 use std::{io, sync::Arc};
 
@@ -56,6 +57,8 @@ use network::NetworkService;
 use operations::HEALTH_CHECK;
 use pipeline::Pipeline;
 use services::{Services, SharedServices};
+
+pub use unready::unready;
 
 /// Every service as one tower service: what the network serves.
 pub type CoreService = NetworkService<Services>;

@@ -21,6 +21,6 @@ mod settings;
 mod stream;
 
 pub use remote::{CoreChannel, RemoteError, connect, remote};
-pub use router::{ROUTES, Route, router};
+pub use router::{ROUTES, Route, router, unready};
 pub use serve::serve;
 pub use settings::Settings;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use admission::Memory;
 use axum::{
     Router,
+    response::IntoResponse as _,
     routing::{get, post, put},
 };
-use compliance_api::{batch_read::RATE_LIMIT, client::Clients, token::Verifier};
+use compliance_api::{batch_read::RATE_LIMIT, client::Clients, error::Error, token::Verifier};
 use http::{
     HeaderValue, Method,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER},
@@ -15,6 +16,7 @@ use http::{
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::{
+    error::Refusal,
     exchange::REQUEST_ID,
     gateway::Gateway,
     limits::PREFLIGHT_MAX_AGE,
@@ -33,6 +35,16 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
         None => routes,
     };
     observe(routes, PATHS, gateway.memory.clone()).with_state(gateway)
+}
+
+/// What is served until the service can serve: it runs, and everything else gets 503.
+pub fn unready() -> Router {
+    let unavailable = || async { Refusal::from(Error::core_unavailable()).into_response() };
+    Router::new()
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::unavailable))
+        .fallback(unavailable)
+        .method_not_allowed_fallback(unavailable)
 }
 
 /// Lets pages of these origins call the interface, `*` being any. `None` if there are none. Tokens are sent by the page, never

@@ -6,11 +6,12 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::BUILD_PROFILE;
 use core_server::{Core, CoreSettings, database};
-use http_server::Listener;
 use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
+    CoreArgs, DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
 };
 use tokio_util::sync::CancellationToken;
+
+use crate::start::{ServicePort, wait_for};
 
 /// Run the core alone: gRPC over PostgreSQL, for gateways and internal services.
 #[derive(Args, Debug)]
@@ -19,6 +20,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct CoreTierArgs {
     #[command(flatten)]
     database: DatabaseUrlArgs,
+    #[command(flatten)]
+    start: StartArgs,
     /// Migrate the database's schema first; without it, an outdated schema is rejected.
     #[arg(long)]
     migrate: bool,
@@ -39,28 +42,30 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
-    let options = args.database.required()?;
+    args.database.required()?;
     let tls = args.grpc_tls.load()?;
-    let port = args.core.bind()?;
+    let mut ports = vec![ServicePort::grpc(args.core.bind()?, tls.clone())];
     let _telemetry = args.telemetry.start("compliance-core")?;
-    let prepared = shutdown.run_until_cancelled(async {
+    let prepare = async || {
         let verifier = args.keys.verifier().await?;
-        let pool = database::connect(options, args.core.database_connections).await?;
+        // A file may have another URL by now.
+        let pool = database::connect(args.database.required()?, args.core.database_connections).await?;
         if args.migrate {
             database::migrate(&pool).await?;
         }
         database::check_migrated(&pool).await?;
-        database::warn_if_owner(&pool).await;
         anyhow::Ok((verifier, pool))
-    });
+    };
+    let prepared = shutdown.run_until_cancelled(wait_for(&args.start, &mut ports, prepare));
     let Some((verifier, pool)) = prepared.await.transpose()? else { return Ok(()) };
+    database::warn_if_owner(&pool).await;
     let mut settings = CoreSettings::from(&args.core);
     Descriptors::raise().bound("gRPC", &mut settings.connections, 1, args.core.database_connections as usize);
     let core = Core::new(&pool, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = args.tls_refresh.keep([&tls], None);
-    let listener = Listener { tcp: port.listen()?, tls };
+    let listener = ports.remove(0).listen()?;
     tracing::info!(grpc = %listener.tcp.local_addr()?, profile = BUILD_PROFILE, "ready");
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
     // The health check uses the pool until the core is dropped.

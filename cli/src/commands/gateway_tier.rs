@@ -5,10 +5,17 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{BUILD_PROFILE, PrivateUrl};
-use http_server::Listener;
 use rest_gateway::Settings;
-use runtime::{CoreTlsArgs, Descriptors, GatewayArgs, KeyArgs, RestTlsArgs, TelemetryArgs, TlsRefreshArgs};
+use runtime::{
+    CoreTlsArgs, Descriptors, GatewayArgs, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs,
+    TlsRefreshArgs,
+};
 use tokio_util::sync::CancellationToken;
+
+use crate::{
+    service::CORE_URL,
+    start::{ServicePort, wait_for},
+};
 
 /// Run the gateway alone: REST, in front of cores in other processes.
 #[derive(Args, Debug)]
@@ -26,6 +33,8 @@ pub(crate) struct GatewayTierArgs {
         value_delimiter = ','
     )]
     core_url: Vec<PrivateUrl>,
+    #[command(flatten)]
+    start: StartArgs,
     #[command(flatten, next_help_heading = "REST")]
     gateway: GatewayArgs,
     #[command(flatten, next_help_heading = "Tokens")]
@@ -46,17 +55,18 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
-    let port = args.gateway.bind()?;
+    let mut ports = vec![ServicePort::rest(args.gateway.bind()?, rest_tls.clone())];
     let _telemetry = args.telemetry.start("compliance-gateway")?;
     let mut settings = Settings { core_tls, ..Settings::from(&args.gateway) };
     Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
-    let core = rest_gateway::remote(&cores.join(","), &settings)?;
-    let verifier = shutdown.run_until_cancelled(args.keys.verifier()).await.transpose()?;
+    let core = rest_gateway::remote(&cores.join(","), &settings).map_err(InvalidSetting::of(CORE_URL))?;
+    let verifier = wait_for(&args.start, &mut ports, async || args.keys.verifier().await);
+    let verifier = shutdown.run_until_cancelled(verifier).await.transpose()?;
     let Some(verifier) = verifier else { return Ok(()) };
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = args.tls_refresh.keep([&rest_tls], settings.core_tls.as_ref());
-    let listener = Listener { tcp: port.listen()?, tls: rest_tls };
+    let listener = ports.remove(0).listen()?;
     let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
     tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), profile = BUILD_PROFILE, "ready");
     let router = rest_gateway::router(core, None, verifier, &settings);

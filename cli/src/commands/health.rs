@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, process::ExitCode, time::Duration};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use clap::Args;
 use http::{Request, StatusCode, Uri, header::HOST, uri::Authority};
 use http_body_util::Empty;
@@ -12,7 +12,7 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rest_gateway::Settings;
-use runtime::{CoreTlsArgs, units::duration};
+use runtime::{CoreTlsArgs, InvalidSetting, units::duration};
 use tls::ClientTls;
 use tokio::{net::TcpStream, time::timeout};
 use tonic::Code;
@@ -38,7 +38,11 @@ pub(crate) struct HealthArgs {
 }
 
 pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
-    let authority = args.address.authority().with_context(|| format!("{} names no host", args.address))?;
+    let wrong = || {
+        let text = "it must begin with http://, https://, grpc:// or grpcs://, and name a host";
+        InvalidSetting::of("the address of the service")(format!("{}: {text}", args.address))
+    };
+    let authority = args.address.authority().ok_or_else(wrong)?;
     let tls = || args.tls.load()?.map_or_else(|| Ok(ClientTls::load(None, None)?), anyhow::Ok);
     let asked = async {
         match args.address.scheme_str() {
@@ -46,10 +50,7 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
             Some("https") => rest(authority, Some(tls()?)).await,
             Some("grpc") => grpc(format!("http://{authority}"), None).await,
             Some("grpcs") => grpc(format!("https://{authority}"), Some(tls()?)).await,
-            _ => bail!(
-                "{} is not the address of a service, which begins with http://, https://, grpc:// or grpcs://",
-                args.address
-            ),
+            _ => Err(wrong().into()),
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use core_server::database;
-use runtime::DatabaseUrlArgs;
+use runtime::{DatabaseUrlArgs, StartArgs};
+
+use crate::start::wait_for;
 
 /// Migrate the schema of a database. Does nothing if it is up to date.
 #[derive(Args, Debug)]
@@ -13,6 +15,8 @@ use runtime::DatabaseUrlArgs;
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
     database: DatabaseUrlArgs,
+    #[command(flatten)]
+    start: StartArgs,
     /// Existing role that the service runs as and that owns nothing: it is granted what it needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
@@ -20,7 +24,8 @@ pub(crate) struct MigrateArgs {
 
 pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
-        let pool = database::connect(args.database.required()?, 2).await?;
+        let connect = async || Ok(database::connect(args.database.required()?, 2).await?);
+        let pool = wait_for(&args.start, &mut Vec::new(), connect).await?;
         database::migrate(&pool).await?;
         if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {
             database::grant(&pool, role).await?;

@@ -17,16 +17,20 @@ use compliance_api::{
 };
 use core_server::{Core, CoreSettings};
 use fixtures::DEMO_COMPANY;
-use http_server::Listener;
 use rest_gateway::Settings;
 use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, KeyArgs, Port, RestTlsArgs, TelemetryArgs,
+    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs,
     TlsRefreshArgs, close_pool, unix_now,
 };
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
-use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
+use crate::{
+    data_dir::DataDirArgs,
+    database::DatabaseServer,
+    secret,
+    start::{ServicePort, wait_for},
+};
 
 /// The lifetime of the token of `--demo`, in hours.
 const HOURS: i64 = 8;
@@ -42,6 +46,8 @@ pub(crate) struct ServeArgs {
     database: DatabaseUrlArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
+    #[command(flatten)]
+    start: StartArgs,
     /// Create demo records for company 1 if it has no affiliates, and print commands to try.
     #[arg(long)]
     demo: bool,
@@ -69,10 +75,12 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Wrong settings are reported before a database is created.
     let given_database = args.database.options()?;
-    let given_keys = shutdown.run_until_cancelled(args.keys.given()).await.transpose()?;
-    let Some(given_keys) = given_keys else { return Ok(()) };
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
-    let ports = (args.gateway.bind()?, args.core.bind()?);
+    let [rest_tls, grpc_tls] = certificates.clone();
+    let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
+    let mut ports = vec![ServicePort::rest(rest, rest_tls), ServicePort::grpc(grpc, grpc_tls)];
+    let given_keys = wait_for(&args.start, &mut ports, async || args.keys.given().await);
+    let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
     let _telemetry = args.telemetry.start("compliance")?;
     let data_dir = args.data_dir.choose()?;
     let start = DatabaseServer::start(given_database, &data_dir, args.core.database_connections);
@@ -87,13 +95,13 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
 async fn serve_over(
     database: &DatabaseServer,
     args: &ServeArgs,
-    ports: (Port, Port),
+    mut ports: Vec<ServicePort>,
     certificates: [Option<ServerTls>; 2],
     given_keys: Option<(Option<Secret>, Arc<Verifier>)>,
     data_dir: &Path,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let connect = database.connect(args.core.database_connections);
+    let connect = wait_for(&args.start, &mut ports, async || database.connect(args.core.database_connections).await);
     let Some(pool) = shutdown.run_until_cancelled(Box::pin(connect)).await.transpose()? else { return Ok(()) };
     let issuer = args.keys.issuer();
     let (secret, verifier) = if let Some(keys) = given_keys {
@@ -118,9 +126,7 @@ async fn serve_over(
     let _refresh = args.keys.refresh(&verifier);
 
     let _certificates = args.tls_refresh.keep(&certificates, None);
-    let [rest_tls, grpc_tls] = certificates;
-    let rest_listener = Listener { tcp: ports.0.listen()?, tls: rest_tls };
-    let grpc_listener = Listener { tcp: ports.1.listen()?, tls: grpc_tls };
+    let (rest_listener, grpc_listener) = (ports.remove(0).listen()?, ports.remove(0).listen()?);
     let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
     tracing::info!(%rest, %grpc, data = database.description, profile = BUILD_PROFILE, "ready");
     if args.demo {

@@ -31,7 +31,7 @@ fn flags_precede_variables_and_these_the_file() {
         &files,
         "toml",
         "rest-addr = \"127.0.0.1:1\"\ngrpc-addr = \"127.0.0.1:2\"\nrate-limit = \"5/s\"\nmax-in-flight = 7\n\
-         rest-reuse-port = true\n[serve]\nbody-limit = \"1MiB\"\ncall-timeout = 45\n[core]\nmessage-limit = \"8MiB\"\n",
+         rest-reuse-port = true\n[serve]\nlog-format = \"json\"\nbody-limit = \"1MiB\"\ncall-timeout = 45\n[core]\nmessage-limit = \"8MiB\"\n",
     );
     let path = path.to_str().unwrap();
     let arguments = ["serve", "--config", path, "--rest-addr", "localhost:3"];
@@ -47,6 +47,7 @@ fn flags_precede_variables_and_these_the_file() {
         ("call-timeout", "45", path),
         ("message-limit", "\"64MiB\"", "default"),
         ("log", "\"info,access=warn,sqlx::postgres::notice=warn\"", "default"),
+        ("log-format", "\"json\"", path),
     ] {
         let line = format!("{setting} = {value}   # {origin}");
         assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
@@ -85,7 +86,8 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
     let file = |name: &str, content: &str| file(&files, name, content).to_str().unwrap().to_owned();
     let (keys, short) = (file("keys", "{}"), file("short", "too short"));
     let toml = |name: &str, content: &str| vec!["serve".to_owned(), "--config".to_owned(), file(name, content)];
-    let serve = |arguments: &[&str]| [&["serve"], arguments].concat().into_iter().map(str::to_owned).collect();
+    let words = |arguments: &[&str]| arguments.iter().map(|word| (*word).to_owned()).collect();
+    let serve = |arguments: &[&str]| words(&[&["serve"], arguments].concat());
     let cases: Vec<Wrong> = vec![
         (serve(&["--jwks-file", &keys]), &[], &["--jwks-file", "no JSON Web Key Set"]),
         (serve(&["--jwks-file", "/nonexistent"]), &[], &["--jwks-file", "/nonexistent"]),
@@ -100,11 +102,28 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
         (serve(&["--call-timeout", "30 parsecs"]), &[], &["--call-timeout", "ms"]),
         (serve(&["--rest-max-connections", "0"]), &[], &["--rest-max-connections", "between 1 and"]),
         (serve(&[]), &[("COMPLIANCE_MAX_IN_FLIGHT", "-1")], &["--max-in-flight", "variable COMPLIANCE_MAX_IN_FLIGHT"]),
-        (serve(&["--config", "/nonexistent"]), &[], &["/nonexistent"]),
+        (serve(&["--message-limit", "0"]), &[], &["--message-limit", "between 1KiB and"]),
+        (
+            serve(&["--jwks-url", "ftp://u:Hid4en@host/keys"]),
+            &[],
+            &["--jwks-url", "ftp://host/keys is not of the form https://"],
+        ),
+        (
+            words(&["gateway", "--core-url", "ftp://core"]),
+            &[("COMPLIANCE_JWT_SECRET", SECRET)],
+            &["--core-url", "ftp://core"],
+        ),
+        (words(&["export", "urls", "--company", "7", "--core-url", "core"]), &[], &["--core-url", "core"]),
+        (words(&["health", "core:50051"]), &[], &["core:50051: it must begin with http://"]),
+        (serve(&["--config", "/nonexistent"]), &[], &["/nonexistent", "No such file"]),
         (toml("a", "rest-adr = 1"), &[], &["rest-adr", "not a setting"]),
         (toml("b", "company = 1"), &[], &["company", "not a setting"]),
         (toml("c", "[server]\nrest-addr = \"x\""), &[], &["[server]", "not the name of a command"]),
-        (toml("d", "[gateway]\ngrpc-addr = \"127.0.0.1:1\""), &[], &["grpc-addr", "not a setting"]),
+        (
+            toml("d", "[gateway]\ngrpc-addr = \"127.0.0.1:1\""),
+            &[],
+            &["grpc-addr", "not a setting of this command, but of serve, core"],
+        ),
         (toml("e", "max-in-flight = 1.5"), &[], &["max-in-flight", "whole number"]),
         (toml("f", "log = \"info\"\nrest-addr ="), &[], &["line 2"]),
         (toml("g", "body-timeout = \"soon\""), &[], &["--body-timeout", "soon", "/g"]),
@@ -119,6 +138,15 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
         assert!(out.is_empty() && !errors.contains("Hid4en") && !errors.contains("panicked"), "{errors}");
         assert!(!data.path().exists(), "{arguments:?} {variables:?}");
     }
+}
+
+#[test]
+fn unknown_variables_are_named() {
+    let data = DataDir::new();
+    let mut command = compliance(&data);
+    command.args(["token", "--company", "7"]).envs([("COMPLIANCE_JWT_SECRET", SECRET), ("COMPLIANCE_LOGG", "info")]);
+    let (status, _, errors) = output(&mut command);
+    assert!(status.success() && errors.contains("COMPLIANCE_LOGG") && errors.lines().count() == 1, "{errors}");
 }
 
 #[test]

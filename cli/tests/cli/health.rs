@@ -51,9 +51,9 @@ fn a_service_that_does_not_answer_does_not_serve() {
 #[test]
 fn wrong_addresses_are_named() {
     let (status, said) = health(&["ftp://127.0.0.1:1"]);
-    assert!(status == Some(1) && said.contains("begins with http://, https://, grpc:// or grpcs://"), "{said}");
+    assert!(status == Some(2) && said.contains("must begin with http://, https://, grpc:// or grpcs://"), "{said}");
     let (status, said) = health(&["/readyz"]);
-    assert!(status == Some(1) && said.contains("/readyz names no host"), "{said}");
+    assert!(status == Some(2) && said.contains("/readyz: it must"), "{said}");
     let (status, said) = health(&["http://127.0.0.1:1", "--timeout", "soon"]);
     assert!(status == Some(2) && said.contains("--timeout"), "{said}");
 }

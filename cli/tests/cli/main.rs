@@ -25,6 +25,7 @@ mod secrets;
 mod serve;
 mod soak;
 mod sockets;
+mod starts;
 mod stopped;
 mod token;
 mod witness;

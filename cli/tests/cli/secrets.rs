@@ -43,6 +43,7 @@ fn help_shows_no_secret_of_the_environment() {
     let expected = [
         "COMPLIANCE_CORE_URL",
         "COMPLIANCE_JWKS_URL",
+        "COMPLIANCE_JWT_SECOND_SECRET",
         "COMPLIANCE_JWT_SECRET",
         "COMPLIANCE_OTLP_ENDPOINT",
         "COMPLIANCE_TOKEN",
@@ -63,8 +64,8 @@ const FAILURES: &[Failure] = &[
     (&["migrate"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d")], "cannot connect to the database d"),
     (&["migrate"], &[("DATABASE_URL", "u:$@127.0.0.1")], "the database URL is not one"),
     (&["core"], &[("COMPLIANCE_JWKS_URL", "http://u:$@127.0.0.1:1/keys?key=$"), DATABASE], "http://127.0.0.1:1/keys"),
-    (&["core"], &[("COMPLIANCE_JWKS_URL", "http://u:$@127.0.0.1:port/"), DATABASE], "cannot fetch the key set"),
-    (&["core"], &[("COMPLIANCE_JWKS_URL", "u:$@127.0.0.1"), DATABASE], "cannot fetch the key set"),
+    (&["core"], &[("COMPLIANCE_JWKS_URL", "http://u:$@127.0.0.1:port/"), DATABASE], "is not of the form https://"),
+    (&["core"], &[("COMPLIANCE_JWKS_URL", "u:$@127.0.0.1"), DATABASE], "is not of the form https://"),
     (
         &["gateway", "--jwks-url", "https://u:$@127.0.0.1:1"],
         &[("COMPLIANCE_CORE_URL", "http://c:1")],

@@ -29,7 +29,7 @@ const BACKLOG_PAUSE: Duration = Duration::from_millis(50);
 /// How long a connection without a request stays open after the shutdown has begun: the client may have sent one already.
 const LINGER: Duration = Duration::from_millis(500);
 /// The pause after a failed accept, for example when the process has no file descriptors left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often the same warning is logged.
 const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 

@@ -13,8 +13,10 @@ mod permits;
 mod refusal;
 mod stream;
 mod traffic;
+mod unready;
 
 pub use accept::{Listener, serve};
 pub use connection::{App, FinishBy};
 pub use limits::{ConnectionLimits, HEALTH_CONNECTIONS};
 pub use refusal::Refuse;
+pub use unready::serve_unready;

@@ -34,6 +34,10 @@ pub struct ConfigurationArgs {
     print: bool,
 }
 
+/// How the names of variables begin.
+const PREFIX: &str = "COMPLIANCE_";
+/// The variable that is not a setting of a command.
+const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
 const CONFIG: &str = "config";
 const PRINT: &str = "print-config";
 
@@ -44,10 +48,11 @@ const PRINT: &str = "print-config";
 pub fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<Item = OsString>) -> P {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = P::command();
-    let file = file_path(&program, &arguments).map(|path| ConfigurationFile::read(&path, &program));
-    let file = file.transpose().unwrap_or_else(|error| refuse(&format!("error: {error}\n")));
+    let given = first_look(&program, &arguments);
+    let file = given.file.map(|path| ConfigurationFile::read(&path, &program));
+    let file = file.transpose().unwrap_or_else(|error| refuse(&format!("error: {error:#}\n")));
     let program = match &file {
-        Some(file) => file.apply(program),
+        Some(file) => file.apply(program, given.command.as_deref()),
         None => program,
     };
     let mut command = ignore_empty_variables(program.clone());
@@ -74,10 +79,36 @@ fn ignore_empty_variables(command: Command) -> Command {
     command.mut_args(ignore).mut_subcommands(ignore_empty_variables)
 }
 
-/// The configuration file that the arguments or the environment name. Other arguments may be wrong.
-fn file_path(program: &Command, arguments: &[OsString]) -> Option<PathBuf> {
-    let matches = ignore_empty_variables(program.clone()).ignore_errors(true).try_get_matches_from(arguments).ok()?;
-    matches.try_get_one::<PathBuf>(CONFIG).ok().flatten().cloned()
+/// What has to be known before the arguments are parsed.
+#[derive(Default)]
+struct Given {
+    /// The configuration file that the arguments or the environment name.
+    file: Option<PathBuf>,
+    /// The command, whose table in the file takes precedence.
+    command: Option<String>,
+}
+
+/// Other arguments may be wrong.
+fn first_look(program: &Command, arguments: &[OsString]) -> Given {
+    let program = ignore_empty_variables(program.clone()).ignore_errors(true);
+    let Ok(matches) = program.try_get_matches_from(arguments) else { return Given::default() };
+    let file = matches.try_get_one::<PathBuf>(CONFIG).ok().flatten().cloned();
+    Given { file, command: matches.subcommand_name().map(str::to_owned) }
+}
+
+/// The variables of the environment whose names begin like those of settings, and that no command knows. Deployment tools set
+/// variables for others, too, so they are not errors.
+pub fn unknown_variables(program: &Command) -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut unknown: Vec<String> =
+        names.filter(|name| name.starts_with(PREFIX) && name != POSTGRES_BIN && !is_variable(program, name)).collect();
+    unknown.sort();
+    unknown
+}
+
+fn is_variable(command: &Command, name: &str) -> bool {
+    let own = command.get_arguments().filter_map(Arg::get_env).any(|variable| variable == name);
+    own || command.get_subcommands().any(|subcommand| is_variable(subcommand, name))
 }
 
 /// The command that was chosen, with what was found for it.

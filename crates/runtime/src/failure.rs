@@ -23,7 +23,7 @@ pub struct InvalidSetting {
 
 impl InvalidSetting {
     /// Names the setting by its flag and variable, such as `--rest-addr (COMPLIANCE_REST_ADDR)`.
-    pub(crate) fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: &'static str) -> impl FnOnce(E) -> Self {
+    pub fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self { setting, verb: "is wrong", cause: cause.into() }
     }
 

@@ -11,9 +11,17 @@ const BACKLOG: u32 = 4096;
 /// A bound port: no other process can take it, and connections are refused until it is opened.
 #[derive(Debug)]
 pub struct Port {
-    socket: TcpSocket,
+    socket: Socket,
     /// The error message if it cannot be opened.
     error: String,
+}
+
+#[derive(Debug)]
+enum Socket {
+    /// Connections are refused.
+    Bound(TcpSocket),
+    /// Somebody else serves it meanwhile.
+    Open(std::net::TcpListener),
 }
 
 impl Port {
@@ -29,12 +37,27 @@ impl Port {
             Ok(socket)
         };
         let socket = bind().with_context(|| error.clone())?;
-        Ok(Self { socket, error })
+        Ok(Self { socket: Socket::Bound(socket), error })
+    }
+
+    /// Opens the port for those that serve until the program is ready. It stays open until [`Self::listen`].
+    pub fn open(self) -> anyhow::Result<(TcpListener, Self)> {
+        let error = self.error.clone();
+        let opened = self.listen()?.into_std().and_then(|opened| {
+            let meanwhile = TcpListener::from_std(opened.try_clone()?)?;
+            Ok((meanwhile, opened))
+        });
+        let (meanwhile, opened) = opened.with_context(|| error.clone())?;
+        Ok((meanwhile, Self { socket: Socket::Open(opened), error }))
     }
 
     /// Opens the port for connections.
     pub fn listen(self) -> anyhow::Result<TcpListener> {
-        self.socket.listen(BACKLOG).context(self.error)
+        let listener = match self.socket {
+            Socket::Bound(socket) => socket.listen(BACKLOG),
+            Socket::Open(listener) => TcpListener::from_std(listener),
+        };
+        listener.context(self.error)
     }
 }
 

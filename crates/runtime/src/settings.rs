@@ -5,6 +5,7 @@ mod database_args;
 mod gateway_args;
 mod key_args;
 mod secret;
+mod start_args;
 mod tls_args;
 pub mod units;
 
@@ -13,4 +14,5 @@ pub use database_args::DatabaseUrlArgs;
 pub use gateway_args::GatewayArgs;
 pub use key_args::{KeyArgs, SigningArgs};
 pub use secret::Hidden;
+pub use start_args::StartArgs;
 pub use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

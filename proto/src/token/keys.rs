@@ -47,14 +47,18 @@ impl fmt::Debug for Secret {
 pub struct KeySource {
     /// A shared secret (HS256).
     pub secret: Option<Secret>,
+    /// A second one, which tokens may be signed with while secrets are rotated.
+    pub second_secret: Option<Secret>,
     /// A file that holds a JSON Web Key Set (RS256, ES256, EdDSA).
     pub jwks_file: Option<PathBuf>,
     /// An address that serves a JSON Web Key Set, and what fetches it.
     pub jwks_url: Option<(PrivateUrl, Fetch)>,
+    /// A PEM file with the authorities of that address. Without it, those that the system trusts.
+    pub jwks_ca: Option<PathBuf>,
 }
 
-/// Fetches the text at an address, or returns why that failed.
-pub type Fetch = fn(PrivateUrl) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
+/// Fetches the text at an address, whose authorities may be in a file, or returns why that failed.
+pub type Fetch = fn(PrivateUrl, Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 
 /// Why there are no keys to verify tokens with.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +89,7 @@ impl KeySource {
     /// Reads every key. The set at a URL is fetched at each call.
     pub(super) async fn load(&self) -> Result<Vec<Key>, KeyError> {
         let mut keys = Vec::new();
-        if let Some(secret) = &self.secret {
+        for secret in self.secret.iter().chain(&self.second_secret) {
             keys.push(Key { id: None, algorithm: Algorithm::HS256, decoding: DecodingKey::from_secret(&secret.0) });
         }
         if let Some(path) = &self.jwks_file {
@@ -93,7 +97,8 @@ impl KeySource {
             keys.extend(parse(&text, path.display().to_string())?);
         }
         if let Some((url, fetch)) = &self.jwks_url {
-            let text = fetch(url.clone()).await.map_err(|reason| KeyError::Fetch { url: url.to_string(), reason })?;
+            let fetched = fetch(url.clone(), self.jwks_ca.clone()).await;
+            let text = fetched.map_err(|reason| KeyError::Fetch { url: url.to_string(), reason })?;
             keys.extend(parse(&text, url.to_string())?);
         }
         if keys.is_empty() { Err(KeyError::None) } else { Ok(keys) }

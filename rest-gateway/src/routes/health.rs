@@ -38,6 +38,11 @@ pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
     if core_serves(&gateway).await {
         return live().await;
     }
+    unavailable().await
+}
+
+/// What `/readyz` responds while the service cannot serve.
+pub(crate) async fn unavailable() -> Response {
     respond_with(StatusCode::SERVICE_UNAVAILABLE, RateLimit::default(), Body::from(UNAVAILABLE))
 }
 

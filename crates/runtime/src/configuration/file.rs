@@ -56,11 +56,11 @@ impl ConfigurationFile {
                     };
                     // Those of the program are global.
                     let own = own_settings(program).chain(settings(command)).collect();
-                    let values = table.into_iter().map(|(key, value)| checked(key, &value, &own));
+                    let values = table.into_iter().map(|(key, value)| checked(program, key, &value, &own));
                     self.commands.insert(key, values.collect::<anyhow::Result<_>>()?);
                 }
                 value => {
-                    let (key, values) = checked(key, &value, &all)?;
+                    let (key, values) = checked(program, key, &value, &all)?;
                     self.common.insert(key, values);
                 }
             }
@@ -68,9 +68,10 @@ impl ConfigurationFile {
         Ok(())
     }
 
-    /// Puts the values in the place of the defaults of the command line.
-    pub(super) fn apply(&self, program: Command) -> Command {
-        program.mut_args(|argument| self.with_default(argument, None)).mut_subcommands(|command| {
+    /// Puts the values in the place of the defaults of the command line. The settings of all commands have those of the chosen
+    /// command's table.
+    pub(super) fn apply(&self, program: Command, chosen: Option<&str>) -> Command {
+        program.mut_args(|argument| self.with_default(argument, chosen)).mut_subcommands(|command| {
             let name = command.get_name().to_owned();
             self.apply_to(command, &name)
         })
@@ -121,9 +122,19 @@ fn settings(command: &Command) -> BTreeSet<&str> {
 }
 
 /// A setting and its values, if there is such a setting.
-fn checked(key: String, value: &Value, settings: &BTreeSet<&str>) -> anyhow::Result<(String, Values)> {
-    if !settings.contains(key.as_str()) {
-        bail!("\"{key}\" is not a setting; settings have the names of the flags, such as \"rest-addr\"");
+fn checked(
+    program: &Command,
+    key: String,
+    value: &Value,
+    allowed: &BTreeSet<&str>,
+) -> anyhow::Result<(String, Values)> {
+    if !allowed.contains(key.as_str()) {
+        let others = program.get_subcommands().filter(|command| settings(command).contains(key.as_str()));
+        let others: Vec<&str> = others.map(Command::get_name).collect();
+        if others.is_empty() {
+            bail!("\"{key}\" is not a setting; settings have the names of the flags, such as \"log\"");
+        }
+        bail!("\"{key}\" is not a setting of this command, but of {}", others.join(", "));
     }
     let values = match value {
         Value::Array(values) => values.iter().map(scalar).collect(),

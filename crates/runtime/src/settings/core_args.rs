@@ -42,7 +42,7 @@ pub struct CoreArgs {
     stream_timeout: Duration,
     /// Largest size of one gRPC message.
     #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
-          value_parser = size(0..=u64::MAX))]
+          value_parser = size(1 << 10..=u64::MAX))]
     message_limit: usize,
     /// Largest memory of one gRPC message after decoding.
     #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",

@@ -1,6 +1,11 @@
 //! The keys of tokens: where they come from, and when they are fetched again.
 
-use std::{path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use clap::Args;
 use compliance_api::{
@@ -10,7 +15,7 @@ use compliance_api::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Hidden, secret::from_value_or_file, units::duration};
-use crate::InvalidSetting;
+use crate::{InvalidSetting, describe};
 
 /// The longest wait after a failed attempt: the keys that stay in use meanwhile may have been revoked.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
@@ -51,12 +56,21 @@ impl SigningArgs {
 pub struct KeyArgs {
     #[command(flatten)]
     signing: SigningArgs,
+    /// Second secret that tokens may be signed with (HS256), while the secret is rotated.
+    #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET", hide_env_values = true, value_name = "SECRET")]
+    jwt_second_secret: Option<Hidden>,
+    /// File with the second secret, instead of --jwt-second-secret.
+    #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET_FILE", value_name = "FILE", conflicts_with = "jwt_second_secret")]
+    jwt_second_secret_file: Option<PathBuf>,
     /// File with a JSON Web Key Set (RS256, ES256, EdDSA).
     #[arg(long, env = "COMPLIANCE_JWKS_FILE", value_name = "FILE")]
     jwks_file: Option<PathBuf>,
     /// URL of a JSON Web Key Set.
     #[arg(long, env = "COMPLIANCE_JWKS_URL", hide_env_values = true, value_name = "URL")]
     jwks_url: Option<PrivateUrl>,
+    /// PEM file with the authorities of an https --jwks-url. Without it, those that the system trusts.
+    #[arg(long, env = "COMPLIANCE_JWKS_CA", value_name = "FILE")]
+    jwks_ca: Option<PathBuf>,
     /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then.
     #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
@@ -74,13 +88,33 @@ impl KeyArgs {
     /// Loads the keys that are given, if any. Returns the secret, too. Fails like [`Self::verifier`].
     pub async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
         let secret = self.signing.secret()?;
+        let names = [
+            "--jwt-second-secret (COMPLIANCE_JWT_SECOND_SECRET)",
+            "--jwt-second-secret-file (COMPLIANCE_JWT_SECOND_SECRET_FILE)",
+        ];
+        let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());
+        let second_secret = from_value_or_file(second, file, names, Secret::new)?;
+        if let Some(path) = &self.jwks_ca {
+            authorities(path).map_err(InvalidSetting::of("--jwks-ca (COMPLIANCE_JWKS_CA)"))?;
+        }
         let url = self.jwks_url.clone().filter(|url| !url.reveal().is_empty());
+        if let Some(url) = &url {
+            let is_http = url::Url::parse(url.reveal()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+            let wrong = || format!("{url} is not of the form https://host/path");
+            is_http.then_some(()).ok_or_else(wrong).map_err(InvalidSetting::of("--jwks-url (COMPLIANCE_JWKS_URL)"))?;
+        }
         let source = KeySource {
             secret: secret.clone(),
+            second_secret,
             jwks_file: self.jwks_file.clone(),
             jwks_url: url.map(|url| (url, fetch as Fetch)),
+            jwks_ca: self.jwks_ca.clone(),
         };
-        if source.secret.is_none() && source.jwks_file.is_none() && source.jwks_url.is_none() {
+        if source.secret.is_none()
+            && source.second_secret.is_none()
+            && source.jwks_file.is_none()
+            && source.jwks_url.is_none()
+        {
             return Ok(None);
         }
         match Verifier::new(source, self.issuer()).await {
@@ -120,17 +154,31 @@ impl KeyArgs {
     }
 }
 
-/// Fetches the key set at an address.
-fn fetch(url: PrivateUrl) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
+/// Fetches the key set at an address. The authorities are read each time, so that they can be replaced.
+fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
     Box::pin(async move {
         let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
-        download(url).await.map_err(|error| error.without_url().to_string())?
+        // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
+        let mut client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
+        if let Some(path) = ca {
+            client = client.tls_certs_only(authorities(&path)?);
+        }
+        download(client, url).await.map_err(|error| describe(&error.without_url().into()))?
     })
 }
 
-async fn download(url: url::Url) -> reqwest::Result<Result<Vec<u8>, String>> {
-    // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
-    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https").build()?;
+/// The certificates in a PEM file.
+fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let certificates = reqwest::Certificate::from_pem_bundle(&pem).unwrap_or_default();
+    if certificates.is_empty() {
+        return Err(format!("{} holds no certificate in PEM", path.display()));
+    }
+    Ok(certificates)
+}
+
+async fn download(client: reqwest::ClientBuilder, url: url::Url) -> reqwest::Result<Result<Vec<u8>, String>> {
+    let client = client.build()?;
     let mut response = client.get(url).send().await?.error_for_status()?;
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {

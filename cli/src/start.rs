@@ -1,0 +1,95 @@
+//! The start of a service: it waits for what it needs, and says so at its ports.
+
+use std::{convert::Infallible, pin::Pin, time::Duration};
+
+use anyhow::Context as _;
+use compliance_api::token::KeyError;
+use core_server::database::DatabaseError;
+use http_server::{Listener, serve_unready};
+use runtime::{Port, StartArgs, describe};
+use tls::ServerTls;
+use tokio::time::{Instant, sleep};
+use tokio_util::task::AbortOnDropHandle;
+
+/// The first and the longest pause between two attempts.
+const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
+/// How often a reason that stays the same is logged.
+const LOG_INTERVAL: Duration = Duration::from_secs(30);
+
+/// What a port serves until the service is ready.
+type Unready = fn(Listener) -> Pin<Box<dyn Future<Output = Infallible> + Send>>;
+
+/// A port of the service: closed at first, and open as soon as the service has to wait.
+pub(crate) struct ServicePort {
+    port: Port,
+    tls: Option<ServerTls>,
+    unready: Unready,
+    meanwhile: Option<AbortOnDropHandle<Infallible>>,
+}
+
+impl ServicePort {
+    /// The port of gRPC.
+    pub(crate) fn grpc(port: Port, tls: Option<ServerTls>) -> Self {
+        let unready: Unready =
+            |listener| Box::pin(async { serve_unready(listener, core_server::unready().await).await });
+        Self { port, tls, unready, meanwhile: None }
+    }
+
+    /// The port of REST.
+    pub(crate) fn rest(port: Port, tls: Option<ServerTls>) -> Self {
+        let unready: Unready = |listener| Box::pin(serve_unready(listener, rest_gateway::unready()));
+        Self { port, tls, unready, meanwhile: None }
+    }
+
+    /// Responds from now on that the service is not ready.
+    fn open(self) -> anyhow::Result<Self> {
+        if self.meanwhile.is_some() {
+            return Ok(self);
+        }
+        let (tcp, port) = self.port.open()?;
+        let serving = tokio::spawn((self.unready)(Listener { tcp, tls: self.tls.clone() }));
+        Ok(Self { port, meanwhile: Some(AbortOnDropHandle::new(serving)), ..self })
+    }
+
+    /// Opens the port for the service.
+    pub(crate) fn listen(self) -> anyhow::Result<Listener> {
+        drop(self.meanwhile);
+        Ok(Listener { tcp: self.port.listen()?, tls: self.tls })
+    }
+}
+
+/// Makes attempts until one succeeds, fails for a reason that waiting does not mend, or the time is up. The ports are opened after the first
+/// one that fails.
+pub(crate) async fn wait_for<T>(
+    args: &StartArgs,
+    ports: &mut Vec<ServicePort>,
+    attempt: impl AsyncFn() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let end = Instant::now() + args.start_timeout;
+    let (mut pause, mut logged) = (PAUSES[0], None::<(String, Instant)>);
+    loop {
+        let error = match attempt().await {
+            Err(error) if may_pass(&error) && args.start_timeout > Duration::ZERO => error,
+            result => return result,
+        };
+        if Instant::now() >= end {
+            return Err(error).with_context(|| format!("the service could not start within {:?}", args.start_timeout));
+        }
+        *ports = std::mem::take(ports).into_iter().map(ServicePort::open).collect::<anyhow::Result<_>>()?;
+        let reason = describe(&error);
+        if logged.as_ref().is_none_or(|(last, when)| *last != reason || when.elapsed() >= LOG_INTERVAL) {
+            let remaining = end.saturating_duration_since(Instant::now()).as_secs();
+            tracing::warn!(reason, remaining_s = remaining, "not ready: waiting for what the service needs");
+            logged = Some((reason, Instant::now()));
+        }
+        sleep(pause.min(end.saturating_duration_since(Instant::now()))).await;
+        pause = (pause * 2).min(PAUSES[1]);
+    }
+}
+
+/// Whether the same attempt may succeed later. A wrong setting stays wrong.
+fn may_pass(error: &anyhow::Error) -> bool {
+    let key = error.chain().find_map(|cause| cause.downcast_ref::<KeyError>());
+    let database = error.chain().find_map(|cause| cause.downcast_ref::<DatabaseError>());
+    key.is_some_and(|error| matches!(error, KeyError::Fetch { .. })) || database.is_some_and(DatabaseError::may_pass)
+}

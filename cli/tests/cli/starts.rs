@@ -1,0 +1,121 @@
+//! A start before what the service needs: it waits, says so, and goes on.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::Stdio,
+    thread,
+};
+
+use embedded_postgres::{ClusterOptions, OWNER_ROLE};
+use nix::sys::signal::Signal;
+use test_support::TestCluster;
+
+use crate::common::{DataDir, Service, compliance, output, wait_until};
+
+const SECRET: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef");
+
+/// An address whose port was free a moment ago.
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// The exit status of a health check, and what it printed.
+fn health(url: &str) -> (Option<i32>, String) {
+    let (status, printed, errors) = output(compliance(&DataDir::new()).args(["health", url]));
+    (status.code(), printed + &errors)
+}
+
+/// The head of a response, as soon as the port is open.
+fn head(address: SocketAddr, path: &str) -> String {
+    let mut response = String::new();
+    wait_until("the port is open", || {
+        let Ok(mut stream) = TcpStream::connect(address) else { return false };
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: test\r\n\r\n").unwrap();
+        response.clear();
+        stream.read_to_string(&mut response).is_ok() && !response.is_empty()
+    });
+    response
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_core_waits_for_its_database_and_its_schema() {
+    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
+    let url = cluster.endpoint.url(OWNER_ROLE, "later");
+    let address = free_address();
+    let core = {
+        let url = url.clone();
+        thread::spawn(move || {
+            let mut command = compliance(&DataDir::new());
+            command.arg("core").env("DATABASE_URL", url).envs([SECRET, ("COMPLIANCE_START_TIMEOUT", "10m")]);
+            Service::start_as(command.env("COMPLIANCE_GRPC_ADDR", address.to_string()))
+        })
+    };
+    let core_url = format!("grpc://{address}");
+    let not_serving = core_url.clone();
+    tokio::task::spawn_blocking(move || {
+        wait_until("the core reports that it does not serve", || health(&not_serving).1.contains("NotServing"));
+    })
+    .await
+    .unwrap();
+    cluster.endpoint.create_database("later").await.unwrap();
+    tokio::task::spawn_blocking(move || {
+        // The schema is still missing. Migrated by another program, it is enough.
+        assert_eq!(health(&core_url).0, Some(1));
+        let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
+        assert!(status.success(), "{log}");
+        let core = core.join().unwrap();
+        assert_eq!(core.grpc, address);
+        wait_until("the core serves", || health(&core_url).0 == Some(0));
+        let logged = core.logged().join("\n");
+        assert!(logged.contains("not ready: waiting") && logged.contains("later"), "{logged}");
+        core.signal(Signal::SIGTERM);
+        assert_eq!(core.end().code(), Some(0));
+    })
+    .await
+    .unwrap();
+    cluster.stop().await;
+}
+
+#[test]
+fn a_gateway_waits_for_its_issuer() {
+    let (address, issuer) = (free_address(), free_address());
+    let gateway = thread::spawn(move || {
+        let mut command = compliance(&DataDir::new());
+        command.args(["gateway", "--core-url", "http://127.0.0.1:9", "--jwks-url", &format!("http://{issuer}/keys")]);
+        command.env("COMPLIANCE_REST_ADDR", address.to_string()).env("COMPLIANCE_START_TIMEOUT", "10m");
+        Service::start_as(&mut command)
+    });
+    assert!(head(address, "/livez").starts_with("HTTP/1.0 200 "));
+    assert!(head(address, "/readyz").starts_with("HTTP/1.0 503 "));
+    let refusal = head(address, "/api/affiliates").to_lowercase();
+    assert!(refusal.starts_with("http/1.0 503 ") && refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
+    assert!(refusal.contains(r#""code":"503""#), "{refusal}");
+    let keys = TcpListener::bind(issuer).unwrap();
+    let body = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"Ynf0goelchueOQCh_N0XFwE1JwtS2Lty6HMqCyEgh3k"}]}"#;
+    let (mut stream, _) = keys.accept().unwrap();
+    let _ = stream.read(&mut [0; 4096]).unwrap();
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+    drop(stream);
+    let gateway = gateway.join().unwrap();
+    assert_eq!(gateway.rest, address);
+    // Now the token comes first.
+    assert!(head(address, "/api/affiliates").starts_with("HTTP/1.0 401 "));
+}
+
+#[test]
+fn a_start_that_waited_long_enough_ends_with_the_reason() {
+    let mut command = compliance(&DataDir::new());
+    command
+        .args(["core", "--start-timeout", "1s"])
+        .env("DATABASE_URL", "postgres://u:hidden@127.0.0.1:1/d")
+        .envs([SECRET]);
+    let (status, _, log) = output(command.stdin(Stdio::null()));
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(log.contains("could not start within 1s: cannot connect to the database d at 127.0.0.1"), "{log}");
+    assert!(log.contains("not ready: waiting") && !log.contains("hidden"), "{log}");
+    // A wrong setting does not wait.
+    let mut command = compliance(&DataDir::new());
+    command.args(["core", "--start-timeout", "10m"]).env("DATABASE_URL", "mysql://host/d").envs([SECRET]);
+    assert_eq!(output(&mut command).0.code(), Some(2));
+}
