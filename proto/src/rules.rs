@@ -113,7 +113,7 @@ impl Checker {
             self.must(name, field, format_args!("must not be greater than {most} characters"));
         }
         if !field.one_of.is_empty() && !field.one_of.contains(&text) {
-            self.violated(name, field, unknown);
+            self.violated(name, field, |label| not_one_of(label, field.one_of));
         }
         // Within a list it is the result of its item.
         let fails_item = self.item > 0 && field.item_codes.is_some();
@@ -263,6 +263,11 @@ fn unknown(label: &str) -> String {
     format!("The selected {label} is invalid.")
 }
 
+/// The violation of a field that has a value other than these.
+pub fn not_one_of(label: &str, allowed: &[&str]) -> String {
+    format!("{} It must be one of: {}.", unknown(label), allowed.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::v1;
@@ -299,7 +304,8 @@ mod tests {
                 "The affiliates.0.affiliate_name field is required.",
                 "The affiliates.0.zip field must not be greater than 16 characters.",
                 "The affiliates.1.email_one field must be a valid email address.",
-                "The selected affiliates.1.status is invalid.",
+                "The selected affiliates.1.status is invalid. It must be one of: active, inactive, probation, suspended, \
+                 terminated, forgotten.",
                 "The affiliates.1.start_date field must match the format YYYY-MM-DD or MM/DD/YYYY.",
             ]
         );
@@ -314,7 +320,13 @@ mod tests {
             ..Default::default()
         };
         let request = v1::CreateAffiliateRequest { affiliate: Some(affiliate) };
-        assert_eq!(messages(&request), [("country".to_owned(), "The selected country is invalid.".to_owned())]);
+        assert_eq!(
+            messages(&request),
+            [(
+                "country".to_owned(),
+                "The selected country is invalid. It must be an ISO 3166-1 alpha-2 code.".to_owned()
+            )]
+        );
         let failure = super::item_failure(request.affiliate.as_ref().unwrap()).unwrap();
         assert_eq!((failure.field, failure.message.as_str()), ("country", "QQ is no ISO 3166-1 alpha-2 country code."));
         assert_eq!(failure.codes.on_create(), v1::ResultCode::InvalidCountry);

@@ -11,6 +11,7 @@ mod exchange;
 mod extract;
 mod found;
 mod gateway;
+mod ignored;
 mod limits;
 mod observe;
 mod remote;

@@ -68,3 +68,8 @@ pub(crate) const READ_SLOW_AFTER: Duration = Duration::from_millis(10);
 pub(crate) const READ_BATCHES_WHEN_SLOW: usize = 64;
 /// Reads that wait for a batch.
 pub(crate) const MAX_QUEUED_READS: usize = 16_384;
+
+/// Names of ignored parameters in the header of a response, and characters of each.
+pub(crate) const MAX_IGNORED_NAMES: usize = 10;
+/// See [`MAX_IGNORED_NAMES`].
+pub(crate) const MAX_IGNORED_CHARS: usize = 64;

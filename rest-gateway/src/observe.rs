@@ -31,6 +31,7 @@ use crate::{
     compression::{accepted_encodings, compress},
     error::Refusal,
     exchange::{Exchange, REQUEST_ID},
+    ignored::{IGNORED_PARAMETERS, ignored_parameters},
 };
 
 struct Shared {
@@ -49,11 +50,12 @@ pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
         let shared = Arc::clone(&shared);
         service_fn(move |mut request: Request| {
             let id = name(&mut request);
+            let ignored = ignored_parameters(request.method(), request.uri());
             let exchange = Exchange::begin(&request, paths, id);
             request.extensions_mut().insert(Arc::clone(&exchange));
             let accepted = accepted_encodings(&request);
             let response = check_head(&request).map(|()| route.call(request));
-            respond(Arc::clone(&shared), exchange, accepted, response)
+            respond(Arc::clone(&shared), exchange, accepted, ignored, response)
         })
     }))
 }
@@ -103,6 +105,7 @@ async fn respond(
     shared: Arc<Shared>,
     exchange: Arc<Exchange>,
     accepted: Option<HeaderValue>,
+    ignored: Option<HeaderValue>,
     response: Result<RouteFuture<Infallible>, Error>,
 ) -> Result<Response, Infallible> {
     let respond = async {
@@ -119,6 +122,9 @@ async fn respond(
     let mut response = respond.await.unwrap_or_else(|_| Refusal::from(Error::internal()).into_response());
 
     response.headers_mut().insert(REQUEST_ID, exchange.request_id.clone());
+    if let Some(ignored) = ignored {
+        response.headers_mut().insert(IGNORED_PARAMETERS, ignored);
+    }
     exchange.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
         shared.refusals.delay(exchange.company()).await;

@@ -19,6 +19,7 @@ use crate::{
     error::Refusal,
     exchange::REQUEST_ID,
     gateway::Gateway,
+    ignored::IGNORED_PARAMETERS,
     limits::PREFLIGHT_MAX_AGE,
     observe::observe,
     routes::{about, affiliates, cases, health, pages, unknown_path, urls, wrong_method},
@@ -59,7 +60,9 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
         .allow_origin(origins)
         .allow_methods([Method::GET, Method::POST, Method::PUT])
         .allow_headers([AUTHORIZATION, CONTENT_TYPE, REQUEST_ID])
-        .expose_headers([REQUEST_ID, LOCATION, RETRY_AFTER].into_iter().chain(RATE_LIMIT).collect::<Vec<_>>())
+        .expose_headers(
+            [REQUEST_ID, IGNORED_PARAMETERS, LOCATION, RETRY_AFTER].into_iter().chain(RATE_LIMIT).collect::<Vec<_>>(),
+        )
         .max_age(PREFLIGHT_MAX_AGE);
     Some(layer)
 }

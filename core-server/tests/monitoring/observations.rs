@@ -1,6 +1,9 @@
 //! Observations, and the URLs that partners then read.
 
-use compliance_api::v1::{ComplianceUrl, Infraction, ObserveUrlsRequest, ResultCode, UrlObservation};
+use compliance_api::{
+    rules::Check as _,
+    v1::{ComplianceUrl, Infraction, ObserveUrlsRequest, ResultCode, UrlObservation},
+};
 
 use test_support::{TestCore, now, tests};
 
@@ -157,10 +160,9 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
     assert_eq!(violations(&result.violations), [("incident_status", "The incident status field cannot be cleared.")]);
     let both = UrlObservation { note: some("x"), clear: vec!["note".into(), "url".into()], ..observation(&url) };
     let result = company.observe(vec![both]).await.pop().unwrap();
-    let expected = [
-        ("clear.1", "The selected clear.1 is invalid."),
-        ("note", "The note field must not be given and cleared at once."),
-    ];
+    let allowed = UrlObservation::MESSAGE.field("clear").unwrap().one_of.join(", ");
+    let clear = format!("The selected clear.1 is invalid. It must be one of: {allowed}.");
+    let expected = [("clear.1", clear.as_str()), ("note", "The note field must not be given and cleared at once.")];
     assert_eq!(violations(&result.violations), expected);
 }
 

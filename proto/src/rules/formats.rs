@@ -22,7 +22,7 @@ pub(super) fn matches(format: Format, text: &str) -> bool {
 /// What partners read of a field that is not of a written form.
 pub(super) fn violation(format: Format, label: &str) -> String {
     let must = match format {
-        Format::Country => return super::unknown(label),
+        Format::Country => return format!("{} It must be an ISO 3166-1 alpha-2 code.", super::unknown(label)),
         Format::Unspecified => "is invalid",
         Format::Email => "must be a valid email address",
         Format::Url => "must be a valid URL",

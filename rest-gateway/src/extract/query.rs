@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use compliance_api::{
     description::Message,
     error::Error,
-    rules::{Check, Violations, label},
+    rules::{Check, Violations, label, not_one_of},
     v1::{CaseSort, ListComplianceCasesRequest, ListComplianceUrlsRequest, SortDirection, UrlSort},
 };
 use url::form_urlencoded;
@@ -89,7 +89,8 @@ impl<'q> Query<'q> {
         let text = self.take(name)?;
         let choice = choices.iter().find(|(choice, _)| *choice == text).map(|(_, value)| *value);
         if choice.is_none() {
-            self.violation(name, |label| format!("The selected {label} is invalid."));
+            let allowed: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
+            self.violation(name, |label| not_one_of(label, &allowed));
         }
         choice
     }
@@ -149,10 +150,13 @@ mod tests {
         );
         let expected = [
             ("distributor_id", "The distributor id field must be between 1 and 9007199254740991."),
-            ("disabled", "The selected disabled is invalid."),
+            ("disabled", "The selected disabled is invalid. It must be one of: yes, no."),
             ("discovery_after", "The discovery after field must match the format YYYY-MM-DD."),
-            ("sort_by", "The selected sort by is invalid."),
-            ("sort_dir", "The selected sort dir is invalid."),
+            (
+                "sort_by",
+                "The selected sort by is invalid. It must be one of: id, discovery_dt, last_review_dt, last_seen.",
+            ),
+            ("sort_dir", "The selected sort dir is invalid. It must be one of: asc, desc."),
             ("per_page", "The per page field must be between 1 and 200."),
             ("page", "The page field must be an integer."),
         ];

@@ -15,6 +15,10 @@ use super::{
 
 tests![single, batch_create];
 
+/// The violation of a status that does not exist.
+const STATUS: &str =
+    "The selected status is invalid. It must be one of: active, inactive, probation, suspended, terminated, forgotten.";
+
 pub(super) fn named(id: &str, client_id: &str, name: &str) -> String {
     affiliate(id, &[("client_affiliate_id", json!(client_id).to_string()), ("affiliate_name", json!(name).to_string())])
 }
@@ -73,7 +77,7 @@ async fn single() {
         Case::new("an unknown country is a violation of a single create").post(
             "/affiliates",
             json!({"client_affiliate_id": "C", "affiliate_name": "N", "country": "ZZ"}),
-            invalid_one("country", "The selected country is invalid."),
+            invalid_one("country", "The selected country is invalid. It must be an ISO 3166-1 alpha-2 code."),
         ),
         Case::new("every failing field is reported, in the order of the fields").post(
             "/affiliates",
@@ -83,7 +87,7 @@ async fn single() {
                 ("email_one", "The email one field must be a valid email address."),
                 ("country", "The country field must be 2 characters."),
                 ("zip", "The zip field must not be greater than 16 characters."),
-                ("status", "The selected status is invalid."),
+                ("status", STATUS),
             ]),
         ),
         Case::new("one field can fail twice").post(
@@ -102,7 +106,7 @@ async fn single() {
                     ("client_affiliate_id", "The client affiliate id field must be a string."),
                     ("affiliate_name", "The affiliate name field is required."),
                     ("city", "The city field must be a string."),
-                    ("status", "The selected status is invalid."),
+                    ("status", STATUS),
                 ]),
             )
             .only_rest(),

@@ -155,7 +155,10 @@ async fn forms() {
                 |label| format!("The {label} field must be a valid URL."),
             ),
             Form::Status => (&["Active", "asleep", " active", "active ", "ACTIVE"], |label| {
-                format!("The selected {label} is invalid.")
+                format!(
+                    "The selected {label} is invalid. It must be one of: active, inactive, probation, suspended, terminated, \
+                     forgotten."
+                )
             }),
             Form::StartDate => (
                 &[

@@ -15,6 +15,8 @@ use super::{
 
 tests![wrong_parameters];
 
+const SORT_DIR: &str = "The selected sort dir is invalid. It must be one of: asc, desc.";
+
 async fn wrong_parameters() {
     let per_page = "The per page field must be between 1 and 200.";
     let mut table = Vec::new();
@@ -62,16 +64,22 @@ async fn wrong_parameters() {
             }
         }
         for name in of_kind(Kind::Flag) {
-            let message = format!("The selected {} is invalid.", name.replace('_', " "));
+            let message = format!("The selected {} is invalid. It must be one of: yes, no.", name.replace('_', " "));
             for value in ["maybe", "Yes", "true", "1"] {
                 add(path, &format!("{name}={value}"), invalid_one(name, &message), true);
             }
         }
+        let sort_by = match path {
+            "/urls" => {
+                "The selected sort by is invalid. It must be one of: id, discovery_dt, last_review_dt, last_seen."
+            }
+            _ => "The selected sort by is invalid. It must be one of: id, created_dt.",
+        };
         for value in sorts {
-            add(path, &format!("sort_by={value}"), invalid_one("sort_by", "The selected sort by is invalid."), true);
+            add(path, &format!("sort_by={value}"), invalid_one("sort_by", sort_by), true);
         }
         for value in ["up", "ASC", "Desc"] {
-            add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", "The selected sort dir is invalid."), true);
+            add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", SORT_DIR), true);
         }
     }
     add(
@@ -90,7 +98,7 @@ async fn wrong_parameters() {
         "page=x&per_page=0&created_after=x&sort_dir=x",
         invalid(&[
             ("created_after", "The created after field must match the format YYYY-MM-DD."),
-            ("sort_dir", "The selected sort dir is invalid."),
+            ("sort_dir", SORT_DIR),
             ("per_page", per_page),
             ("page", "The page field must be an integer."),
         ]),

@@ -78,7 +78,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),
     (CORE, &["MAX_QUEUED_LARGE_PAGES"]),
     (GATEWAY, &["DISCARD_BYTES", "MAX_QUEUED_LARGE_REQUESTS", "MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY"]),
-    (GATEWAY, &["MAX_QUEUED_READS"]),
+    (GATEWAY, &["MAX_QUEUED_READS", "MAX_IGNORED_NAMES", "MAX_IGNORED_CHARS"]),
     ("proto/src/lib.rs", &["MAX_ID"]),
     ("proto/src/rules/formats.rs", &["FIRST", "LAST"]),
     ("proto/src/token/keys.rs", &["MAX_KEYS", "MIN_SECRET_BYTES", "MIN_RSA_BITS", "MAX_RSA_BITS"]),

@@ -69,7 +69,7 @@ async fn update() {
             .put(
                 "/affiliates/<1>",
                 r#"{"id":<1>,"country":"zz","city":"X"}"#,
-                invalid_one("country", "The selected country is invalid."),
+                invalid_one("country", "The selected country is invalid. It must be an ISO 3166-1 alpha-2 code."),
             )
             .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
         Case::new("an unknown affiliate").put(

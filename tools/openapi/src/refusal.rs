@@ -14,6 +14,7 @@ use crate::{
 };
 
 pub(crate) const REQUEST_ID: &str = "X-Request-Id";
+pub(crate) const IGNORED_PARAMETERS: &str = "X-Ignored-Parameters";
 pub(crate) const RATE_LIMIT: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
 /// References to headers.
@@ -94,11 +95,11 @@ impl Group {
     fn headers(&self) -> Json {
         let (headers, is_limited): (&[&str], bool) = match self.status {
             StatusCode::BAD_REQUEST | StatusCode::EXPECTATION_FAILED => (&[REQUEST_ID], false),
-            StatusCode::UNAUTHORIZED => (&[REQUEST_ID, "WWW-Authenticate"], false),
-            StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, "Retry-After"], true),
+            StatusCode::UNAUTHORIZED => (&[REQUEST_ID, IGNORED_PARAMETERS, "WWW-Authenticate"], false),
+            StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, IGNORED_PARAMETERS, "Retry-After"], true),
             // A connection too many is refused before anything is read from it.
             StatusCode::SERVICE_UNAVAILABLE => (&["Retry-After"], true),
-            _ => (&[REQUEST_ID], true),
+            _ => (&[REQUEST_ID, IGNORED_PARAMETERS], true),
         };
         header_references(headers.iter().chain(RATE_LIMIT.iter().filter(|_| is_limited)).copied())
     }

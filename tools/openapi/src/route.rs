@@ -27,7 +27,7 @@ use crate::{
     examples,
     json::{Json, object},
     parameter,
-    refusal::{self, Group, RATE_LIMIT, REQUEST_ID, header_references},
+    refusal::{self, Group, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
     schema::{list_of, reference},
 };
 
@@ -127,7 +127,9 @@ impl DocumentedRoute {
         // A connection too many is refused before anything is read from it.
         if status != StatusCode::SERVICE_UNAVAILABLE {
             let limited = RATE_LIMIT.iter().filter(|_| self.needs_token).copied();
-            let headers = [REQUEST_ID].into_iter().chain(headers.into_iter().map(String::as_str)).chain(limited);
+            let ignored = self.needs_token.then_some(IGNORED_PARAMETERS);
+            let headers =
+                [REQUEST_ID].into_iter().chain(ignored).chain(headers.into_iter().map(String::as_str)).chain(limited);
             response = response.with("headers", header_references(headers));
         }
         if !contents.is_empty() {
