@@ -24,7 +24,9 @@ use sqlx::{
 
 use crate::{
     error::{is_disconnected, is_lock_timeout},
+    gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
     limits::{ACQUIRE_TIMEOUT, LOCK_WAIT, SHORT_READ_TIMEOUT, START_TIMEOUT, STATEMENT_CACHE},
+    statement::Watch,
 };
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -132,14 +134,25 @@ pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     if missing > 0 { Err(DatabaseError::NotMigrated { missing, total }) } else { Ok(()) }
 }
 
+/// Runs a read like [`retried`], and logs it if it takes long.
+pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
+    let _watch = Watch::start();
+    retried(run).await
+}
+
 /// Runs a read, and once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of
 /// the schema, returns its connection and runs again.
-pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
+pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    run: impl Fn() -> F,
+) -> Result<T, sqlx::Error> {
     let (mut disconnected, start) = (false, Instant::now());
     loop {
         match run().await {
-            Err(error) if is_disconnected(&error) && !disconnected => disconnected = true,
-            Err(error) if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT => {}
+            Err(error) if is_disconnected(&error) && !disconnected => {
+                count_retry(RETRY_CONNECTION);
+                disconnected = true;
+            }
+            Err(error) if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT => count_retry(RETRY_LOCK),
             result => return result,
         }
     }
@@ -150,9 +163,10 @@ pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: imp
 pub(crate) async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     run: impl Fn() -> F,
 ) -> Result<T, sqlx::Error> {
-    if let Ok(result) = tokio::time::timeout(SHORT_READ_TIMEOUT, read(&run)).await {
+    if let Ok(result) = tokio::time::timeout(SHORT_READ_TIMEOUT, retried(&run)).await {
         return result;
     }
+    count_retry(RETRY_SILENCE);
     tracing::warn!("a read by key got no response within {} s and is sent again", SHORT_READ_TIMEOUT.as_secs());
     run().await
 }

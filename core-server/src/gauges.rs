@@ -1,12 +1,31 @@
 //! The state of the core, measured whenever metrics are asked for.
 
 use metrics::{describe_gauge, gauge};
-use telemetry::metrics::on_render;
+use telemetry::metrics::{count, describe, on_render};
 
 use crate::{
     database::{Connections, SharedConnections},
     shares::Shares,
 };
+
+const RETRIES: &str = "compliance_statement_retries_total";
+/// Why a statement is sent again: a lock was not granted in time.
+pub(crate) const RETRY_LOCK: &str = "lock";
+/// Another writer was faster.
+pub(crate) const RETRY_CONFLICT: &str = "conflict";
+/// The connection was lost.
+pub(crate) const RETRY_CONNECTION: &str = "connection";
+/// The connection did not respond in time.
+pub(crate) const RETRY_SILENCE: &str = "silence";
+
+/// Why calls are rejected before their work begins, most of all.
+const REFUSALS: [&str; 6] =
+    ["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED", "SCOPE_MISSING", "RATE_LIMITED", "OVERLOADED"];
+
+/// Counts a statement that is sent again.
+pub(crate) fn count_retry(reason: &'static str) {
+    count(RETRIES, "reason", reason);
+}
 
 /// Measures how much waits in a queue, until `length` returns `None`.
 pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Send + 'static) {
@@ -15,6 +34,10 @@ pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize
 
 /// Measures the state of a core until it is dropped.
 pub(crate) fn report(connections: &Connections, shares: &Shares) {
+    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE];
+    describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);
+    let description = "Calls that were rejected before their work began, by the reason.";
+    describe("compliance_refusals_total", description, "reason", &REFUSALS);
     describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
     describe_gauge!("compliance_core_queue_length", "Reads, writes or batches that wait for a statement.");
     describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");

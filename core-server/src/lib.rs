@@ -24,6 +24,7 @@ mod schema;
 pub mod serve;
 mod settings;
 mod shares;
+mod statement;
 mod table;
 mod urls;
 mod vocabulary;

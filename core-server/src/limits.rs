@@ -157,6 +157,10 @@ pub(crate) const STATEMENT_CACHE: usize = 256;
 pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Connections that no statement borrows: the one in reserve, and one of the pool for questions about the schema.
 pub(crate) const NOT_BORROWED: usize = 2;
+/// A statement that takes longer is logged, and so many of the IDs of its requests.
+pub(crate) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
+/// See [`SLOW_STATEMENT`].
+pub(crate) const LOGGED_REQUESTS: usize = 10;
 /// How long a read waits for a lock. It then returns its connection and runs again.
 pub(crate) const LOCK_TIMEOUT: &str = "1s";
 /// The same for a statement that writes for several companies: longer than another one takes, and too short to be noticed.

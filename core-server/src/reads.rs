@@ -1,13 +1,12 @@
 //! Reads of single records. Concurrent reads, of all companies together, become one statement.
 
-use std::{collections::HashMap, future::ready, iter::repeat_n, panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::HashMap, future::ready, iter::repeat_n, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use admission::{MEMORY_WAIT, Memory, Reservation, SMALL};
 use batcher::{BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
 use futures::FutureExt as _;
 use sqlx::{Column as _, Row as _, postgres::PgRow};
-use telemetry::trace::Span;
 use tonic::Response;
 
 use crate::{
@@ -16,6 +15,7 @@ use crate::{
     gauges,
     limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED, READS_WHEN_SLOW},
     requests::holding,
+    statement::{self, Purpose, Request, Watch},
     table::{Read, Reader},
 };
 
@@ -104,9 +104,7 @@ impl<T: Record> Reads<T> {
     pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<Response<T>, Error> {
         let key = (company_id, id);
         // The statement runs in a task of its own, for many callers.
-        let span = Span::of_statement(COALESCED_READ);
-        let found = self.coalesced.call(key).await;
-        drop(span);
+        let found = self.coalesced.call((key, Request::current(COALESCED_READ))).await;
         let (record, memory) = match found.map_err(from_batcher)?? {
             FoundRecord::Row(rows, index, memory) => (rows.record(index)?, memory),
             FoundRecord::TooLarge(bytes) => self.large(key, bytes).await?,
@@ -123,15 +121,23 @@ impl<T: Record> Reads<T> {
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
         let ReadByKey { sql, ref pool, decode, not_found, .. } = self.statement;
         let read = || sqlx::query(sql).bind(vec![key.0]).bind(vec![key.1]).fetch_all(pool);
-        let rows = tokio::time::timeout(COALESCED_TIMEOUT, database::short_read(read)).await;
+        let watched = async {
+            let _watch = Watch::start();
+            database::short_read(read).await
+        };
+        let rows = tokio::time::timeout(COALESCED_TIMEOUT, watched).await;
         let rows = rows.map_err(|_| Error::deadline_exceeded())?.and_then(|rows| Rows::new(decode, rows));
         let rows = rows.map_err(from_database)?.ok_or_else(|| not_found(key.1))?;
         Ok((rows.record(0)?, Some(memory)))
     }
 
-    /// The records of these keys, in their order, from one statement.
-    pub(crate) async fn get_all(&self, keys: &[Key]) -> Vec<Result<FoundRecord<T>, Error>> {
-        AssertUnwindSafe(self.statement.find(keys)).catch_unwind().await.unwrap_or_else(|_| {
+    /// The records of these keys, in their order, from one statement for these requests.
+    pub(crate) async fn get_all<'r>(
+        &self,
+        keys: &[Key],
+        requests: impl Iterator<Item = &'r Request> + Clone + Send,
+    ) -> Vec<Result<FoundRecord<T>, Error>> {
+        AssertUnwindSafe(self.statement.find(keys, requests)).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a batch of reads panicked");
             repeat_n(Error::internal(), keys.len()).map(Err).collect()
         })
@@ -139,24 +145,36 @@ impl<T: Record> Reads<T> {
 }
 
 impl<T: Record> RunBatch for ReadByKey<T> {
-    type Request = Key;
+    type Request = (Key, Request);
     type Response = Result<FoundRecord<T>, Error>;
 
-    async fn run(&self, batch: Vec<Pending<Key, Self::Response>>) {
-        let keys: Vec<Key> = batch.iter().map(|pending| pending.request).collect();
-        for (pending, result) in batch.into_iter().zip(self.find(&keys).await) {
+    async fn run(&self, batch: Vec<Pending<(Key, Request), Self::Response>>) {
+        let keys: Vec<Key> = batch.iter().map(|pending| pending.request.0).collect();
+        let found = self.find(&keys, batch.iter().map(|pending| &pending.request.1)).await;
+        for (pending, result) in batch.into_iter().zip(found) {
             pending.respond(result);
         }
     }
 }
 
 impl<T: Record> ReadByKey<T> {
-    async fn find(&self, keys: &[Key]) -> Vec<Result<FoundRecord<T>, Error>> {
+    async fn find<'r>(
+        &self,
+        keys: &[Key],
+        requests: impl Iterator<Item = &'r Request> + Clone + Send,
+    ) -> Vec<Result<FoundRecord<T>, Error>> {
         // Each key once: the statement would return a record as often as it is named.
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();
-        let found = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(unique)).await;
+        let span = statement::batch_span(self.name, requests.clone());
+        let found = span.run(async {
+            let start = Instant::now();
+            let found = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(unique)).await;
+            statement::log_if_slow(self.name, start, requests.map(Request::id));
+            found
+        });
+        let found = Purpose::of(self.name).run(found).await;
         match found.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
             Ok((rows, mut large)) => {
                 let rows = rows.map(Arc::new);

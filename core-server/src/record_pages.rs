@@ -21,6 +21,7 @@ use crate::{
     limits::{MESSAGE_BYTES, MESSAGE_RECORDS, MESSAGE_STALLED, PAGE_RECORDS, PART, SLOT_KEPT},
     requests::streamed,
     shares::Work,
+    statement,
 };
 
 /// A message of the stream: a page of records, or a part of one.
@@ -52,7 +53,7 @@ pub(crate) fn all<T: RecordPage>(
     let (messages, received) = mpsc::channel(1);
     let producer =
         Producer { backend: Arc::clone(backend), company_id, after, deadline, wanted, is_wanted: false, messages };
-    tokio::spawn(trace::inherit(producer.run(open)));
+    tokio::spawn(trace::inherit(statement::inherit(producer.run(open))));
     Ok(streamed(self::messages(want, received), deadline))
 }
 

@@ -19,7 +19,6 @@ use batcher::{BatchLimits, Batcher, MAX_BATCH, Pending, Reply, RunBatch};
 use compliance_api::error::Error;
 use futures::{future::join_all, poll};
 use sqlx::PgConnection;
-use telemetry::trace::Span;
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout_at},
@@ -30,8 +29,9 @@ use crate::{
     database::Connections,
     deadline,
     error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout_of_write},
-    gauges,
+    gauges::{self, RETRY_CONFLICT, RETRY_LOCK, count_retry},
     limits::{COALESCED_TIMEOUT, MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT, WRITES_APART, WRITES_WHEN_SLOW},
+    statement::{self, Purpose},
     table::Layouts,
 };
 
@@ -79,6 +79,9 @@ struct SharedWrites<W: Write> {
 struct Request<T> {
     item: T,
     deadline: Option<Instant>,
+    origin: statement::Request,
+    /// When a statement was first made for it.
+    tried: Option<std::time::Instant>,
 }
 
 type Waiting<W> = Pending<Request<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
@@ -109,8 +112,8 @@ impl<W: Write> Writes<W> {
     /// Writes an item. If the caller goes away before the statement begins, nothing is written.
     pub(crate) async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
         // The statement runs in a task of its own, for many callers.
-        let _span = Span::of_statement("coalesced write");
-        let request = Request { item, deadline: deadline::current() };
+        let origin = statement::Request::current("coalesced write");
+        let request = Request { item, deadline: deadline::current(), origin, tried: None };
         // A call of a few items has a slot, which the statement does not need.
         admission::waiting(self.0.call(request)).await.map_err(from_batcher)?
     }
@@ -135,9 +138,10 @@ impl<W: Write> RunBatch for Writer<W> {
         shared.add_apart(later.into_iter().chain(busy));
         match shared.write(&shared.pool, now).await {
             Ok(()) => {}
-            Err((items, Failure::Unavailable(error))) => respond_all(items, &error),
+            Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
             Err((items, failure)) => {
                 let permits: Vec<WritePermit> = permits.into_values().flatten().collect();
+                count_failure(&failure);
                 if let (Failure::Locked, [only]) = (&failure, &permits[..]) {
                     only.lock_timed_out(false);
                 }
@@ -173,6 +177,19 @@ fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
 impl<W: Write> SharedWrites<W> {
     /// Writes items, and responds to their callers. Returns them if nothing was written.
     async fn write(&self, pool: &Connections, mut batch: Vec<Waiting<W>>) -> Result<(), (Vec<Waiting<W>>, Failure)> {
+        let now = std::time::Instant::now();
+        for pending in &mut batch {
+            pending.request.tried.get_or_insert(now);
+        }
+        let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.origin));
+        Purpose::of(W::NAME).run(span.run(self.write_named(pool, batch))).await
+    }
+
+    async fn write_named(
+        &self,
+        pool: &Connections,
+        mut batch: Vec<Waiting<W>>,
+    ) -> Result<(), (Vec<Waiting<W>>, Failure)> {
         let (deadline, mut tries) = (Instant::now() + COALESCED_TIMEOUT, 1);
         let failure = loop {
             if batch.is_empty() {
@@ -180,6 +197,7 @@ impl<W: Write> SharedWrites<W> {
             }
             match timeout_at(deadline, self.try_write(pool, &mut batch)).await {
                 Ok(Ok(Some(written))) => {
+                    log_if_slow::<W>(&batch);
                     batch.into_iter().zip(written).for_each(|(pending, written)| pending.respond(Ok(written)));
                     return Ok(());
                 }
@@ -233,6 +251,28 @@ impl<W: Write> SharedWrites<W> {
         };
         lease.done(written).map(Some)
     }
+}
+
+/// Counts the items of a statement that failed as sent again.
+fn count_failure(failure: &Failure) {
+    match failure {
+        Failure::Locked => count_retry(RETRY_LOCK),
+        Failure::Refused(_) => count_retry(RETRY_CONFLICT),
+        Failure::Unavailable(_) | Failure::Abandoned => {}
+    }
+}
+
+/// Logs a statement that took long, with the attempts before this one.
+fn log_if_slow<W: Write>(batch: &[Waiting<W>]) {
+    if let Some(since) = batch.iter().filter_map(|pending| pending.request.tried).min() {
+        statement::log_if_slow(W::NAME, since, batch.iter().map(|pending| pending.request.origin.id()));
+    }
+}
+
+/// Responds to callers whose items are not written.
+fn respond_failed<W: Write>(batch: Vec<Waiting<W>>, error: &Error) {
+    log_if_slow::<W>(&batch);
+    respond_all(batch, error);
 }
 
 fn respond_all<Q, R>(batch: impl IntoIterator<Item = Pending<Q, Result<R, Error>>>, error: &Error) {

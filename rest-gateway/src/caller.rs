@@ -2,7 +2,7 @@
 
 use std::{
     error::Error as _,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -67,7 +67,7 @@ impl Caller {
         let token = gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
         gateway.callers.called(token.company_id);
         if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
-            exchange.company.store(token.company_id, Ordering::Relaxed);
+            let _ = exchange.token.set(token.clone());
         }
         Ok(Self {
             gateway: Arc::clone(gateway),

@@ -1,14 +1,13 @@
 //! What is recorded of a request: its line in the access log, its duration, its span.
 
 use std::{
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicI64, AtomicU16, Ordering},
-    },
+    net::SocketAddr,
+    sync::{Arc, LazyLock, OnceLock, atomic::AtomicU16},
     time::Instant,
 };
 
 use axum::extract::{MatchedPath, Request};
+use compliance_api::token::VerifiedToken;
 use http::{HeaderName, HeaderValue, Method};
 use metrics::Label;
 use telemetry::{metrics::Durations, trace::Span};
@@ -34,8 +33,9 @@ pub(crate) struct Exchange {
     method: &'static str,
     route: &'static str,
     pub(crate) request_id: HeaderValue,
-    /// Zero until the token is verified.
-    pub(crate) company: AtomicI64,
+    /// What the token says, once it is verified.
+    pub(crate) token: OnceLock<VerifiedToken>,
+    peer: Option<SocketAddr>,
     pub(crate) status: AtomicU16,
     pub(crate) span: Span,
 }
@@ -47,7 +47,12 @@ impl Exchange {
         let matched = request.extensions().get::<MatchedPath>();
         let matched = matched.and_then(|path| paths.iter().find(|known| **known == path.as_str()));
         let route = matched.copied().unwrap_or(UNKNOWN_PATH);
-        let span = Span::server(request.headers(), || format!("{method} {route}"));
+        // Health checks are many, and the same.
+        let span = if is_health_check(route) {
+            Span::default()
+        } else {
+            Span::server(request.headers(), || format!("{method} {route}"))
+        };
         span.set("http.request.method", method);
         span.set("http.route", route);
         Arc::new(Self {
@@ -55,14 +60,15 @@ impl Exchange {
             method,
             route,
             request_id,
-            company: AtomicI64::new(0),
+            token: OnceLock::new(),
+            peer: http_server::peer(),
             status: AtomicU16::new(CLIENT_CLOSED_REQUEST),
             span,
         })
     }
 
     pub(crate) fn company(&self) -> Option<i64> {
-        Some(self.company.load(Ordering::Relaxed)).filter(|company| *company != 0)
+        self.token.get().map(|token| token.company_id)
     }
 }
 
@@ -80,19 +86,27 @@ impl Drop for Exchange {
             span.fail("the request failed");
         }
         let request_id = self.request_id.to_str().ok();
+        let subject = self.token.get().and_then(VerifiedToken::shown_subject);
+        let peer = self.peer.map(tracing::field::display);
         let (duration_ms, trace_id) = (duration.as_micros() as f64 / 1e3, span.trace_id());
         macro_rules! line {
             ($level:ident, $message:literal) => {
                 tracing::$level!(target: "access", operation = format_args!("{method} {route}"), status, duration_ms, company,
-                                 request_id, trace_id, $message)
+                                 subject, peer, request_id, trace_id, $message)
             };
         }
         match status {
+            _ if is_health_check(route) => line!(debug, "health check"),
             500 => line!(error, "request failed"),
             501..=599 => line!(warn, "request failed"),
             _ => line!(info, "request"),
         }
     }
+}
+
+/// Whether a route is of health checks, which supervisors and load balancers send all the time.
+pub(crate) fn is_health_check(route: &str) -> bool {
+    matches!(route, "/livez" | "/readyz")
 }
 
 /// A method as a label: one of those that HTTP defines.

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     envelope::{Detail, Envelope},
     error::Refusal,
+    exchange::is_health_check,
     observe::new_id,
     settings::Settings,
 };
@@ -26,7 +27,7 @@ pub async fn serve(
         name: "REST",
         http1: true,
         service: router,
-        is_health_check: |path| matches!(path, "/livez" | "/readyz"),
+        is_health_check,
         full: || Refusal::from(Error::overloaded()).into_response(),
         refuse: Some(refuse),
         // The body arrives, the core is called twice at most, and the client reads a list.
@@ -47,7 +48,8 @@ fn refuse(status: StatusCode) -> Vec<u8> {
         _ => Error::new(Reason::RequestMalformed, "The request is not valid HTTP."),
     };
     let (id, meaning) = (new_id(), meaning(error.reason));
-    tracing::info!(target: "access", operation = "(malformed request)", status = meaning.http.as_u16(), request_id = %id, "request");
+    let (status, peer) = (meaning.http.as_u16(), http_server::peer().map(tracing::field::display));
+    tracing::info!(target: "access", operation = "(malformed request)", status, peer, request_id = %id, "request");
     let body =
         serde_json::to_string(&Envelope::result(meaning.result, Detail { msg: &error.message, ..Detail::default() }));
     let body = body.unwrap_or_default();

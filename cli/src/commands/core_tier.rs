@@ -64,9 +64,10 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let core = Core::new(&pool, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let _refresh = args.keys.refresh(&verifier);
-    let _certificates = args.tls_refresh.keep([&tls], None);
+    let _certificates = args.tls_refresh.keep([("gRPC", &tls)], None);
     let listener = ports.remove(0).listen()?;
-    tracing::info!(grpc = %listener.tcp.local_addr()?, profile = BUILD_PROFILE, "ready");
+    let instance = args.telemetry.instance();
+    tracing::info!(grpc = %listener.tcp.local_addr()?, instance, profile = BUILD_PROFILE, "ready");
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
     // The health check uses the pool until the core is dropped.
     drop(core);

@@ -65,10 +65,11 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let verifier = shutdown.run_until_cancelled(verifier).await.transpose()?;
     let Some(verifier) = verifier else { return Ok(()) };
     let _refresh = args.keys.refresh(&verifier);
-    let _certificates = args.tls_refresh.keep([&rest_tls], settings.core_tls.as_ref());
+    let _certificates = args.tls_refresh.keep([("REST", &rest_tls)], settings.core_tls.as_ref());
     let listener = ports.remove(0).listen()?;
     let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
-    tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), profile = BUILD_PROFILE, "ready");
+    let instance = args.telemetry.instance();
+    tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), instance, profile = BUILD_PROFILE, "ready");
     let router = rest_gateway::router(core, None, verifier, &settings);
     rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
     tracing::info!("stopped");

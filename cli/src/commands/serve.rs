@@ -125,10 +125,10 @@ async fn serve_over(
     let router = rest_gateway::router(core.clients(), Some(core.memory()), Arc::clone(&verifier), &settings);
     let _refresh = args.keys.refresh(&verifier);
 
-    let _certificates = args.tls_refresh.keep(&certificates, None);
+    let _certificates = args.tls_refresh.keep(["REST", "gRPC"].into_iter().zip(&certificates), None);
     let (rest_listener, grpc_listener) = (ports.remove(0).listen()?, ports.remove(0).listen()?);
     let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
-    tracing::info!(%rest, %grpc, data = database.description, profile = BUILD_PROFILE, "ready");
+    tracing::info!(%rest, %grpc, data = database.description, instance = args.telemetry.instance(), profile = BUILD_PROFILE, "ready");
     if args.demo {
         // It has a token, and tokens do not belong in a log. Standard output may be closed.
         let text = greeting([rest, grpc], &database.description, data_dir, secret.as_ref(), issuer);

@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     common::{DataDir, Service, compliance, output, wait_until},
+    observability::metrics,
     programs::{Programs, token},
 };
 
@@ -143,19 +144,25 @@ fn certificates_are_replaced_while_they_are_used() {
     let programs = Programs::new();
     let refresh = ("--tls-refresh", "1s");
     let core = Service::start_as(with(&mut programs.core(&[]), folder, &[&GRPC[..], &[refresh]].concat()));
-    let settings = [&REST[..], &[refresh, ("--core-ca", "trusted.pem")]].concat();
+    let admin = ("--admin-addr", "127.0.0.1:0");
+    let settings = [&REST[..], &[refresh, admin, ("--core-ca", "trusted.pem")]].concat();
     let gateway = Service::start_as(with(&mut gateway(&programs, core.grpc), folder, &settings));
     let url = format!("https://127.0.0.1:{}/api/affiliates/1", gateway.rest.port());
     let status = |client: &Client| {
         let response = threads.block_on(client.get(&url).bearer_auth(token()).send());
         response.map(|response| response.status().as_u16()).ok()
     };
+    let metric = |name: &str| metrics(gateway.admin)[&format!("compliance_certificate_{name}{{port=\"REST\"}}")];
+    let (failures, expiry) = ("refresh_failures_total", "expiry_timestamp_seconds");
+    // The default of these certificates: the year 4096.
+    assert_eq!((metric(failures), metric(expiry)), (0, 67_090_118_400));
     let before = first.client();
     assert_eq!((status(&before), status(&second.client())), (Some(404), None));
 
     // What cannot be used changes nothing.
     fs::write(folder.join("rest.pem"), "no certificate").unwrap();
     gateway.wait_for_log("the previous ones stay in use");
+    assert!(metric(failures) > 0);
     assert_eq!(status(&first.client()), Some(404));
 
     second.issue(&["rest", "grpc"]);

@@ -11,7 +11,10 @@ use std::{
 use nix::sys::signal::Signal;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, Stream};
 
-use crate::common::{DataDir, Service, compliance, output, wait_until};
+use crate::{
+    common::{DataDir, Service, compliance, output, wait_until},
+    observability::metrics,
+};
 
 /// Two Ed25519 keys (`x`), and for each a token of company 7 without an end. The private keys are gone.
 const FIRST: (&str, &str) = (
@@ -100,16 +103,23 @@ fn tokens_of_a_replaced_key_are_refused_after_the_refresh() {
     let file = data.path().join("keys.json");
     write_key(&file, FIRST.0);
     let mut command = compliance(&data);
-    command.args(["serve", "--jwks-refresh", "1s", "--jwks-file"]).arg(&file);
+    command.args(["serve", "--admin-addr", "127.0.0.1:0", "--jwks-refresh", "1s", "--jwks-file"]).arg(&file);
     let service = Service::start_as(&mut command);
     let status = |token: &str| service.request("GET", "/api/urls/1", token, "").0;
+    let failures = || metrics(service.admin)["compliance_token_key_refresh_failures_total"];
+    let loaded = || metrics(service.admin)["compliance_token_keys_loaded_timestamp_seconds"];
+    let first = loaded();
+    assert_eq!(failures(), 0);
+    assert!((runtime::unix_now().unwrap() - first) < 3600, "{first}");
     // 404: the caller is known, the URL is not.
     assert_eq!((status(FIRST.1), status(SECOND.1)), (404, 401));
     write_key(&file, SECOND.0);
     wait_until("the token of the previous key is refused", || status(FIRST.1) == 401);
     assert_eq!(status(SECOND.1), 404);
+    wait_until("the time of the refresh is known", || loaded() > first);
     // A key set that cannot be read changes nothing.
     fs::write(&file, "{").unwrap();
     service.wait_for_log("the previous keys stay in use");
+    assert!(failures() > 0);
     assert_eq!((status(FIRST.1), status(SECOND.1)), (401, 404));
 }

@@ -23,6 +23,7 @@ mod readme;
 mod restarts;
 mod secrets;
 mod serve;
+mod signals;
 mod soak;
 mod sockets;
 mod starts;

@@ -38,6 +38,7 @@ impl TraceService for Collector {
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
         for resource in request.into_inner().resource_spans {
             let attributes = resource.resource.unwrap_or_default().attributes;
+            assert!(attributes.iter().any(|attribute| attribute.key == "service.instance.id"), "{attributes:?}");
             let name = attributes.into_iter().find(|attribute| attribute.key == "service.name").unwrap();
             let name = format!("{:?}", name.value.unwrap());
             let spans = resource.scope_spans.into_iter().flat_map(|scope| scope.spans);
@@ -63,19 +64,30 @@ impl Collector {
         self.0.lock().unwrap().clone()
     }
 
-    /// Waits until so many spans of a trace have arrived.
-    fn wait_for(&self, trace_id: &[u8], count: usize) -> Vec<(String, Span)> {
+    /// Waits until spans of a trace whose names end like this have arrived.
+    fn wait_for(&self, trace_id: &[u8], names: &[&str]) -> Vec<(String, Span)> {
         let of_trace = || self.spans().into_iter().filter(|(_, span)| span.trace_id == trace_id).collect::<Vec<_>>();
-        wait_until("the spans have arrived", || of_trace().len() >= count);
+        wait_until("the spans have arrived", || {
+            let spans = of_trace();
+            names.iter().all(|name| spans.iter().any(|(_, span)| span.name.ends_with(name)))
+        });
         of_trace()
     }
 }
 
 /// Sends a request as it is and returns the response as it is.
-fn raw(address: SocketAddr, head: &str) -> String {
+pub(crate) fn raw(address: SocketAddr, head: &str) -> String {
+    raw_with_body(address, head, "")
+}
+
+/// The same with a body.
+pub(crate) fn raw_with_body(address: SocketAddr, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
-    write!(stream, "{head}\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
+    let length = body.len();
+    let json = "Content-Type: application/json";
+    write!(stream, "{head}\r\nHost: test\r\n{json}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+        .unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     response
@@ -134,6 +146,9 @@ fn both_tiers_count_what_they_serve() {
     assert_eq!(count("ComplianceUrlService", "StreamComplianceUrls", "OK"), Some(1));
     assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1));
     assert!(seen["compliance_refusals_total{reason=\"RATE_LIMITED\"}"] >= 1, "{seen:#?}");
+    for never in ["refusals_total{reason=\"OVERLOADED\"}", "statement_retries_total{reason=\"conflict\"}"] {
+        assert_eq!(seen[&format!("compliance_{never}")], 0);
+    }
     assert_eq!(seen["compliance_database_up"], 1);
     assert_eq!(seen["compliance_core_calls_in_flight"], 0);
     assert!(seen["compliance_database_connections{state=\"idle\"}"] >= 1);
@@ -178,21 +193,23 @@ fn a_trace_leads_from_the_client_to_the_statement() {
     assert!(get("/api/urls", "00-0123456789abcdef0123456789abcdef-00000000000000aa-00").contains("\"1026\""));
     assert!(get("/api/urls", "nonsense").contains("\"1026\""));
 
-    for (path, operation, statement) in [
-        ("/api/urls", "ComplianceUrlService/StreamComplianceUrls", "statement"),
-        ("/api/affiliates/1", "AffiliateService/GetAffiliate", "coalesced read"),
-        ("/api/affiliates", "AffiliateService/ListAffiliates", "statement"),
+    for (path, operation, statement, batch) in [
+        ("/api/urls", "ComplianceUrlService/StreamComplianceUrls", "statement", None),
+        ("/api/affiliates/1", "AffiliateService/GetAffiliate", "coalesced read", Some("reads of affiliates")),
+        ("/api/affiliates", "AffiliateService/ListAffiliates", "statement", None),
     ] {
         let trace_id = rand::random::<[u8; 16]>();
         let hex = format!("{:032x}", u128::from_be_bytes(trace_id));
         get(path, &format!("00-{hex}-00000000000000aa-01"));
-        let spans = collector.wait_for(&trace_id, 3);
+        let route = path.replace("/1", "/{id}");
+        let route = format!("GET {route}");
+        let spans =
+            collector.wait_for(&trace_id, &[&[&*route, operation, statement, "statement"], batch.as_slice()].concat());
         let span = |service: &str, name: &str| {
             let found = spans.iter().find(|(of, span)| of.contains(service) && span.name.ends_with(name));
             &found.unwrap_or_else(|| panic!("{path}: no {name} of {service} in {spans:#?}")).1
         };
-        let route = path.replace("/1", "/{id}");
-        let of_gateway = span("compliance-gateway", &format!("GET {route}"));
+        let of_gateway = span("compliance-gateway", &route);
         let of_core = span("compliance-core", operation);
         let of_statement = span("compliance-core", statement);
         assert_eq!(of_gateway.parent_span_id, [0, 0, 0, 0, 0, 0, 0, 0xaa], "{path}");
@@ -201,6 +218,19 @@ fn a_trace_leads_from_the_client_to_the_statement() {
         let has = |span: &Span, key: &str| span.attributes.iter().any(|attribute| attribute.key == key);
         assert!(has(of_gateway, "http.response.status_code") && has(of_gateway, "compliance.company_id"));
         assert!(has(of_core, "rpc.response.status_code") && has(of_statement, "db.system.name"));
+        let sent = span("compliance-core", "statement");
+        let name = sent.attributes.iter().find(|attribute| attribute.key == "db.query.summary").unwrap();
+        assert!(format!("{name:?}").contains(batch.unwrap_or(operation)), "{sent:#?}");
+        assert!(has(sent, "compliance.connection_wait_ms"), "{sent:#?}");
+        assert!(has(if batch.is_some() { of_statement } else { of_core }, "compliance.queue_wait_ms"), "{spans:#?}");
+        // A request leads to the statement that it shares with others, and that leads to its requests.
+        if let Some(batch) = batch {
+            let batch = span("compliance-core", batch);
+            let links = |span: &Span| span.links.iter().map(|link| link.span_id.clone()).collect::<Vec<_>>();
+            assert_eq!(links(of_statement), [batch.span_id.clone()], "{spans:#?}");
+            assert_eq!(links(batch), [of_statement.span_id.clone()], "{spans:#?}");
+            assert_eq!(sent.parent_span_id, batch.span_id, "{spans:#?}");
+        }
     }
     let untraced = |(_, span): &(String, Span)| span.parent_span_id.is_empty() || span.trace_id.starts_with(&[1, 0x23]);
     assert!(!collector.spans().iter().any(untraced), "{:#?}", collector.spans());

@@ -32,6 +32,8 @@ use crate::{
 
 /// Part of every text that must not appear. It is found without regard to case.
 const CANARY: &str = "qzcanary";
+/// The subject of the token, which the access log has, and nothing else.
+const SUBJECT: &str = "qzsubject";
 const SECRET: &str = "qzcanary-secret-0123456789abcdef";
 
 /// Serves a key set to every request.
@@ -80,6 +82,9 @@ fn raw(address: SocketAddr, request: &str) -> String {
 fn assert_clean(what: &str, text: &str, token: &str) {
     let lower = text.to_lowercase();
     assert!(!lower.contains(CANARY), "{what} shows personal data: {}", around(text, lower.find(CANARY).unwrap()));
+    let access = "\"target\":\"access\"";
+    let line = text.lines().find(|line| line.contains(SUBJECT) && !line.contains(access));
+    assert_eq!(line, None, "{what} shows a subject");
     for part in token.split('.').skip(1) {
         assert!(!text.contains(&part[..20]), "{what} shows a token: {}", around(text, text.find(&part[..20]).unwrap()));
     }
@@ -284,7 +289,7 @@ async fn over_grpc(core: SocketAddr, token: &str) -> usize {
 
 fn claims() -> Claims {
     let claims = Claims::new(7, runtime::unix_now().unwrap(), 3600);
-    Claims { scope: some(SCOPE_MONITOR), sub: some(CANARY), ..claims }
+    Claims { scope: some(SCOPE_MONITOR), sub: some(SUBJECT), ..claims }
 }
 
 #[test]
@@ -343,7 +348,7 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
         let (status, log) = service.end_with_log();
         assert_eq!(status.code(), Some(0));
         // Everything was logged: also by the libraries below, as far as that is allowed.
-        assert!(log.contains("\"TRACE\"") && log.contains("\"ERROR\""), "{log}");
+        assert!(log.contains("\"TRACE\"") && log.contains("\"ERROR\"") && log.contains(SUBJECT), "{log}");
         logs.push((name, log));
     }
     // The programs have sent what they had before they ended.

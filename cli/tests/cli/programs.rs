@@ -14,7 +14,7 @@ use sqlx::{Connection as _, PgConnection, SqlSafeStr, postgres::PgConnectOptions
 use test_support::kill_process;
 use tokio::runtime::Runtime;
 
-const SECRET: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// The three programs over one database.
 pub(crate) struct Programs {

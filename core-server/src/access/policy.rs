@@ -46,14 +46,14 @@ impl AccessPolicy {
         Self { verifier, limiter }
     }
 
-    /// Checks a call, and counts it against the rate limit of its company. Returns the company, what is left of its limit, and
+    /// Checks a call, and counts it against the rate limit of its company. Returns the token, what is left of its limit, and
     /// the caller, or why the call is refused; a call that needs no token has none of them.
     pub(crate) fn check(
         &self,
         authorization: Authorization,
         headers: &HeaderMap,
         verified: Option<Verified>,
-    ) -> (Option<i64>, Option<RateLimitHeaders>, Result<Option<Identity>, Error>) {
+    ) -> (Option<VerifiedToken>, Option<RateLimitHeaders>, Result<Option<Identity>, Error>) {
         if authorization == Authorization::Open {
             return (None, None, Ok(None));
         }
@@ -73,8 +73,9 @@ impl AccessPolicy {
         let company_id = claims.company_id;
         let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
             Ok(rate_limit) => rate_limit,
-            Err((rate_limit, error)) => return (Some(company_id), Some(rate_limit), Err(error)),
+            Err((rate_limit, error)) => return (Some(claims), Some(rate_limit), Err(error)),
         };
+        let token = claims.clone();
         let caller = match authorization {
             Authorization::Scope(scope) if !claims.has_scope(scope) => {
                 let message = format!("The operation needs a token with the scope {scope}.");
@@ -82,7 +83,7 @@ impl AccessPolicy {
             }
             _ => Ok(Some(Identity { company_id, claims })),
         };
-        (Some(company_id), rate_limit, caller)
+        (Some(token), rate_limit, caller)
     }
 
     pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Verified {
@@ -118,7 +119,7 @@ mod tests {
     const READ: Authorization = Operation::GET_AFFILIATE.authorization;
     const MONITOR: Authorization = Operation::OPEN_CASE.authorization;
 
-    type Checked = (Option<i64>, Option<RateLimitHeaders>, Result<Option<Identity>, Error>);
+    type Checked = (Option<VerifiedToken>, Option<RateLimitHeaders>, Result<Option<Identity>, Error>);
 
     fn secret() -> Secret {
         Secret::new(vec![1; 32]).unwrap()

@@ -3,7 +3,10 @@
 //! A pool of sqlx asks the server for a sign of life whenever a connection comes back, which is a round trip for every
 //! statement. Here a connection whose statement came to its end is simply borrowed again.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use admission::{Full, Reservation, SMALL};
 use futures::{
@@ -11,8 +14,9 @@ use futures::{
     future::{BoxFuture, ready},
     stream::{self, BoxStream},
 };
+use log::LevelFilter;
 use sqlx::{
-    Describe, Either, Execute, Executor, PgPool, Postgres, Row as _, SqlStr,
+    ConnectOptions as _, Describe, Either, Execute, Executor, PgPool, Postgres, Row as _, SqlStr,
     postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::{
@@ -27,6 +31,8 @@ use super::{
 };
 use crate::{
     deadline::check_caller,
+    error::is_disconnected,
+    gauges::{RETRY_CONFLICT, RETRY_CONNECTION, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, CONNECTION_UNCHECKED, COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES, NOT_BORROWED,
     },
@@ -81,6 +87,8 @@ impl Connections {
         let inputs = Inputs::open(pool, expected).await?;
         let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
         let options = (*pool.connect_options()).clone().options([("lock_timeout", LOCK_TIMEOUT)]);
+        // Those are attempts, of which the service logs the whole.
+        let options = options.log_slow_statements(LevelFilter::Off, Duration::ZERO);
         let inner = SharedConnections {
             pool: pool.clone(),
             permits: Arc::new(Semaphore::new(limit)),
@@ -140,6 +148,7 @@ impl Connections {
             && Unavailable::of(error).is_none()
             && (can_retry(error) || self.inner.inputs.changed(error).await);
         if may_retry {
+            count_retry(if is_disconnected(error) { RETRY_CONNECTION } else { RETRY_CONFLICT });
             tracing::debug!("a write is retried: {error}");
             *tries += 1;
         }
@@ -244,7 +253,7 @@ impl Connections {
     /// Borrows a connection. Waits a bounded time for one to become free, and not at all while the database is known not
     /// to respond.
     pub(crate) async fn lease(&self) -> Result<Lease, sqlx::Error> {
-        let inner = &self.inner;
+        let (inner, start) = (&self.inner, Instant::now());
         if !inner.responds() {
             return Err(Unavailable::Down.into());
         }
@@ -263,7 +272,7 @@ impl Connections {
             None => Box::pin(inner.wait(inner.open())).await?,
         };
         let waits_as_long = connection.lock_timeout == Some(self.lock_timeout);
-        let mut lease = Lease::new(Arc::clone(inner), connection, permit);
+        let mut lease = Lease::new(Arc::clone(inner), connection, permit, start.elapsed());
         if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
             return lease.done(Err(error));
         }

@@ -1,6 +1,6 @@
 //! A connection that is borrowed, and what happens when it is let go.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use sqlx::{Connection as _, PgConnection};
 use telemetry::trace::Span;
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     error::is_disconnected,
     limits::{CANCEL_INTERVAL, CLEANUP_TIMEOUT},
+    statement::{self, milliseconds},
 };
 
 /// A connection that is borrowed for one statement or transaction.
@@ -36,8 +37,12 @@ impl Lease {
         connections: Arc<SharedConnections>,
         connection: Connection,
         permit: OwnedSemaphorePermit,
+        waited: Duration,
     ) -> Self {
         let span = Span::of_statement("statement");
+        span.set("db.query.summary", statement::name());
+        span.set("compliance.connection_wait_ms", milliseconds(waited));
+        statement::begin_attempt(waited);
         Self { connections, borrowed: Some((connection, permit)), in_transaction: false, span }
     }
 

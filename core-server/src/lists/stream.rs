@@ -6,7 +6,7 @@
 use std::{
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -30,6 +30,7 @@ use crate::{
     error::from_database,
     limits::{COPIES, KIB, PAGE_STALLED, PART, READ_AHEAD, STALL, STALLS},
     requests::streamed,
+    statement::{self, Watch},
     table::{Read, Reader},
 };
 
@@ -67,14 +68,14 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         let mut arriving = self.backend.shares.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
         let (sender, received) = mpsc::unbounded_channel();
-        tokio::spawn(trace::inherit(async move {
+        tokio::spawn(trace::inherit(statement::inherit(async move {
             let ended = tokio::select! {
                 () = sender.closed() => return,
                 ended = timeout_at(deadline, self.send(&sender)) => ended.unwrap_or_else(|_| Err(Error::deadline_exceeded())),
             };
             drop(open);
             let _ = sender.send(ended.err().map(|error| Err(error.into())));
-        }));
+        })));
         let parts = stream::unfold((received, message, None), |(mut received, message, held)| async {
             drop::<Option<Held>>(held);
             // A task that has ended without saying so has panicked.
@@ -94,13 +95,19 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         let statement = self.statements.statement(&self.request, self.asked)?;
         let slot = &self.backend.shares.large_pages.enter(self.company_id, 1).await?;
         let has_sent = AtomicBool::new(false);
+        // The first row ends the wait for the database. The others wait for the reader.
+        let watch = Mutex::new(Some(Watch::start()));
         let read = || async {
             let (sender, rows) = mpsc::channel(1);
             let query = self.statements.query(statement, self.company_id, &self.request, self.asked);
             let fetching = async {
                 // Dropped at the end, of which the receiver learns.
                 let sender = sender;
-                self.backend.pool.fetch_while(query, |row| sender.send(row).map(|sent| sent.is_ok())).await
+                let sent = |row| {
+                    drop(watch.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    sender.send(row).map(|sent| sent.is_ok())
+                };
+                self.backend.pool.fetch_while(query, sent).await
             };
             let (read, sent) = tokio::join!(fetching, self.send_parts(rows, parts, &has_sent, slot));
             match read {
@@ -108,7 +115,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
                 read => Ok(sent.and_then(|()| read.map_err(from_database))),
             }
         };
-        database::read(read).await.map_err(from_database)?
+        database::retried(read).await.map_err(from_database)?
     }
 
     /// Sends each row as a part, when there is room for it.

@@ -32,6 +32,7 @@ use crate::{
     backend::Backend,
     reads::{COALESCED_READ, FoundRecord, Key, Reads},
     requests::{Served, streamed, timeout_of},
+    statement,
 };
 
 #[derive(Clone)]
@@ -44,7 +45,7 @@ pub(super) struct BatchReads {
 
 struct Accepted {
     index: u32,
-    request_id: Option<String>,
+    request: statement::Request,
     key: Key,
     call: Call,
 }
@@ -139,7 +140,9 @@ impl BatchReads {
             let arrival = Arrival { called, headers: &headers, origin: Origin::Batch, verified: Some(token) };
             match self.pipeline.check(arrival).map(|call| (call.company_id, call)) {
                 Ok((Some(company_id), call)) => {
-                    accepted.push(Accepted { index, request_id: read.request_id, key: (company_id, id), call });
+                    let span = call.record.span.statement(COALESCED_READ);
+                    let request = statement::Request::new(call.record.request_id.clone(), span);
+                    accepted.push(Accepted { index, request, key: (company_id, id), call });
                 }
                 Ok((None, _)) => refused.push(response(index, None, Err(Error::internal().into()))),
                 Err(RefusedCall { error, rate_limit, .. }) => {
@@ -167,9 +170,7 @@ async fn responses<T: Record>(
         return stream::empty().boxed();
     }
     let keys: Vec<_> = accepted.iter().map(|read| read.key).collect();
-    let statements: Vec<_> = accepted.iter().map(|read| read.call.record.span.statement(COALESCED_READ)).collect();
-    let found = timeout_at(deadline, source.get_all(&keys)).await;
-    drop(statements);
+    let found = timeout_at(deadline, source.get_all(&keys, accepted.iter().map(|read| &read.request))).await;
     let found = found.unwrap_or_else(|_| repeat_n(Error::deadline_exceeded(), accepted.len()).map(Err).collect());
     let respond = move |mut read: Accepted, record: Result<T, Error>| {
         let result = record.map(|record| outcome(Box::new(record))).map_err(Status::from);
@@ -177,7 +178,7 @@ async fn responses<T: Record>(
         if let Err(status) = &result
             && status.code() != Code::NotFound
         {
-            tracing::warn!(request_id = read.request_id, "a read failed: {}", status.message());
+            tracing::warn!(request_id = read.request.id(), "a read failed: {}", status.message());
         }
         response(read.index, read.call.rate_limit, result)
     };

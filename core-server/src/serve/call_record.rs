@@ -1,6 +1,7 @@
 //! What is recorded of a call: its line in the access log, its duration, its span.
 
 use std::{
+    net::SocketAddr,
     pin::Pin,
     sync::LazyLock,
     task::{Context, Poll, ready},
@@ -8,7 +9,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use compliance_api::error::{Error, meaning};
+use compliance_api::{
+    error::{Error, meaning},
+    token::VerifiedToken,
+};
 use http::HeaderValue;
 use http_body::Frame;
 use metrics::Label;
@@ -24,6 +28,7 @@ use super::{
     pipeline::{Arrival, Origin},
     protocol::{ENCODING, code, describe},
 };
+use crate::statement::{Purpose, shown};
 
 const REQUEST_ID: &str = "x-request-id";
 
@@ -42,10 +47,12 @@ pub(super) struct CallRecord {
     called: Called,
     /// Whether its response is one record without trailers.
     is_single_read: bool,
-    pub(super) company_id: Option<i64>,
+    /// What its token says, once that is verified.
+    pub(super) token: Option<VerifiedToken>,
+    peer: Option<SocketAddr>,
     /// Whether it has a line in the access log. A request that comes through a gateway in this process has one there.
     is_logged: bool,
-    request_id: Option<HeaderValue>,
+    pub(super) request_id: Option<HeaderValue>,
     pub(super) code: Code,
     pub(super) span: Span,
 }
@@ -54,7 +61,8 @@ impl CallRecord {
     pub(super) fn new(arrival: &Arrival<'_>) -> Self {
         let Arrival { called, headers, .. } = *arrival;
         let operation = called.name();
-        let span = Span::server(headers, || operation.to_owned());
+        // Health checks are many, and the same.
+        let span = if called.is_health() { Span::default() } else { Span::server(headers, || operation.to_owned()) };
         span.set("rpc.system.name", "grpc");
         span.set("rpc.method", operation);
         let is_logged = !matches!(arrival.origin, Origin::Gateway);
@@ -63,12 +71,18 @@ impl CallRecord {
             called,
             // Requests that name an encoding take the general path, which has the code in the trailers.
             is_single_read: called.is_single_read() && !headers.contains_key(ENCODING),
-            company_id: None,
+            token: None,
+            peer: http_server::peer(),
             is_logged,
-            request_id: headers.get(REQUEST_ID).filter(|_| is_logged).cloned(),
+            request_id: headers.get(REQUEST_ID).cloned(),
             code: Code::Cancelled,
             span,
         }
+    }
+
+    /// What its statements are for.
+    pub(super) fn purpose(&self) -> Purpose {
+        Purpose { name: self.called.name(), request_id: self.request_id.clone() }
     }
 
     pub(super) fn refuse(&mut self, error: &Error) {
@@ -91,11 +105,12 @@ impl CallRecord {
 
 impl Drop for CallRecord {
     fn drop(&mut self) {
-        let Self { called, code, company_id, ref span, .. } = *self;
+        let Self { called, code, peer, ref span, ref token, .. } = *self;
+        let company = token.as_ref().map(|token| token.company_id);
         let operation = called.name();
         let duration = self.started.elapsed();
         DURATIONS.record((operation, code), duration);
-        if let Some(company) = company_id {
+        if let Some(company) = company {
             span.set("compliance.company_id", company);
         }
         span.set("rpc.response.status_code", name(code));
@@ -105,16 +120,18 @@ impl Drop for CallRecord {
         if !self.is_logged {
             return;
         }
-        let id = self.request_id.as_ref().and_then(|id| id.to_str().ok());
-        let request_id = id.filter(|id| id.len() <= MAX_REQUEST_ID);
+        let request_id = shown(self.request_id.as_ref());
+        let subject = token.as_ref().and_then(|token| token.shown_subject());
+        let peer = peer.map(tracing::field::display);
         let (duration_ms, trace_id, status) = (duration.as_micros() as f64 / 1e3, span.trace_id(), name(code));
         macro_rules! line {
             ($level:ident, $message:literal) => {
-                tracing::$level!(target: "access", operation, status, duration_ms, company = company_id, request_id, trace_id,
-                                 $message)
+                tracing::$level!(target: "access", operation, status, duration_ms, company, subject, peer, request_id,
+                                 trace_id, $message)
             };
         }
         match code {
+            _ if called.is_health() => line!(debug, "health check"),
             Code::Internal | Code::Unknown | Code::DataLoss => line!(error, "call failed"),
             _ if is_failure(code) => line!(warn, "call failed"),
             _ => line!(info, "call"),

@@ -53,6 +53,11 @@ impl Called {
         matches!(self, Self::Standard(HEALTH_CHECK))
     }
 
+    /// Whether it asks for the service's health, once or as a stream.
+    pub(super) fn is_health(self) -> bool {
+        matches!(self, Self::Standard(path) if path.starts_with("/grpc.health."))
+    }
+
     pub(super) fn is_single_read(self) -> bool {
         matches!(self, Self::Operation(operation) if operation.work == wire::Work::SingleRead)
     }

@@ -39,6 +39,7 @@ use crate::{
     deadline,
     limits::MessageLimits,
     shares::{self, Shares, Work},
+    statement::milliseconds,
 };
 
 /// Lets calls through, or refuses them. Clones share the limits.
@@ -123,15 +124,15 @@ fn permit(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -
 
 fn access(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
     let authorization = arrival.called.authorization();
-    let (company_id, rate_limit, caller) = shared.access.check(authorization, arrival.headers, arrival.verified.take());
-    (call.company_id, call.rate_limit) = (company_id, rate_limit);
+    let (token, rate_limit, caller) = shared.access.check(authorization, arrival.headers, arrival.verified.take());
+    (call.company_id, call.rate_limit) = (token.as_ref().map(|token| token.company_id), rate_limit);
+    call.record.token = token;
     call.caller = caller?;
     Ok(())
 }
 
 fn share(shared: &SharedPipeline, _: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
     call.count = call.company_id.map(|company_id| shared.shares.call(company_id)).transpose()?;
-    call.record.company_id = call.company_id;
     Ok(())
 }
 
@@ -190,7 +191,12 @@ impl Pipeline {
         let serving = async {
             let MeasuredMessage { content, work, is_long } = message.await?;
             let mut slot = match company_id {
-                Some(company_id) => shares.enter(company_id, work).await?,
+                Some(company_id) => {
+                    let start = Instant::now();
+                    let slot = shares.enter(company_id, work).await?;
+                    record.span.set("compliance.queue_wait_ms", milliseconds(start.elapsed()));
+                    slot
+                }
                 // A batch of reads, or of a standard service.
                 None => None,
             };
@@ -200,7 +206,8 @@ impl Pipeline {
             }
             Ok::<_, Status>(response)
         };
-        let serving = deadline::until(Instant::now() + timeout, record.span.run(serving));
+        let serving = record.purpose().run(record.span.run(serving));
+        let serving = deadline::until(Instant::now() + timeout, serving);
         let serving = AssertUnwindSafe(serving).catch_unwind().instrument(log_span.clone());
         let response = match serving.await {
             Ok(Ok(Ok(response))) => response,

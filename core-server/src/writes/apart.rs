@@ -10,7 +10,9 @@ use batcher::MAX_BATCH;
 use compliance_api::error::Error;
 use futures::FutureExt as _;
 
-use super::{Failure, SharedWrites, Waiting, Write, company_of, keys_of, respond_all, without_conflicts};
+use super::{
+    Failure, SharedWrites, Waiting, Write, company_of, count_failure, keys_of, respond_failed, without_conflicts,
+};
 use crate::limits::FIRST_LOCK_TIMEOUT;
 
 impl<W: Write> SharedWrites<W> {
@@ -76,9 +78,10 @@ impl<W: Write> SharedWrites<W> {
             let lock_timeout = turn.as_ref().map_or(FIRST_LOCK_TIMEOUT, |turn| turn.lock_timeout);
             match self.write(&self.pool.with_lock_timeout(lock_timeout), now).await {
                 Ok(()) => write_permit.found_no_lock(),
-                Err((items, Failure::Unavailable(error))) => respond_all(items, &error),
-                Err((items, Failure::Refused(error))) if items.len() == 1 => respond_all(items, &error),
+                Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
+                Err((items, Failure::Refused(error))) if items.len() == 1 => respond_failed::<W>(items, &error),
                 Err((items, failure)) => {
+                    count_failure(&failure);
                     if matches!(failure, Failure::Locked) {
                         write_permit.lock_timed_out(turn.is_some());
                     }

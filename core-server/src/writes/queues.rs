@@ -12,10 +12,12 @@ use super::lock_waits::{Companies, CompanyPermit, LockWaits, Turn};
 use crate::{
     database::Connections,
     error::{from_database, is_lock_timeout_of_write},
+    gauges::{RETRY_LOCK, count_retry},
     limits::{
         BATCHES_OF_A_COMPANY, LOCK_REMEMBERED, LOCK_REMEMBERED_IF_WRITTEN, LOCK_WAIT, MAX_LOCKS_REMEMBERED,
         MONITORING_WRITES,
     },
+    statement::Watch,
     table::Layouts,
 };
 
@@ -132,13 +134,14 @@ impl WritePermit {
         can_retry: fn(&sqlx::Error) -> bool,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        let (pool, start) = (pool.of_call(), Instant::now());
+        let (pool, start, _watch) = (pool.of_call(), Instant::now(), Watch::start());
         if !self.waits_for_lock() {
             // The company's other batches often have a lock for longer than others could wait with a connection.
             let turn = self.queue.lock_waits.try_turn();
             let pool = turn.as_ref().map_or_else(|| pool.clone(), |turn| pool.with_lock_timeout(turn.lock_timeout));
             match pool.try_write(can_retry, &run).await {
                 Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
+                    count_retry(RETRY_LOCK);
                     self.lock_timed_out(false);
                 }
                 result => return result.map_err(from_database),
@@ -149,6 +152,7 @@ impl WritePermit {
                 let turn = self.turn().await?;
                 match pool.with_lock_timeout(turn.lock_timeout).try_write(can_retry, &run).await {
                     Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
+                        count_retry(RETRY_LOCK);
                         self.lock_timed_out(true);
                     }
                     Err(error) => return Err(from_database(error)),

@@ -18,6 +18,7 @@ use crate::{
     App, ConnectionLimits,
     backlog::refuse_new_connections,
     connection::Server,
+    peer::serving,
     permits::{Permit, Permits},
     traffic::Traffic,
 };
@@ -82,7 +83,7 @@ where
     let (mut accept_failed, mut peer_is_full) = (Warning::default(), Warning::default());
     let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: Permit| {
         if let Some(granted) = permits.open(permit, peer.ip()) {
-            connections.spawn(Arc::clone(&server).run(stream, granted));
+            connections.spawn(serving(peer, Arc::clone(&server).run(stream, peer, granted)));
         } else {
             traffic.refused.increment(1);
             if let Some(times) = peer_is_full.due() {

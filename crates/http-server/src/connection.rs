@@ -1,6 +1,6 @@
 //! One connection.
 
-use std::{convert::Infallible, error::Error, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, error::Error, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
@@ -24,6 +24,7 @@ use crate::{
     body::Tracked,
     coalesce::Coalesced,
     limits::HEALTH_CONNECTION_TIME,
+    peer::serving,
     permits::ConnectionPermit,
     refusal::{RefusalWriter, Refuse},
     stream::{MaybeTls, Watched},
@@ -79,7 +80,7 @@ where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
 {
     /// Serves a connection until it ends, is idle for too long, or its peer does not read.
-    pub(crate) async fn run(self: Arc<Self>, stream: TcpStream, granted: ConnectionPermit) {
+    pub(crate) async fn run(self: Arc<Self>, stream: TcpStream, peer: SocketAddr, granted: ConnectionPermit) {
         // Responses are written whole, so Nagle's algorithm would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection closed before it was served");
@@ -91,7 +92,8 @@ where
         let service = service_fn(|request: Request<Incoming>| {
             // At once, rather than when the request's own task runs.
             let in_flight = activity.start(request.version() == Version::HTTP_2);
-            Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request)
+            // Requests of HTTP/2 have tasks of their own.
+            serving(peer, Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request))
         });
         let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone() };
         let Some(stream) = self.secure(stream).await else { return };

@@ -1,13 +1,18 @@
 //! The log on standard error: text lines or JSON objects.
 
-use std::io::{IsTerminal as _, stderr};
+use std::{
+    io::{IsTerminal as _, stderr},
+    sync::OnceLock,
+};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::{
+    Registry,
     filter::{LevelFilter, Targets},
     fmt,
     layer::SubscriberExt as _,
+    reload,
     util::SubscriberInitExt as _,
 };
 
@@ -50,9 +55,26 @@ fn filter(text: &str) -> Result<Targets, String> {
     text.parse().map_err(|_| allowed.to_owned())
 }
 
+/// The filter in use, which can be replaced.
+static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
+
+/// The filter of the log that is in use.
+pub(crate) fn current_filter() -> String {
+    FILTER.get().and_then(|handle| handle.with_current(ToString::to_string).ok()).unwrap_or_default()
+}
+
+/// Replaces the filter of the log. Fails, and changes nothing, if it is not one.
+pub(crate) fn set_filter(text: &str) -> Result<(), String> {
+    let filter = filter(text)?;
+    let handle = FILTER.get().ok_or("the log has no filter")?;
+    handle.reload(filter).map_err(|error| error.to_string())
+}
+
 /// Starts logging to standard error, panics included.
 pub fn start(args: &LoggingArgs) -> anyhow::Result<()> {
-    let filter = args.filter.clone();
+    let (filter, handle) = reload::Layer::new(args.filter.clone());
+    // Logging is set up once.
+    let _ = FILTER.set(handle);
     // By default a failed write is reported on standard error too, and that panics when standard error is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
     let registry = tracing_subscriber::registry().with(filter);

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, hash::Hash, sync::OnceLock, time::Duration};
 
-use ::metrics::{Gauge, Histogram, Label, Unit, counter, describe_gauge, describe_histogram, gauge};
+use ::metrics::{Gauge, Histogram, Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use parking_lot::{Mutex, RwLock};
@@ -25,7 +25,7 @@ type Reading = Box<dyn Fn() -> bool + Send>;
 static READINGS: Mutex<Vec<Reading>> = Mutex::new(Vec::new());
 
 /// Starts recording. Must come before anything that is measured is made, and happens once in a process.
-pub fn install(version: &'static str) -> Result<(), BuildError> {
+pub fn install(version: &'static str, instance: &str) -> Result<(), BuildError> {
     use metrics_exporter_prometheus::Matcher::Suffix;
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Suffix("_seconds".to_owned()), &SECONDS)?
@@ -33,8 +33,8 @@ pub fn install(version: &'static str) -> Result<(), BuildError> {
         .install_recorder()?;
     let _ = RECORDER.set(handle);
     Collector::default().describe();
-    describe_gauge!("compliance_build_info", "The version of the program; its value is always 1.");
-    gauge!("compliance_build_info", "version" => version).set(1.0);
+    describe_gauge!("compliance_build_info", "The version and the instance of the program; its value is always 1.");
+    gauge!("compliance_build_info", "version" => version, "instance_id" => instance.to_owned()).set(1.0);
     Ok(())
 }
 
@@ -72,6 +72,14 @@ pub fn on_render(gauge: Gauge, read: impl Fn() -> Option<f64> + Send + 'static) 
 pub fn count(name: &'static str, label: &'static str, value: &'static str) {
     if is_installed() {
         counter!(name, label => value).increment(1);
+    }
+}
+
+/// Describes a counter of [`count`], which is 0 for these values until they are counted.
+pub fn describe(name: &'static str, description: &'static str, label: &'static str, values: &[&'static str]) {
+    describe_counter!(name, description);
+    for value in values {
+        counter!(name, label => *value).increment(0);
     }
 }
 

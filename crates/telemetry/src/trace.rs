@@ -27,17 +27,29 @@ static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 #[derive(Debug)]
 pub struct Traces(SdkTracerProvider);
 
+/// What sends spans: a program, its version, and which of its instances.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender<'s> {
+    /// The name of the service.
+    pub service: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Differs from that of every other process of the service.
+    pub instance: &'s str,
+}
+
 /// Starts to trace, once in a process and within a Tokio runtime. `endpoint` is the collector's OTLP address over gRPC. Of the
 /// requests that come without a context, this `part` (0 to 1) is traced.
 pub fn start(
     endpoint: &str,
-    service: &'static str,
-    version: &'static str,
+    Sender { service, version, instance }: Sender<'_>,
     part: f64,
 ) -> Result<Traces, ExporterBuildError> {
     let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).with_timeout(EXPORT_TIMEOUT).build()?;
-    let resource =
-        Resource::builder().with_service_name(service).with_attribute(KeyValue::new("service.version", version));
+    let resource = Resource::builder().with_service_name(service).with_attributes([
+        KeyValue::new("service.version", version),
+        KeyValue::new("service.instance.id", instance.to_owned()),
+    ]);
     let provider = SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(part))))
@@ -93,6 +105,22 @@ impl Span {
             // A statement that nobody traces has no span.
             _ => Self(None),
         }
+    }
+
+    /// A span of work that several requests share: within the first of them that is traced, and linked with each.
+    pub fn shared<'s>(name: &'static str, requests: impl Iterator<Item = &'s Self>) -> Self {
+        let Some(tracer) = TRACER.get() else { return Self(None) };
+        let contexts = requests.filter_map(|request| request.0.as_ref());
+        let mut sampled = contexts.filter(|context| context.span().span_context().is_sampled());
+        let Some(first) = sampled.next() else { return Self(None) };
+        let shared = Self::open(tracer, SpanKind::Internal, name.to_owned(), Vec::new(), first);
+        if let Some(context) = &shared.0 {
+            for request in std::iter::once(first).chain(sampled) {
+                context.span().add_link(request.span().span_context().clone(), Vec::new());
+                request.span().add_link(context.span().span_context().clone(), Vec::new());
+            }
+        }
+        shared
     }
 
     fn open(tracer: &SdkTracer, kind: SpanKind, name: String, attributes: Vec<KeyValue>, parent: &Context) -> Self {

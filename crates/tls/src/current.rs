@@ -11,7 +11,11 @@ const MAX_BYTES: u64 = 4 << 20;
 
 /// What the files of a configuration hold, in the order in which they are read.
 #[derive(Default, PartialEq, Eq)]
-pub(crate) struct Contents(Vec<Vec<u8>>);
+pub(crate) struct Contents {
+    files: Vec<Vec<u8>>,
+    /// When the first certificate of the configuration's own chain expires, in seconds since 1970.
+    pub(crate) expires: Option<i64>,
+}
 
 impl Contents {
     /// The bytes of a file.
@@ -19,7 +23,7 @@ impl Contents {
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
         read.map_err(|error| TlsError::unreadable(path, error))?;
-        Ok(self.0.push_mut(bytes))
+        Ok(self.files.push_mut(bytes))
     }
 }
 
@@ -45,6 +49,12 @@ impl<C> Reloaded<C> {
 
     pub(crate) fn get(&self) -> Arc<C> {
         Arc::clone(&self.0.current.read().0)
+    }
+
+    /// When the certificate expires, or the first of those that lead to its authority, in seconds since 1970. `None` without
+    /// one.
+    pub fn expires(&self) -> Option<i64> {
+        self.0.current.read().1.expires
     }
 
     /// Reads the files again. Returns whether they have changed; fails, and keeps what it has, if they cannot be used.

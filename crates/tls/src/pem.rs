@@ -7,6 +7,8 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
 use crate::{IdentityFiles, current::Contents};
 
 /// Why files cannot be used for TLS. Never holds what is in them.
@@ -35,6 +37,8 @@ impl IdentityFiles {
         contents: &mut Contents,
     ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
         let chain = certificates(&self.certificate, contents)?;
+        let expires = chain.iter().filter_map(|certificate| X509Certificate::from_der(certificate).ok());
+        contents.expires = expires.map(|(_, certificate)| certificate.validity().not_after.timestamp()).min();
         let key = PrivateKeyDer::from_pem_slice(contents.read(&self.key)?);
         Ok((chain, key.map_err(|_| TlsError::missing(&self.key, "private key"))?))
     }

@@ -24,6 +24,9 @@ const SKEW: i64 = 60;
 /// A longer token is invalid, without a look at its content.
 const MAX_BYTES: usize = 8192;
 
+/// Bytes of a subject in a log.
+const MAX_SHOWN_SUBJECT: usize = 128;
+
 /// Why a token was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
@@ -52,6 +55,14 @@ impl From<TokenError> for Error {
 /// The claims of a token that a [`Verifier`] has accepted; nothing else makes one. Clones share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken(Arc<Claims>);
+
+impl VerifiedToken {
+    /// The subject, for logs: the first characters of a long one.
+    pub fn shown_subject(&self) -> Option<&str> {
+        let subject = self.sub.as_deref()?;
+        Some(&subject[..subject.floor_char_boundary(MAX_SHOWN_SUBJECT)])
+    }
+}
 
 impl Deref for VerifiedToken {
     type Target = Claims;

@@ -13,6 +13,7 @@ use compliance_api::{deadline::grpc_timeout, wire::Operation};
 use futures::{FutureExt as _, future::BoxFuture};
 use http::request::Parts;
 use http_body_util::{BodyExt as _, Full};
+use telemetry::metrics::{count, describe};
 use tokio::time::Instant;
 use tonic::{Status, body::Body};
 use tower::Service;
@@ -29,9 +30,13 @@ use crate::settings::Settings;
 pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
     let addresses = Address::parse_all(core_urls, settings)?;
     let cores = Arc::new(Cores::new(&addresses, settings));
+    let reasons = [Failure::NotConnected, Failure::NotProcessed, Failure::Broken].map(Failure::reason);
+    describe(RETRIES, "Calls that were sent to a core again, by the reason.", "reason", &reasons);
     tokio::spawn(discovery::keep_up_to_date(Arc::downgrade(&cores), addresses));
     Ok(CoreChannel { cores })
 }
+
+const RETRIES: &str = "compliance_gateway_call_retries_total";
 
 /// Connections to all cores. Clones share them.
 #[derive(Clone, Debug)]
@@ -80,6 +85,7 @@ async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::R
                 if !failure.allows_retry(replay.parts.uri.path()) {
                     return Err(error);
                 }
+                count(RETRIES, "reason", failure.reason());
                 tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "a call is sent again");
                 if failure == Failure::NotConnected {
                     unreachable.push(core);
@@ -136,6 +142,16 @@ impl Failure {
             }
         }
         Self::Broken
+    }
+
+    /// The label of the metric.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::NotConnected => "not_connected",
+            Self::NotProcessed => "not_processed",
+            Self::Broken => "broken",
+            Self::Deadline => "deadline",
+        }
     }
 
     /// Whether a call at `path` may be sent again.

@@ -100,6 +100,12 @@ impl Core {
         })
     }
 
+    /// Whether it has one of the addresses of this URL.
+    pub(super) fn is_at(&self, url: &str) -> bool {
+        // Addresses of a name follow it in parentheses.
+        self.name.strip_prefix(url).is_some_and(|address| address.is_empty() || address.starts_with('('))
+    }
+
     pub(super) fn serves(&self) -> bool {
         self.serves.load(Ordering::Relaxed)
     }

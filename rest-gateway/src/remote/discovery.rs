@@ -6,6 +6,8 @@ use std::{
 };
 
 use futures::future::join_all;
+use metrics::{describe_gauge, gauge};
+use telemetry::metrics::{is_installed, on_render};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{address::Address, cores::Cores};
@@ -13,6 +15,7 @@ use crate::limits::{CORE_CHECK_INTERVAL, FIRST_CORE_CHECK, RESOLVE_INTERVAL};
 
 /// Ends when the cores are dropped.
 pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) {
+    report(&weak, &addresses);
     let has_names = addresses.iter().any(Address::is_name);
     let (mut resolved, mut interval) = (None::<Instant>, CORE_CHECK_INTERVAL);
     loop {
@@ -35,10 +38,27 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) 
     }
 }
 
-/// Asks each core for its health, and returns whether all serve. A single core gets all calls anyway, so it is not asked.
+/// Measures how many of the addresses of each core serve.
+fn report(cores: &Weak<Cores>, addresses: &[Address]) {
+    let name = "compliance_gateway_core_addresses";
+    describe_gauge!(name, "Addresses of a core, as --core-url names it, that serve or do not.");
+    for url in addresses.iter().map(Address::name) {
+        for (state, serving) in [("serving", true), ("not_serving", false)] {
+            let (cores, url) = (Weak::clone(cores), url.clone());
+            let gauge = gauge!(name, "core" => url.clone(), "state" => state);
+            on_render(gauge, move || {
+                let all = cores.upgrade()?.all();
+                Some(all.iter().filter(|core| core.is_at(&url) && core.serves() == serving).count() as f64)
+            });
+        }
+    }
+}
+
+/// Asks each core for its health, and returns whether all serve. A single core gets all calls anyway, so it is asked for metrics
+/// alone.
 async fn check(cores: &Cores) -> bool {
     let all = cores.all();
-    if all.len() == 1 {
+    if all.len() == 1 && !is_installed() {
         return true;
     }
     let served = all.iter().map(|core| async { (core.serves(), core.check().await) });

@@ -76,13 +76,13 @@ const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
     (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),
-    (CORE, &["MAX_QUEUED_LARGE_PAGES"]),
+    (CORE, &["MAX_QUEUED_LARGE_PAGES", "LOGGED_REQUESTS"]),
     (GATEWAY, &["DISCARD_BYTES", "MAX_QUEUED_LARGE_REQUESTS", "MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY"]),
     (GATEWAY, &["MAX_QUEUED_READS", "MAX_IGNORED_NAMES", "MAX_IGNORED_CHARS"]),
     ("proto/src/lib.rs", &["MAX_ID"]),
     ("proto/src/rules/formats.rs", &["FIRST", "LAST"]),
     ("proto/src/token/keys.rs", &["MAX_KEYS", "MIN_SECRET_BYTES", "MIN_RSA_BITS", "MAX_RSA_BITS"]),
-    ("proto/src/token/verifier.rs", &["MAX_BYTES", "MAX_CACHED", "SKEW"]),
+    ("proto/src/token/verifier.rs", &["MAX_BYTES", "MAX_CACHED", "MAX_SHOWN_SUBJECT", "SKEW"]),
     (SHARED, &["MAX_OFF_THREAD", "REMEMBERED_COMPANIES", "REFUSALS_AT_ONCE", "MAX_DELAYED"]),
     // Shares and order of work: they decide when something is done, and not what.
     (CORE, &["NOT_BORROWED", "READS_WHEN_SLOW", "WRITES_WHEN_SLOW", "HEAVY_BYTES", "BYTES_OF_AN_ITEM", "CALL_SHARE"]),

@@ -27,6 +27,7 @@ use crate::{
     },
     requests::{streamed, valid},
     shares::{self, Work},
+    statement,
 };
 
 /// The acknowledgements of a stream: one for each chunk, in order.
@@ -46,10 +47,10 @@ pub(in crate::monitoring) fn serve(
     let (acknowledgements, receiver) = mpsc::channel(1);
     let (prepared, chunks) = mpsc::channel(1);
     let reading = read(Arc::clone(&stream), requests, prepared.clone());
-    tokio::spawn(report_panic(reading, prepared));
+    tokio::spawn(statement::inherit(report_panic(reading, prepared)));
     let deadline = stream.deadline;
     let saving = save(stream, open, chunks, acknowledgements.clone());
-    tokio::spawn(report_panic(saving, acknowledgements));
+    tokio::spawn(statement::inherit(report_panic(saving, acknowledgements)));
     Ok(streamed(ReceiverStream::new(receiver), deadline))
 }
 

@@ -12,10 +12,11 @@ use compliance_api::{
     PrivateUrl,
     token::{Fetch, KeyError, KeySource, Secret, Verifier},
 };
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Hidden, secret::from_value_or_file, units::duration};
-use crate::{InvalidSetting, describe};
+use crate::{InvalidSetting, describe, unix_now};
 
 /// The longest wait after a failed attempt: the keys that stay in use meanwhile may have been revoked.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
@@ -23,6 +24,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 const MAX_JWKS_BYTES: usize = 1 << 20;
 /// How long the download of a key set may take.
 const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
+const FAILURES: &str = "compliance_token_key_refresh_failures_total";
+const LOADED: &str = "compliance_token_keys_loaded_timestamp_seconds";
 
 /// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
 #[derive(Args, Clone, Debug)]
@@ -133,13 +136,23 @@ impl KeyArgs {
     pub fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;
+        describe_counter!(FAILURES, "Key sets that could not be loaded again.");
+        describe_gauge!(LOADED, "When the key sets in use were loaded, in seconds since 1970.");
+        let (failures, loaded) = (counter!(FAILURES), gauge!(LOADED));
+        let record = move || loaded.set(unix_now().unwrap_or_default() as f64);
+        failures.increment(0);
+        record();
         Some(AbortOnDropHandle::new(tokio::spawn(async move {
             let mut wait = interval;
             loop {
                 tokio::time::sleep(wait).await;
                 wait = match verifier.refresh().await {
-                    Ok(()) => interval,
+                    Ok(()) => {
+                        record();
+                        interval
+                    }
                     Err(error) => {
+                        failures.increment(1);
                         tracing::warn!(%error, "the key set cannot be loaded; the previous keys stay in use");
                         interval.min(RETRY_INTERVAL)
                     }

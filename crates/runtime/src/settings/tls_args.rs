@@ -3,7 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use tls::{ClientTls, IdentityFiles, ServerTls};
+use metrics::{describe_gauge, gauge};
+use telemetry::metrics::{count, describe, on_render};
+use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::units::duration;
@@ -20,14 +22,25 @@ pub struct TlsRefreshArgs {
 }
 
 impl TlsRefreshArgs {
-    /// Starts a task that reloads these certificates until the handle is dropped. If one cannot be used, the previous one stays.
+    /// Starts a task that reloads the certificates of these ports, and that of a client, until the handle is dropped. If one
+    /// cannot be used, the previous one stays.
     pub fn keep<'a>(
         &self,
-        servers: impl IntoIterator<Item = &'a Option<ServerTls>>,
+        servers: impl IntoIterator<Item = (&'static str, &'a Option<ServerTls>)>,
         client: Option<&ClientTls>,
     ) -> Option<AbortOnDropHandle<()>> {
-        let servers: Vec<ServerTls> = servers.into_iter().flatten().cloned().collect();
-        let client = client.cloned();
+        let servers = servers.into_iter().filter_map(|(port, tls)| Some((port, tls.clone()?)));
+        let servers: Vec<(&'static str, ServerTls)> = servers.collect();
+        let client = client.cloned().map(|tls| (CLIENT, tls));
+        let ports: Vec<&'static str> =
+            servers.iter().map(|(port, _)| *port).chain(client.iter().map(|_| CLIENT)).collect();
+        describe(FAILURES, "Certificates that could not be read again.", "port", &ports);
+        for (port, tls) in &servers {
+            report(port, tls);
+        }
+        if let Some((port, tls)) = &client {
+            report(port, tls);
+        }
         if servers.is_empty() && client.is_none() {
             return None;
         }
@@ -36,18 +49,35 @@ impl TlsRefreshArgs {
             loop {
                 tokio::time::sleep(interval).await;
                 // Small files, so the thread is not kept for long.
-                for reloaded in servers.iter().map(ServerTls::reload).chain(client.iter().map(ClientTls::reload)) {
+                let of_servers = servers.iter().map(|(port, tls)| (*port, tls.reload()));
+                for (port, reloaded) in of_servers.chain(client.iter().map(|(port, tls)| (*port, tls.reload()))) {
                     match reloaded {
-                        Ok(true) => tracing::info!("certificates were replaced"),
+                        Ok(true) => tracing::info!(port, "certificates were replaced"),
                         Ok(false) => {}
                         Err(error) => {
-                            tracing::warn!(%error, "certificates cannot be replaced; the previous ones stay in use");
+                            count(FAILURES, "port", port);
+                            tracing::warn!(port, %error, "certificates cannot be replaced; the previous ones stay in use");
                         }
                     }
                 }
             }
         })))
     }
+}
+
+/// The port in metrics of the certificate for cores.
+const CLIENT: &str = "client";
+const FAILURES: &str = "compliance_certificate_refresh_failures_total";
+
+/// Measures when a certificate expires.
+fn report<C: Send + Sync + 'static>(port: &'static str, tls: &Reloaded<C>) {
+    if tls.expires().is_none() {
+        return;
+    }
+    let name = "compliance_certificate_expiry_timestamp_seconds";
+    describe_gauge!(name, "When the certificate in use expires, in seconds since 1970.");
+    let tls = tls.clone();
+    on_render(gauge!(name, "port" => port), move || tls.expires().map(|expires| expires as f64));
 }
 
 /// The certificate of REST.

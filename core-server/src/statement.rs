@@ -1,0 +1,159 @@
+//! What statements are for, known to what runs them: the name of their operation or batch, and the requests that they serve. A
+//! statement that takes long is logged once, with all its attempts.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use http::HeaderValue;
+use telemetry::{MAX_REQUEST_ID, trace::Span};
+
+use crate::limits::{LOGGED_REQUESTS, SLOW_STATEMENT};
+
+tokio::task_local! {
+    static CURRENT: Statement;
+}
+
+/// The name and the request of statements.
+#[derive(Clone, Debug)]
+pub(crate) struct Purpose {
+    /// The operation, or what a batch does.
+    pub(crate) name: &'static str,
+    /// Of a call.
+    pub(crate) request_id: Option<HeaderValue>,
+}
+
+struct Statement {
+    purpose: Purpose,
+    /// How long connections were waited for, and how many were borrowed, since a [`Watch`] began.
+    waited: Cell<Duration>,
+    attempts: Cell<u32>,
+}
+
+impl Purpose {
+    /// That of a batch, or of work that no request waits for.
+    pub(crate) fn of(name: &'static str) -> Self {
+        Self { name, request_id: None }
+    }
+
+    fn current() -> Self {
+        CURRENT.try_with(|statement| statement.purpose.clone()).unwrap_or_else(|_| Self::of("internal"))
+    }
+
+    /// Runs work whose statements are for this.
+    pub(crate) fn run<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
+        let statement = Statement { purpose: self, waited: Cell::default(), attempts: Cell::default() };
+        CURRENT.scope(statement, work)
+    }
+}
+
+/// Runs work in a task of its own for what runs here.
+pub(crate) fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    Purpose::current().run(work)
+}
+
+/// The name of the statements that run here.
+pub(crate) fn name() -> &'static str {
+    CURRENT.try_with(|statement| statement.purpose.name).unwrap_or("internal")
+}
+
+/// Records that a connection was borrowed for an attempt, after a wait.
+pub(crate) fn begin_attempt(waited: Duration) {
+    // Statements without a name are counted by nobody.
+    let _ = CURRENT.try_with(|statement| {
+        statement.waited.set(statement.waited.get() + waited);
+        statement.attempts.set(statement.attempts.get() + 1);
+    });
+}
+
+/// A request that waits for a batch.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    id: Option<HeaderValue>,
+    /// From its call to its result.
+    pub(crate) span: Span,
+    since: Instant,
+}
+
+impl Request {
+    pub(crate) fn new(id: Option<HeaderValue>, span: Span) -> Self {
+        Self { id, span, since: Instant::now() }
+    }
+
+    /// That of the call that runs here, with a span of this name.
+    pub(crate) fn current(span: &'static str) -> Self {
+        Self::new(Purpose::current().request_id, Span::of_statement(span))
+    }
+
+    pub(crate) fn id(&self) -> Option<&str> {
+        shown(self.id.as_ref())
+    }
+}
+
+/// The span of a batch that begins now, linked with those of the requests that it serves.
+pub(crate) fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r Request> + Clone) -> Span {
+    let span = Span::shared(name, requests.clone().map(|request| &request.span));
+    for request in requests {
+        request.span.set("compliance.queue_wait_ms", milliseconds(request.since.elapsed()));
+    }
+    span
+}
+
+/// Watches a statement with all its attempts, until this is dropped.
+pub(crate) struct Watch(Instant);
+
+impl Watch {
+    pub(crate) fn start() -> Self {
+        let _ = CURRENT.try_with(|statement| {
+            statement.waited.set(Duration::ZERO);
+            statement.attempts.set(0);
+        });
+        Self(Instant::now())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if self.0.elapsed() >= SLOW_STATEMENT {
+            let request_id = Purpose::current().request_id;
+            log_if_slow(name(), self.0, [shown(request_id.as_ref())].into_iter());
+        }
+    }
+}
+
+/// Logs a statement that began then, for requests with these IDs, if it took long without the wait for a connection.
+pub(crate) fn log_if_slow<'r>(name: &'static str, since: Instant, request_ids: impl Iterator<Item = Option<&'r str>>) {
+    let read = |statement: &Statement| (statement.waited.get(), statement.attempts.get());
+    let (waited, attempts) = CURRENT.try_with(read).unwrap_or_default();
+    let duration = since.elapsed().saturating_sub(waited);
+    if duration < SLOW_STATEMENT {
+        return;
+    }
+    let (mut ids, mut requests) = (String::new(), 0);
+    for id in request_ids {
+        requests += 1;
+        if let Some(id) = id.filter(|_| requests <= LOGGED_REQUESTS) {
+            ids.extend([if ids.is_empty() { "" } else { "," }, id]);
+        }
+    }
+    tracing::warn!(
+        target: "statement",
+        statement = name,
+        duration_ms = milliseconds(duration),
+        connection_wait_ms = milliseconds(waited),
+        attempts,
+        requests,
+        request_ids = ids,
+        "slow statement"
+    );
+}
+
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1e3
+}
+
+/// A request ID, unless it is unsafe in a log.
+pub(crate) fn shown(id: Option<&HeaderValue>) -> Option<&str> {
+    id.and_then(|id| id.to_str().ok()).filter(|id| id.len() <= MAX_REQUEST_ID)
+}
