@@ -156,8 +156,10 @@ fn both_tiers_count_what_they_serve() {
     assert!(raw(core.admin, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404 "));
     // What alerts and the dashboard ask for exists.
     let tiers = [metrics(gateway.admin), metrics(core.admin)];
-    for (file, most) in [(ALERTS, 7), (DASHBOARD, 17)] {
-        let names = metric_names(file);
+    for (file, most) in [(ALERTS, 10), (DASHBOARD, 20)] {
+        let mut names = metric_names(file);
+        // Where there are such files: `certificates` and `keys` look at these.
+        names.retain(|name| !name.contains("_certificate_") && !name.contains("_token_key"));
         assert!(names.len() >= most, "{names:?}");
         for name in names {
             let is_there = tiers.iter().flat_map(BTreeMap::keys).any(|metric| metric.split('{').next() == Some(name));
