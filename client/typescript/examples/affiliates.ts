@@ -8,8 +8,7 @@
 
 import { readFile } from "node:fs/promises";
 
-import { createAffiliates, listAffiliates, type NewAffiliate } from "./affiliates.js";
-import { connect, Refusal, type Service } from "./service.js";
+import { type AffiliateCreate, Client, Invalid } from "affiliate-compliance";
 
 async function main(): Promise<number> {
   const { BASE = "http://127.0.0.1:8080", TOKEN } = process.env;
@@ -17,12 +16,12 @@ async function main(): Promise<number> {
     console.error("TOKEN is not set: a token of the service");
     return 2;
   }
-  const service = connect(BASE, TOKEN);
+  const client = new Client(BASE, TOKEN);
   const [, , path] = process.argv;
-  const refused = path === undefined ? 0 : await create(service, JSON.parse(await readFile(path, "utf8")));
+  const refused = path === undefined ? 0 : await create(client, JSON.parse(await readFile(path, "utf8")));
 
   const counts = new Map<string, number>();
-  for (const { distributor_status: status } of await listAffiliates(service)) {
+  for await (const { distributor_status: status } of client.affiliates()) {
     counts.set(status ?? "none", (counts.get(status ?? "none") ?? 0) + 1);
   }
   console.log("affiliates by status:", Object.fromEntries(counts));
@@ -30,15 +29,15 @@ async function main(): Promise<number> {
 }
 
 /** Creates affiliates, and returns how many were refused. */
-async function create(service: Service, affiliates: NewAffiliate[]): Promise<number> {
+async function create(client: Client, affiliates: AffiliateCreate[]): Promise<number> {
   let refused = 0;
-  for (const [index, result] of (await createAffiliates(service, affiliates)).entries()) {
+  for (const [index, result] of (await client.createAffiliates(affiliates)).entries()) {
     const name = affiliates[index]?.affiliate_name;
-    if (result.kind === "invalid country") {
+    if (result.ok || result.code === "1023") {
+      console.log(`${name}: ${result.ok ? `created as ${result.id}` : "exists"}`);
+    } else {
       refused += 1;
       console.error(`${name}: ${result.message}`);
-    } else {
-      console.log(`${name}: ${result.kind === "created" ? `created as ${result.id}` : "exists"}`);
     }
   }
   return refused;
@@ -48,8 +47,8 @@ try {
   process.exitCode = await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  for (const [path, messages] of error instanceof Refusal ? Object.entries(error.errors) : []) {
-    console.error(`  ${path}: ${messages.join(" ")}`);
+  for (const [path, sentences] of error instanceof Invalid ? Object.entries(error.violations) : []) {
+    console.error(`  ${path}: ${sentences.join(" ")}`);
   }
   process.exitCode = 2;
 }

@@ -1,0 +1,111 @@
+"""Rewrites src/affiliate_compliance/models.py: the types of requests and responses in docs/openapi.json.
+
+    python3 client/python/generate_models.py
+
+With `--check`, changes nothing, and ends with 1 if the file is out of date.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent
+DOCUMENT = FOLDER / "../../docs/openapi.json"
+MODELS = FOLDER / "src/affiliate_compliance/models.py"
+
+HEADER = '''"""The records and the inputs of the interface, as JSON has them. Generated from docs/openapi.json by generate_models.py."""
+
+from typing import Literal, NotRequired, TypedDict
+'''
+# What is sent and received; the client has types of its own for results and errors.
+KEPT = ("Affiliate", "Compliance", "Infraction", "Incident", "YesNo", "Overview")
+LEFT_OUT = ("Batch", "Item", "Found", "List", "Created", "Duplicate", "InvalidCountry", "Updated", "UpdateFailed", "Unknown", "Search")
+SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict[str, object]"}
+# Parameters that the client sets when it reads page after page.
+PAGING = {"sort_by", "sort_dir", "per_page", "page"}
+
+
+def python_type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"].rsplit("/", 1)[1])
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(python_type(part) for part in schema["anyOf"] if not is_empty_text(part)))
+    if "enum" in schema:
+        return "Literal[" + ", ".join(json.dumps(value) for value in schema["enum"]) + "]"
+    if "const" in schema:
+        return f"Literal[{json.dumps(schema['const'])}]"
+    if schema.get("type") == "array":
+        return f"list[{python_type(schema['items'])}]"
+    types = schema.get("type", "object")
+    return " | ".join(SCALARS[name] for name in ([types] if isinstance(types, str) else types))
+
+
+def is_empty_text(schema: dict[str, Any]) -> bool:
+    """`""` for an optional field is the same as null."""
+    return schema.get("maxLength") == 0
+
+
+def typed_dict(name: str, schema: dict[str, Any]) -> str:
+    required = schema.get("required", [])
+    lines = [f"class {name}(TypedDict):"]
+    if description := schema.get("description"):
+        lines += [f'    """{description}"""', ""]
+    for field, of_field in schema["properties"].items():
+        kind = python_type(of_field)
+        lines.append(f"    {field}: {kind if field in required else f'NotRequired[{kind}]'}")
+        if description := of_field.get("description"):
+            lines.append(f'    """{description}"""')
+    return "\n".join(lines)
+
+
+def filters(name: str, operation: dict[str, Any]) -> str:
+    properties = {
+        parameter["name"]: {**parameter["schema"], "description": parameter["description"]}
+        for parameter in operation["parameters"]
+        if parameter.get("in") == "query" and parameter["name"] not in PAGING
+    }
+    return typed_dict(name, {"properties": properties})
+
+
+def models(document: dict[str, Any]) -> str:
+    schemas = document["components"]["schemas"]
+    kept = {name: schema for name, schema in schemas.items() if name.startswith(KEPT) and not name.endswith(LEFT_OUT)}
+    parts = [f"{name} = {python_type(schema)}" for name, schema in kept.items() if "properties" not in schema]
+    # A type is defined before it is used in another.
+    objects = sorted(((name, schema) for name, schema in kept.items() if "properties" in schema), key=lambda item: depth(item[1], kept))
+    parts += [typed_dict(name, schema) for name, schema in objects]
+    parts.append(filters("UrlFilters", document["paths"]["/api/urls"]["get"]))
+    parts.append(filters("CaseFilters", document["paths"]["/api/cases"]["get"]))
+    lengths = {field: max_length(schema) for field, schema in schemas["AffiliateCreate"]["properties"].items()}
+    lines = [f'    "{field}": {length},' for field, length in lengths.items()]
+    parts.append("AFFILIATE_FIELDS: dict[str, int | None] = {\n" + "\n".join(lines) + "\n}\n"
+                 '"""The fields of an affiliate that can be sent, with the most characters of each."""')
+    return HEADER + "\n\n" + "\n\n\n".join(parts) + "\n"
+
+
+def depth(schema: Any, kept: dict[str, Any]) -> int:
+    if isinstance(schema, dict):
+        own = 1 + depth(kept.get(python_type(schema), {}), kept) if "$ref" in schema else 0
+        return max([own, *(depth(part, kept) for part in schema.values())])
+    return max((depth(part, kept) for part in schema), default=0) if isinstance(schema, list) else 0
+
+
+def max_length(schema: dict[str, Any]) -> int | None:
+    lengths = [part.get("maxLength") for part in [schema, *schema.get("anyOf", [])]]
+    return max((length for length in lengths if length), default=None)
+
+
+def main() -> int:
+    text = models(json.loads(DOCUMENT.read_text(encoding="utf-8")))
+    if sys.argv[1:] == ["--check"]:
+        is_same = MODELS.read_text(encoding="utf-8") == text
+        if not is_same:
+            print(f"{MODELS} is out of date: run client/python/generate_models.py", file=sys.stderr)
+        return 0 if is_same else 1
+    MODELS.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Client of the Affiliate Compliance Service.
+
+    from affiliate_compliance import Client
+
+    with Client("http://127.0.0.1:8080", token) as client:
+        for case in client.cases(case_status_id=1):
+            print(case["case_id"], case["risk_level"])
+"""
+
+from .client import Client, Result
+from .countries import ALPHA2, NUMERIC
+from .errors import ComplianceError, Invalid, Refused, Unavailable
+from .models import (
+    AFFILIATE_FIELDS,
+    Affiliate,
+    AffiliateCreate,
+    AffiliateStatus,
+    AffiliateUpdate,
+    CaseFilters,
+    ComplianceCase,
+    ComplianceUrl,
+    Incident,
+    Infraction,
+    UrlFilters,
+)
+from .transport import Token
+
+__all__ = [
+    "AFFILIATE_FIELDS",
+    "ALPHA2",
+    "NUMERIC",
+    "Affiliate",
+    "AffiliateCreate",
+    "AffiliateStatus",
+    "AffiliateUpdate",
+    "CaseFilters",
+    "Client",
+    "ComplianceCase",
+    "ComplianceError",
+    "ComplianceUrl",
+    "Incident",
+    "Infraction",
+    "Invalid",
+    "Refused",
+    "Result",
+    "Token",
+    "Unavailable",
+    "UrlFilters",
+]

@@ -1,0 +1,127 @@
+"""The operations of the interface."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, Unpack
+
+from . import stream
+from .models import Affiliate, AffiliateCreate, AffiliateUpdate, CaseFilters, ComplianceCase, ComplianceUrl, UrlFilters
+from .transport import Token, Transport
+
+# Records a page: the most there can be.
+PER_PAGE = 200
+# Bytes of a list that are read at once.
+PART = 65536
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of an item of a batch."""
+
+    code: str
+    """The result code, such as `1020` (saved) or `1023` (exists already)."""
+    message: str
+    """A sentence for people."""
+    id: int | None
+    """The ID of the affiliate or URL, if the result names it."""
+
+    @property
+    def ok(self) -> bool:
+        return self.code == "1020"
+
+
+class Client:
+    """The interface of a service at `base`, such as `http://127.0.0.1:8080`, for the company of a token.
+
+    Requests that had no response, or that the service asks to repeat (429, 503), are repeated up to `tries` times in all; waits
+    follow `Retry-After`. All operations may be repeated: a creation whose response was lost is then reported as a duplicate. Times
+    are in seconds; `read_timeout` is the longest pause within a response. A client may be used by one thread at a time.
+
+    Raises `Invalid` for violations (422), `Refused` for every other refusal, and `Unavailable` if there was no response.
+    """
+
+    def __init__(
+        self, base: str, token: Token, *, connect_timeout: float = 5, read_timeout: float = 60, tries: int = 8
+    ) -> None:
+        self._transport = Transport(base, token, connect_timeout, read_timeout, tries)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._transport.session.close()
+
+    def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        """Any operation, such as `call("GET", "/api/cases/1")`: the JSON of its response."""
+        return self._transport.call(method, path, query, body)
+
+    def affiliates(self) -> Iterator[Affiliate]:
+        """All affiliates by ID, while they arrive. If the connection breaks, the list goes on after the last affiliate."""
+        last = 0
+        for attempt in self._transport.attempts():
+            with attempt, self._transport.response("GET", "/api/affiliates") as response:
+                for affiliate in stream.records(response.iter_content(PART)):
+                    if affiliate["id"] > last:
+                        last = affiliate["id"]
+                        yield affiliate
+
+    def affiliate(self, id: int) -> Affiliate:
+        affiliate: Affiliate = self.call("GET", f"/api/affiliates/{id}")["data"]
+        return affiliate
+
+    def create_affiliate(self, affiliate: AffiliateCreate) -> int:
+        """The ID of the new affiliate. A name that exists is refused with the code `1023`."""
+        return int(self.call("POST", "/api/affiliates", body=affiliate)["detail"]["affiliate_id"])
+
+    def create_affiliates(self, affiliates: Sequence[AffiliateCreate]) -> list[Result]:
+        """One result for each. Names that exist (`1023`) and country codes that do not (`1024`) fail alone."""
+        return results(self.call("POST", "/api/affiliates", body={"affiliates": affiliates}) if affiliates else [])
+
+    def update_affiliate(self, change: AffiliateUpdate) -> None:
+        """Changes the fields that `change` has; None clears a field."""
+        self.call("PUT", f"/api/affiliates/{change['id']}", body=change)
+
+    def update_affiliates(self, changes: Sequence[AffiliateUpdate]) -> list[Result]:
+        """One result for each, in their order. Unknown IDs (`1025`), names that are taken and country codes that do not exist
+        (`1021`) fail alone. The first ID must be known."""
+        if not changes:
+            return []
+        return results(self.call("PUT", f"/api/affiliates/{changes[0]['id']}", body={"affiliates": changes}))
+
+    def urls(self, *, per_page: int = PER_PAGE, **filters: Unpack[UrlFilters]) -> Iterator[ComplianceUrl]:
+        """All URLs that match the filters, by ID ascending: those that are added meanwhile come last."""
+        return self._pages("/api/urls", per_page, filters)
+
+    def url(self, id: int) -> ComplianceUrl:
+        url: ComplianceUrl = self.call("GET", f"/api/urls/{id}")["data"]
+        return url
+
+    def add_urls(self, urls: Sequence[str]) -> list[Result]:
+        """One result for each. A URL that exists is skipped (`1023`)."""
+        return results(self.call("POST", "/api/urls", body={"urls": [{"url": url} for url in urls]}) if urls else [])
+
+    def cases(self, *, per_page: int = PER_PAGE, **filters: Unpack[CaseFilters]) -> Iterator[ComplianceCase]:
+        """All cases that match the filters, by ID ascending: those that are added meanwhile come last."""
+        return self._pages("/api/cases", per_page, filters)
+
+    def case(self, id: int) -> ComplianceCase:
+        case: ComplianceCase = self.call("GET", f"/api/cases/{id}")["data"]
+        return case
+
+    def _pages(self, path: str, per_page: int, filters: Mapping[str, Any]) -> Iterator[Any]:
+        number, last = 1, 1
+        while number <= last:
+            query = {**filters, "sort_by": "id", "sort_dir": "asc", "per_page": per_page, "page": number}
+            page = self.call("GET", path, query)
+            yield from page["data"]
+            number, last = number + 1, page["meta"]["last_page"]
+
+
+def results(items: list[dict[str, Any]]) -> list[Result]:
+    return [
+        Result(item["code"], item["detail"]["msg"], item["detail"].get("affiliate_id", item["detail"].get("url_id")))
+        for item in items
+    ]

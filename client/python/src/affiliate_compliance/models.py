@@ -1,0 +1,533 @@
+"""The records and the inputs of the interface, as JSON has them. Generated from docs/openapi.json by generate_models.py."""
+
+from typing import Literal, NotRequired, TypedDict
+
+
+AffiliateStatus = Literal["active", "inactive", "probation", "suspended", "terminated", "forgotten"]
+
+
+IncidentType = Literal["url", "form", "display ad", "paid search ad"]
+
+
+YesNo = Literal["yes", "no"]
+
+
+class Infraction(TypedDict):
+    """A breach of policy found on a URL."""
+
+    infraction_type: str | None
+    """Type, a name of the catalogue."""
+    infraction_name: str | None
+    """Name, a name of the catalogue."""
+    created_date: str | None
+    """When it was recorded, UTC."""
+
+
+class Affiliate(TypedDict):
+    """An affiliate as it is read. Names are those of the documented read form."""
+
+    id: int
+    """Assigned by the service."""
+    client_id: int
+    """The company that the record belongs to."""
+    client_distributor_id: str | None
+    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    distributor_name: str | None
+    """Unique within the company; compared exactly."""
+    email_one: str | None
+    """E-mail address."""
+    email_two: str | None
+    """E-mail address."""
+    phone_one: str | None
+    """Phone number."""
+    phone_two: str | None
+    """Phone number."""
+    facebook: str | None
+    """Profile or page URL."""
+    instagram: str | None
+    """URL or handle."""
+    youtube: str | None
+    """URL."""
+    twitter: str | None
+    """URL or handle."""
+    tiktok: str | None
+    """URL or handle."""
+    pintrest: str | None
+    """URL or handle (the name is spelled so in the interface)."""
+    country: int | None
+    """ISO 3166-1 numeric code (840 for US)."""
+    first_name: str | None
+    """First name."""
+    last_name: str | None
+    """Last name."""
+    notes: str | None
+    """Internal notes."""
+    address: str | None
+    """Street address."""
+    city: str | None
+    """City."""
+    state: str | None
+    """State or province, name or code."""
+    zip: str | None
+    """Postal code."""
+    ranking: str | None
+    """Ranking."""
+    replicated_website: str | None
+    """The affiliate's copy of the company's site."""
+    sponsor: str | None
+    """Name of the sponsor."""
+    upline: str | None
+    """The upline's own affiliate identifier."""
+    distributor_status: AffiliateStatus | None
+    """Status of the affiliate."""
+    start_date: str | None
+    """Calendar day, YYYY-MM-DD."""
+    language_used: str | None
+    """Language."""
+    territory: str | None
+    """Territory."""
+    entrepreneur_id: str | None
+    """Identifier."""
+    entrepreneur_spouse_id: str | None
+    """Identifier."""
+    international_distributor: str | None
+    """Flag or identifier."""
+    is_territory_director: str | None
+    """Flag or identifier."""
+    jv_status: str | None
+    """Status."""
+    league: str | None
+    """League."""
+    territory_master: str | None
+    """Territory master."""
+    merchant_type: str | None
+    """Merchant type."""
+    company_name: str | None
+    """Name of the affiliate's company."""
+    sponsor_id: str | None
+    """The sponsor's own affiliate identifier."""
+    sponsor_email: str | None
+    """The sponsor's e-mail address."""
+    pay_rank: str | None
+    """Pay rank."""
+    recognition_rank: str | None
+    """Recognition rank."""
+
+
+class ComplianceUrl(TypedDict):
+    """A web address monitored for the company."""
+
+    id: int
+    """Assigned by the service."""
+    url: str
+    """The full URL, as it was sent."""
+    domain: str | None
+    """Host of the URL."""
+    incident_status: str | None
+    """Name of the incident status. Every company starts with: New, Open, In Violation, Approved, Remediated, Archived. It may add its own names."""
+    disabled: YesNo
+    """Whether monitoring is switched off (`yes` or `no` in JSON)."""
+    false_positive: YesNo | None
+    """Whether it was marked a false positive (`yes` or `no` in JSON)."""
+    country: str | None
+    """ISO 3166-1 short name of the country."""
+    discovery_date: str | None
+    """When it was first discovered, UTC."""
+    last_review_date: str | None
+    """When it was last reviewed, UTC."""
+    last_crawl_date: str | None
+    """When it was last crawled, UTC."""
+    last_seen: str | None
+    """When it was last seen active, UTC."""
+    affiliate_name: str | None
+    """Name of the affiliate."""
+    affiliate_id: str | None
+    """The client's own identifier of the affiliate."""
+    sub_affiliate_id: str | None
+    """Identifier of the sub-affiliate."""
+    owner_email: str | None
+    """E-mail address of the URL's owner."""
+    social_one: str | None
+    """Social media link."""
+    social_two: str | None
+    """Social media link."""
+    social_three: str | None
+    """Social media link."""
+    phone_one: str | None
+    """Phone number."""
+    phone_two: str | None
+    """Phone number."""
+    landing_page: str | None
+    """URL of the landing page."""
+    case_id: int | None
+    """The compliance case that the URL is an incident of."""
+    note: str | None
+    """Notes."""
+    video_path: str | None
+    """Path to video content."""
+    transcription_text: str | None
+    """Transcribed text."""
+    transcription_status: str | None
+    """Name of the transcription status. Every company starts with: Queued, In Progress, Completed, Failed. It may add its own names."""
+    infractions: list[Infraction]
+    """What was found on it, oldest first."""
+
+
+class Incident(TypedDict):
+    """Content found in breach of policy."""
+
+    incident_id: int
+    """Identifier of the incident."""
+    incident_type: IncidentType
+    """What it was found in."""
+    infraction_type: str | None
+    """Type, a name of the catalogue."""
+    infraction_name: str | None
+    """Name, a name of the catalogue."""
+
+
+class AffiliateCreate(TypedDict):
+    """An affiliate to be created. For optional fields, null and `""` are the same as absent."""
+
+    client_affiliate_id: str
+    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    affiliate_name: str
+    """Unique within the company; compared exactly."""
+    email_one: NotRequired[str | None]
+    """E-mail address."""
+    email_two: NotRequired[str | None]
+    """E-mail address."""
+    phone_one: NotRequired[str | None]
+    """Phone number."""
+    phone_two: NotRequired[str | None]
+    """Phone number."""
+    facebook: NotRequired[str | None]
+    """Profile or page URL."""
+    instagram: NotRequired[str | None]
+    """URL or handle."""
+    youtube: NotRequired[str | None]
+    """URL."""
+    twitter: NotRequired[str | None]
+    """URL or handle."""
+    tiktok: NotRequired[str | None]
+    """URL or handle."""
+    pintrest: NotRequired[str | None]
+    """URL or handle (the name is spelled so in the interface)."""
+    country: NotRequired[str | None]
+    """ISO 3166-1 alpha-2 code, in either case."""
+    first_name: NotRequired[str | None]
+    """First name."""
+    last_name: NotRequired[str | None]
+    """Last name."""
+    notes: NotRequired[str | None]
+    """Internal notes."""
+    address: NotRequired[str | None]
+    """Street address."""
+    city: NotRequired[str | None]
+    """City."""
+    state: NotRequired[str | None]
+    """State or province, name or code."""
+    zip: NotRequired[str | None]
+    """Postal code."""
+    ranking: NotRequired[str | None]
+    """Ranking."""
+    replicated_website: NotRequired[str | None]
+    """The affiliate's copy of the company's site."""
+    sponsor: NotRequired[str | None]
+    """Name of the sponsor."""
+    upline: NotRequired[str | None]
+    """The upline's own affiliate identifier."""
+    status: NotRequired[AffiliateStatus | Literal[""] | None]
+    """Status of the affiliate."""
+    start_date: NotRequired[str | None]
+    """Calendar day, YYYY-MM-DD or MM/DD/YYYY."""
+    language_used: NotRequired[str | None]
+    """Language."""
+    territory: NotRequired[str | None]
+    """Territory."""
+    entrepreneur_id: NotRequired[str | None]
+    """Identifier."""
+    entrepreneur_spouse_id: NotRequired[str | None]
+    """Identifier."""
+    international_distributor: NotRequired[str | None]
+    """Flag or identifier."""
+    is_territory_director: NotRequired[str | None]
+    """Flag or identifier."""
+    jv_status: NotRequired[str | None]
+    """Status."""
+    league: NotRequired[str | None]
+    """League."""
+    territory_master: NotRequired[str | None]
+    """Territory master."""
+    merchant_type: NotRequired[str | None]
+    """Merchant type."""
+    company_name: NotRequired[str | None]
+    """Name of the affiliate's company."""
+    sponsor_id: NotRequired[str | None]
+    """The sponsor's own affiliate identifier."""
+    sponsor_email: NotRequired[str | None]
+    """The sponsor's e-mail address."""
+    pay_rank: NotRequired[str | None]
+    """Pay rank."""
+    recognition_rank: NotRequired[str | None]
+    """Recognition rank."""
+
+
+class AffiliateUpdate(TypedDict):
+    """Changes to an affiliate: only the fields that are sent. Null and `""` clear an optional field."""
+
+    id: int
+    """ID assigned by the service. It equals the ID in the URL."""
+    client_affiliate_id: NotRequired[str]
+    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    affiliate_name: NotRequired[str]
+    """Unique within the company; compared exactly."""
+    email_one: NotRequired[str | None]
+    """E-mail address."""
+    email_two: NotRequired[str | None]
+    """E-mail address."""
+    phone_one: NotRequired[str | None]
+    """Phone number."""
+    phone_two: NotRequired[str | None]
+    """Phone number."""
+    facebook: NotRequired[str | None]
+    """Profile or page URL."""
+    instagram: NotRequired[str | None]
+    """URL or handle."""
+    youtube: NotRequired[str | None]
+    """URL."""
+    twitter: NotRequired[str | None]
+    """URL or handle."""
+    tiktok: NotRequired[str | None]
+    """URL or handle."""
+    pintrest: NotRequired[str | None]
+    """URL or handle (the name is spelled so in the interface)."""
+    country: NotRequired[str | None]
+    """ISO 3166-1 alpha-2 code, in either case."""
+    first_name: NotRequired[str | None]
+    """First name."""
+    last_name: NotRequired[str | None]
+    """Last name."""
+    notes: NotRequired[str | None]
+    """Internal notes."""
+    address: NotRequired[str | None]
+    """Street address."""
+    city: NotRequired[str | None]
+    """City."""
+    state: NotRequired[str | None]
+    """State or province, name or code."""
+    zip: NotRequired[str | None]
+    """Postal code."""
+    ranking: NotRequired[str | None]
+    """Ranking."""
+    replicated_website: NotRequired[str | None]
+    """The affiliate's copy of the company's site."""
+    sponsor: NotRequired[str | None]
+    """Name of the sponsor."""
+    upline: NotRequired[str | None]
+    """The upline's own affiliate identifier."""
+    status: NotRequired[AffiliateStatus | Literal[""] | None]
+    """Status of the affiliate."""
+    start_date: NotRequired[str | None]
+    """Calendar day, YYYY-MM-DD or MM/DD/YYYY."""
+    language_used: NotRequired[str | None]
+    """Language."""
+    territory: NotRequired[str | None]
+    """Territory."""
+    entrepreneur_id: NotRequired[str | None]
+    """Identifier."""
+    entrepreneur_spouse_id: NotRequired[str | None]
+    """Identifier."""
+    international_distributor: NotRequired[str | None]
+    """Flag or identifier."""
+    is_territory_director: NotRequired[str | None]
+    """Flag or identifier."""
+    jv_status: NotRequired[str | None]
+    """Status."""
+    league: NotRequired[str | None]
+    """League."""
+    territory_master: NotRequired[str | None]
+    """Territory master."""
+    merchant_type: NotRequired[str | None]
+    """Merchant type."""
+    company_name: NotRequired[str | None]
+    """Name of the affiliate's company."""
+    sponsor_id: NotRequired[str | None]
+    """The sponsor's own affiliate identifier."""
+    sponsor_email: NotRequired[str | None]
+    """The sponsor's e-mail address."""
+    pay_rank: NotRequired[str | None]
+    """Pay rank."""
+    recognition_rank: NotRequired[str | None]
+    """Recognition rank."""
+
+
+class ComplianceCase(TypedDict):
+    """Incidents grouped for an affiliate. Fields of the affiliate have its current data."""
+
+    case_id: int
+    """Assigned by the service."""
+    case_worker: str | None
+    """Who works on the case."""
+    tags: list[str]
+    """Tags, in the order they were given."""
+    case_status: str | None
+    """Name of the case status. Every company starts with: New, Open, In Progress, Blocked, Resolved, Closed, Rejected, Invalid, Duplicate. It may add its own names."""
+    sub_status: str | None
+    """Name of the sub-status. Every company starts with: Under Review, Quality Assurance, Awaiting Evidence, Awaiting Response, Content Removed, Content Modified, Platform Takedown Requested, Escalated, Appealed. It may add its own names."""
+    submitter: str | None
+    """Who submitted the case."""
+    notice_status: str | None
+    """Name of the notice status. Every company starts with: Pending, Not Required, Sent, Reminder Sent, Final Notice, Acknowledged, Responded, Expired. It may add its own names."""
+    risk_level: str | None
+    """Name of the risk level. Every company starts with: Low, Medium, High, Critical. It may add its own names."""
+    case_country: str | None
+    """ISO 3166-1 short name of the case's country."""
+    sub_affiliate_id: str | None
+    """Identifier of the sub-affiliate."""
+    created_date: str | None
+    """When the case was created, UTC."""
+    reviewed_date: str | None
+    """When it was reviewed, UTC."""
+    resolved_date: str | None
+    """When it was resolved, UTC."""
+    first_action_date: str | None
+    """When the first action was taken, UTC."""
+    flagged_date: str | None
+    """When it was flagged, UTC."""
+    follow_up_date: str | None
+    """When it is to be followed up, UTC."""
+    closed_date: str | None
+    """When it was closed, UTC."""
+    affiliate_name: str | None
+    """Name of the affiliate."""
+    affiliate_id: str | None
+    """The client's own identifier of the affiliate."""
+    merchant_type: str | None
+    """The affiliate's merchant type."""
+    first_name: str | None
+    """The affiliate's first name."""
+    last_name: str | None
+    """The affiliate's last name."""
+    status: AffiliateStatus | None
+    """The affiliate's status."""
+    ranking: str | None
+    """The affiliate's ranking."""
+    start_date: str | None
+    """The affiliate's start date, YYYY-MM-DD."""
+    language_used: str | None
+    """The affiliate's language."""
+    territory: str | None
+    """The affiliate's territory."""
+    notes: str | None
+    """Internal notes on the affiliate."""
+    email_one: str | None
+    """The affiliate's e-mail address."""
+    email_two: str | None
+    """The affiliate's e-mail address."""
+    phone_one: str | None
+    """The affiliate's phone number."""
+    phone_two: str | None
+    """The affiliate's phone number."""
+    address: str | None
+    """The affiliate's street address."""
+    city: str | None
+    """The affiliate's city."""
+    state: str | None
+    """The affiliate's state or province."""
+    zip: str | None
+    """The affiliate's postal code."""
+    affiliate_country: str | None
+    """ISO 3166-1 short name of the affiliate's country."""
+    facebook: str | None
+    """URL or handle."""
+    youtube: str | None
+    """URL or handle."""
+    twitter: str | None
+    """URL or handle."""
+    tiktok: str | None
+    """URL or handle."""
+    pintrest: str | None
+    """URL or handle (the name is spelled so in the interface)."""
+    replicated_website: str | None
+    """The affiliate's copy of the company's site."""
+    sponsor: str | None
+    """The sponsor's own affiliate identifier."""
+    upline: str | None
+    """The upline's own affiliate identifier."""
+    upline_name: str | None
+    """Name of the affiliate that the upline identifies."""
+    last_updated_date: str | None
+    """When the case was last changed, UTC."""
+    incidents: list[Incident]
+    """What the case is about, in the order attached."""
+
+
+class UrlFilters(TypedDict):
+    incident_status_id: NotRequired[int]
+    """Only URLs with this incident status. Every company starts with: 1 New, 2 Open, 3 In Violation, 4 Approved, 5 Remediated, 6 Archived. It may add its own names."""
+    distributor_id: NotRequired[int]
+    """Only URLs of this affiliate (ID assigned by the service)."""
+    disabled: NotRequired[YesNo]
+    """Only URLs whose monitoring is switched off, or only those whose monitoring is not."""
+    discovery_after: NotRequired[str]
+    """Discovered on or after this day, YYYY-MM-DD, UTC."""
+    discovery_before: NotRequired[str]
+    """Discovered on or before this day, YYYY-MM-DD, UTC."""
+
+
+class CaseFilters(TypedDict):
+    case_status_id: NotRequired[int]
+    """Only cases with this case status. Every company starts with: 1 New, 2 Open, 3 In Progress, 4 Blocked, 5 Resolved, 6 Closed, 7 Rejected, 8 Invalid, 9 Duplicate. It may add its own names."""
+    created_after: NotRequired[str]
+    """Created on or after this day, YYYY-MM-DD, UTC."""
+    created_before: NotRequired[str]
+    """Created on or before this day, YYYY-MM-DD, UTC."""
+    distributor_id: NotRequired[int]
+    """Only cases of this affiliate (ID assigned by the service)."""
+
+
+AFFILIATE_FIELDS: dict[str, int | None] = {
+    "client_affiliate_id": 64,
+    "affiliate_name": 128,
+    "email_one": 50,
+    "email_two": 50,
+    "phone_one": 30,
+    "phone_two": 128,
+    "facebook": 128,
+    "instagram": 255,
+    "youtube": 128,
+    "twitter": 64,
+    "tiktok": 64,
+    "pintrest": 64,
+    "country": 2,
+    "first_name": 128,
+    "last_name": 64,
+    "notes": 2048,
+    "address": 512,
+    "city": 64,
+    "state": 64,
+    "zip": 16,
+    "ranking": 64,
+    "replicated_website": 256,
+    "sponsor": 64,
+    "upline": 255,
+    "status": None,
+    "start_date": 10,
+    "language_used": 64,
+    "territory": 64,
+    "entrepreneur_id": 255,
+    "entrepreneur_spouse_id": 255,
+    "international_distributor": 255,
+    "is_territory_director": 255,
+    "jv_status": 255,
+    "league": 255,
+    "territory_master": 255,
+    "merchant_type": 255,
+    "company_name": 255,
+    "sponsor_id": 64,
+    "sponsor_email": 255,
+    "pay_rank": 64,
+    "recognition_rank": 64,
+}
+"""The fields of an affiliate that can be sent, with the most characters of each."""

@@ -1,0 +1,122 @@
+"""Reads the file: its rows, with the line each begins on, and what is wrong with some."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..models import AFFILIATE_FIELDS
+from .fields import IDENTIFIER, Value, Violation, value_of
+
+if TYPE_CHECKING:
+    from _csv import Reader as CsvReader
+
+DELIMITERS = ",;\t"
+# Characters of a cell. A longer one is an error of the file, such as a quote that is not closed.
+LONGEST_CELL = 2**20
+
+
+class NotReadable(Exception):
+    """The file as a whole cannot be used. Nothing was sent."""
+
+
+@dataclass(frozen=True)
+class Row:
+    line: int
+    """Where the row begins. A quoted cell may have several lines."""
+    cells: dict[str, str]
+    """As they are sent."""
+    values: dict[str, Value]
+    """As they are read back."""
+
+    @property
+    def identifier(self) -> str:
+        return self.cells[IDENTIFIER]
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """Why a row was not applied."""
+
+    line: int
+    field: str | None
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.field + ': ' if self.field else ''}{self.reason}"
+
+
+@dataclass
+class File:
+    columns: list[str]
+    """Those that are not ignored."""
+    rows: list[Row] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def read(path: str, ignored: Collection[str] = ()) -> File:
+    csv.field_size_limit(LONGEST_CELL)
+    # Bytes that are not UTF-8 become surrogates, so that the row can be named.
+    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+        delimiter = max(DELIMITERS, key=text.readline().count)
+        text.seek(0)
+        lines = numbered(csv.reader(text, delimiter=delimiter, strict=True), path)
+        _, header = next(lines, (0, []))
+        names = checked_header(header, ignored, path)
+        file = File([name for name in names if name not in ignored])
+        for line, cells in lines:
+            add(file, line, names, cells)
+    return without_repeated(file)
+
+
+def numbered(reader: "CsvReader", path: str) -> Iterator[tuple[int, list[str]]]:
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise NotReadable(f"{path}:{line}: {error}") from error
+        if cells is None:
+            return
+        if cells:
+            yield line, cells
+
+
+def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -> list[str]:
+    columns = [name.strip() for name in header]
+    if IDENTIFIER not in columns or IDENTIFIER in ignored:
+        raise NotReadable(f"{path} has no column {IDENTIFIER}, which identifies an affiliate")
+    if repeated := sorted({name for name in columns if columns.count(name) > 1}):
+        raise NotReadable(f"{path} has a column twice: {', '.join(repeated)}")
+    if unknown := [name for name in columns if name not in AFFILIATE_FIELDS and name not in ignored]:
+        raise NotReadable(f"{path} has columns that are no fields: {', '.join(unknown)} (--ignore COLUMN leaves one out)")
+    return columns
+
+
+def add(file: File, line: int, names: list[str], cells: list[str]) -> None:
+    if len(cells) != len(names):
+        file.problems.append(Problem(line, None, f"has {len(cells)} cells; the header has {len(names)}"))
+        return
+    row = Row(line, {name: cell for name, cell in zip(names, cells) if name in file.columns}, {})
+    violations = []
+    for name, cell in row.cells.items():
+        try:
+            row.values[name] = value_of(name, cell)
+        except Violation as violation:
+            violations.append(Problem(line, name, str(violation)))
+    file.problems += violations
+    if not violations:
+        file.rows.append(row)
+
+
+def without_repeated(file: File) -> File:
+    """Which of two rows with the same identifier is right is not known: neither is applied."""
+    lines = defaultdict(list)
+    for row in file.rows:
+        lines[row.identifier].append(row.line)
+    for row in file.rows:
+        if others := [str(line) for line in lines[row.identifier] if line != row.line]:
+            file.problems.append(Problem(row.line, IDENTIFIER, f"{row.identifier!r} is also on line {', '.join(others)}"))
+    file.rows = [row for row in file.rows if len(lines[row.identifier]) == 1]
+    return file

@@ -1,0 +1,76 @@
+"""Brings the affiliates of a company up to date with a CSV file: creates those that are missing, and changes those that differ.
+
+    compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
+
+The first line of the file names the fields of its columns, as in the interface. `client_affiliate_id` identifies an affiliate, so that
+`affiliate_name` can change. Fields without a column stay as they are; an empty cell clears a field. Affiliates that are not in the file
+stay as they are. The file is in UTF-8; its cells are separated by commas, semicolons or tabs.
+
+Rows that cannot be applied are named with their line, field and reason; all others are applied. The job can be repeated at any time, also
+after it was interrupted.
+
+Exit status: 0 if everything is up to date, 1 if some rows were refused, 2 if the job could not go on.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..client import Client
+from ..errors import ComplianceError
+from .file import NotReadable
+from .job import Summary, sync
+
+
+def main() -> int:
+    arguments = parse()
+    token_file = Path(arguments.token_file)
+    try:
+        # Read for each request, since a token may be replaced while the job runs.
+        with Client(arguments.base_url, lambda: token_file.read_text(encoding="utf-8").strip()) as client:
+            summary = sync(client, arguments.file, ignored=arguments.ignore, dry_run=arguments.dry_run)
+    except KeyboardInterrupt:
+        print("interrupted: run it again to go on", file=sys.stderr)
+        return 130
+    except NotReadable as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (ComplianceError, OSError) as error:
+        print(f"{error}{request_id(error)}: run it again to go on", file=sys.stderr)
+        return 2
+    return report(summary, arguments.file, arguments.dry_run)
+
+
+def parse() -> argparse.Namespace:
+    about, _, details = __doc__.partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=about, epilog=details.partition("\n\n")[2], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", metavar="FILE", help="the CSV file")
+    parser.add_argument("--base-url", default="http://127.0.0.1:8080", help="address of the service (default: %(default)s)")
+    parser.add_argument("--token-file", required=True, metavar="PATH", help="file that holds the token")
+    parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="leave out a column; can be repeated")
+    parser.add_argument("--dry-run", action="store_true", help="compare only, and send no changes")
+    return parser.parse_args()
+
+
+def request_id(error: Exception) -> str:
+    found = getattr(error, "request_id", None)
+    return f" (request ID {found})" if found else ""
+
+
+def report(summary: Summary, path: str, dry_run: bool) -> int:
+    for problem in summary.problems:
+        print(f"{path}:{problem}", file=sys.stderr)
+    verb = "to create" if dry_run else "created"
+    other = "to change" if dry_run else "changed"
+    print(f"{summary.created} {verb}, {summary.changed} {other}, {summary.unchanged} unchanged, {summary.refused} refused")
+    if summary.problems:
+        return 1
+    if not dry_run or summary.created + summary.changed == 0:
+        print("everything is up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

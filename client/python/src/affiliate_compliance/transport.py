@@ -1,0 +1,155 @@
+"""Sends requests: the token, time limits, repetition, and what a refusal says."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from importlib.metadata import version
+from typing import Any, TypeAlias
+
+import requests
+from requests.auth import AuthBase
+
+from .errors import Invalid, Refused, Unavailable
+from .stream import Incomplete
+
+Token: TypeAlias = str | Callable[[], str]
+"""A token, or a function that returns a valid one. The function is called for each request."""
+
+# After these, the same request may succeed. 502 is of proxies only.
+AGAIN = {429, 502, 503, 504}
+# Seconds before the second try; doubled with each further one, up to the longest, and varied at random.
+FIRST_WAIT = 0.25
+LONGEST_WAIT = 30.0
+# Seconds. If the service asks for a longer wait than this, the caller decides.
+LONGEST_RETRY_AFTER = 300.0
+# Characters of a response that is not one of the service.
+SHOWN = 200
+
+BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)
+
+
+class Bearer(AuthBase):
+    """As `auth`, since `requests` prefers a password of ~/.netrc to a header."""
+
+    def __init__(self, token: Token) -> None:
+        self.token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        token = self.token if isinstance(self.token, str) else self.token()
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+
+class Transport:
+    def __init__(self, base: str, token: Token, connect_timeout: float, read_timeout: float, tries: int) -> None:
+        self.base = base.rstrip("/")
+        self.timeouts = (connect_timeout, read_timeout)
+        self.tries = tries
+        self.session = requests.Session()
+        self.session.auth = Bearer(token)
+        self.session.headers["User-Agent"] = f"affiliate-compliance-python/{version('affiliate-compliance')}"
+        self.session.headers["Accept"] = "application/json"
+
+    def attempts(self) -> Iterator["Attempt"]:
+        """The tries of a request, with waits between them. Ends with the error of the last one."""
+        for number in range(1, self.tries + 1):
+            attempt = Attempt()
+            yield attempt
+            if attempt.problem is None:
+                return
+            if number == self.tries or attempt.retry_after > LONGEST_RETRY_AFTER:
+                raise attempt.problem
+            backoff = min(FIRST_WAIT * 2 ** (number - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
+            time.sleep(max(backoff, attempt.retry_after))
+
+    def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        """The JSON of the response."""
+        result: Any = None
+        for attempt in self.attempts():
+            with attempt, self.response(method, path, query, body) as response:
+                result = response.json()
+        return result
+
+    @contextmanager
+    def response(
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
+    ) -> Iterator[requests.Response]:
+        """A response with a status of success; its body is not read yet."""
+        with closing(self.send(method, path, query, body)) as response:
+            if response.status_code == 401 and callable(getattr(self.session.auth, "token", None)):
+                # The token may have expired on its way.
+                response.close()
+                with closing(self.send(method, path, query, body)) as again:
+                    yield checked(again)
+                return
+            yield checked(response)
+
+    def send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> requests.Response:
+        try:
+            # A redirect would turn a PUT into a GET.
+            return self.session.request(
+                method, self.base + path, params=query, json=body, timeout=self.timeouts, stream=True, allow_redirects=False
+            )
+        except requests.exceptions.SSLError as error:
+            raise Unavailable(str(error)) from error
+        except BROKEN:
+            raise
+        except requests.RequestException as error:
+            raise Unavailable(str(error)) from error
+
+
+class Attempt:
+    """A try of a request. Keeps the error if another try may succeed."""
+
+    def __init__(self) -> None:
+        self.problem: Refused | Unavailable | None = None
+        self.retry_after = 0.0
+
+    def __enter__(self) -> "Attempt":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, Busy):
+            self.problem, self.retry_after = error.refused, error.retry_after
+        # A body that ended too early is no JSON.
+        elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, Incomplete)):
+            self.problem = Unavailable(str(error) or type(error).__name__)
+            self.problem.__cause__ = error
+        return self.problem is not None
+
+
+class Busy(Exception):
+    """The service asks to send the request again."""
+
+    def __init__(self, refused: Refused, retry_after: float) -> None:
+        super().__init__(str(refused))
+        self.refused = refused
+        self.retry_after = retry_after
+
+
+def checked(response: requests.Response) -> requests.Response:
+    if response.status_code in (200, 201, 207):
+        return response
+    refused = refusal(response)
+    if response.status_code in AGAIN:
+        raise Busy(refused, seconds(response.headers.get("Retry-After")))
+    raise refused
+
+
+def refusal(response: requests.Response) -> Refused:
+    request_id = response.headers.get("X-Request-Id")
+    try:
+        body = response.json()
+        if response.status_code == 422:
+            return Invalid(body["message"], body["errors"], request_id)
+        return Refused(response.status_code, body["code"], body["detail"]["msg"], request_id)
+    except (ValueError, KeyError, TypeError):
+        return Refused(response.status_code, None, response.text[:SHOWN] or response.reason, request_id)
+
+
+def seconds(retry_after: str | None) -> float:
+    try:
+        return max(0.0, float(retry_after or 0))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,73 @@
+"""A proxy of the service that fails as networks and busy services do."""
+
+import json
+import os
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import requests
+
+BASE, TOKEN = os.environ["BASE"], os.environ["TOKEN"]
+
+
+class FailingProxy(BaseHTTPRequestHandler):
+    """Passes requests on to the service, except those that `failures` has something else for."""
+
+    failures: list[Any] = []
+    seen: list[tuple[str, Any]] = []
+
+    def forward(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        failure = self.failures.pop(0) if self.failures else None
+        self.seen.append((self.command, failure))
+        if isinstance(failure, int):
+            sentence = {"code": str(failure), "status": "error", "detail": {"msg": "Please wait."}}
+            self.respond(failure, json.dumps(sentence).encode(), {"Retry-After": "1"})
+            return
+        if failure == "lost before":
+            self.connection.close()
+            return
+        headers = {name: self.headers[name] for name in ("Authorization", "Content-Type") if name in self.headers}
+        answer = requests.request(self.command, BASE + self.path, data=body, headers=headers, timeout=60)
+        if failure == "lost after":
+            self.connection.close()
+        elif failure == "silent":
+            # Until the client has waited long enough.
+            self.connection.recv(1)
+        elif failure == "half":
+            self.respond(answer.status_code, answer.content[: len(answer.content) // 2], {"Content-Length": str(len(answer.content))})
+            self.connection.close()
+        elif callable(failure):
+            failure()
+            self.respond(answer.status_code, answer.content)
+        else:
+            self.respond(answer.status_code, answer.content)
+
+    def respond(self, status: int, body: bytes, headers: dict[str, str] = {}) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(body))} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = do_PUT = forward
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Proxy(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Clients may leave."""
+
+
+def start_proxy(test: unittest.TestCase, failures: list[Any] | None = None) -> str:
+    """The address of a proxy that runs as long as a test."""
+    proxy = Proxy(("127.0.0.1", 0), FailingProxy)
+    threading.Thread(target=proxy.serve_forever, args=[0.01], daemon=True).start()
+    test.addCleanup(proxy.server_close)
+    test.addCleanup(proxy.shutdown)
+    FailingProxy.failures, FailingProxy.seen = failures or [], []
+    return f"http://127.0.0.1:{proxy.server_port}"

@@ -1,0 +1,117 @@
+"""Runs the client, and the example that uses it, against a running service, with the package installed.
+
+    BASE=http://127.0.0.1:8080 TOKEN=… python -m unittest discover client/python/tests
+"""
+
+import subprocess
+import sys
+import unittest
+import uuid
+from pathlib import Path
+from typing import Any
+
+from affiliate_compliance import ALPHA2, NUMERIC, Client, Invalid, Refused, Unavailable
+from affiliate_compliance.stream import Incomplete, records
+from failing_proxy import BASE, TOKEN, FailingProxy, start_proxy
+
+OVERVIEW = Path(__file__).parent.parent / "examples/overview.py"
+
+
+class ClientTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = self.enterContext(Client(BASE, TOKEN))
+        self.name = uuid.uuid4().hex
+
+    def affiliate(self, **fields: Any) -> Any:
+        return {"client_affiliate_id": "A-1", "affiliate_name": self.name} | fields
+
+    def refusal(self, call: Any, *arguments: Any) -> Any:
+        with self.assertRaises(Refused) as refused:
+            call(*arguments)
+        self.assertTrue(refused.exception.request_id)
+        return refused.exception
+
+    def test_an_affiliate_is_created_changed_and_listed(self) -> None:
+        created = self.client.create_affiliate(self.affiliate(status="active", country="us", start_date="01/31/2026"))
+        self.client.update_affiliate({"id": created, "status": "probation", "start_date": None})
+        read = self.client.affiliate(created)
+        self.assertEqual((read["distributor_name"], read["country"], read["start_date"]), (self.name, NUMERIC["US"], None))
+        self.assertEqual((read["distributor_status"], ALPHA2[840]), ("probation", "US"))
+        self.assertIn(read, list(self.client.affiliates()))
+
+    def test_refusals_have_a_code_or_violations(self) -> None:
+        self.client.create_affiliate(self.affiliate())
+        taken = self.refusal(self.client.create_affiliate, self.affiliate())
+        self.assertEqual((taken.status, taken.code), (409, "1023"))
+        invalid = self.refusal(self.client.create_affiliate, self.affiliate(affiliate_name=" ", zip="8" * 17))
+        self.assertIsInstance(invalid, Invalid)
+        self.assertEqual(set(invalid.violations), {"affiliate_name", "zip"})
+        unknown = self.refusal(self.client.case, 2**53 - 1)
+        self.assertEqual((unknown.status, unknown.code), (404, "1025"))
+        with Client(BASE, "nonsense") as client:
+            self.assertEqual(self.refusal(list, client.affiliates()).code, "401")
+
+    def test_a_token_that_has_expired_is_replaced(self) -> None:
+        tokens = ["expired", TOKEN]
+        with Client(BASE, lambda: tokens.pop(0)) as client:
+            self.assertTrue(list(client.affiliates()))
+        self.assertEqual(tokens, [])
+
+    def test_each_item_of_a_batch_has_a_result(self) -> None:
+        items = [self.affiliate(), self.affiliate(), self.affiliate(affiliate_name=f"{self.name} 2", country="ZZ")]
+        results = self.client.create_affiliates(items)
+        self.assertEqual([result.code for result in results], ["1020", "1023", "1024"])
+        self.assertEqual([result.ok for result in results], [True, False, False])
+        id = results[0].id or 0
+        updates = self.client.update_affiliates([{"id": id, "city": "Bern"}, {"id": id, "country": "ZZ"}, {"id": 2**53 - 1}])
+        self.assertEqual([result.code for result in updates], ["1020", "1021", "1025"])
+        self.assertEqual((self.client.create_affiliates([]), self.client.update_affiliates([]), self.client.add_urls([])), ([], [], []))
+
+    def test_pages_are_read_to_the_end(self) -> None:
+        results = self.client.add_urls([f"https://example.org/{self.name}/{number % 20}" for number in range(25)])
+        self.assertEqual([result.code for result in results], ["1020"] * 20 + ["1023"] * 5)
+        listed = [url["id"] for url in self.client.urls(per_page=7, disabled="no")]
+        self.assertEqual(listed, sorted(set(listed)))
+        self.assertLessEqual({result.id for result in results[:20]}, set(listed))
+        self.assertEqual(self.client.url(listed[0])["id"], listed[0])
+        self.assertEqual(list(self.client.cases(per_page=3)), list(self.client.cases()))
+
+    def test_a_busy_service_and_a_broken_connection_are_tried_again(self) -> None:
+        failures = [429, "lost before", 503, "lost after", "half"]
+        with Client(start_proxy(self, list(failures)), TOKEN) as client:
+            self.assertEqual(list(client.affiliates()), list(self.client.affiliates()))
+            self.assertEqual([failure for _, failure in FailingProxy.seen], [*failures, None])
+        with Client(start_proxy(self, [503] * 2), TOKEN, tries=2) as client, self.assertRaises(Refused) as refused:
+            list(client.affiliates())
+        self.assertEqual((refused.exception.status, refused.exception.code), (503, "503"))
+        with Client(start_proxy(self, ["lost before"] * 2), TOKEN, tries=2) as client, self.assertRaises(Unavailable):
+            client.case(1)
+
+    def test_a_service_that_does_not_respond_is_tried_again(self) -> None:
+        id = next(self.client.cases())["case_id"]
+        with Client(start_proxy(self, ["silent"]), TOKEN, read_timeout=5) as client:
+            self.assertEqual(client.case(id)["case_id"], id)
+        self.assertEqual(FailingProxy.seen[:2], [("GET", "silent"), ("GET", None)])
+
+    def test_a_list_is_read_in_parts_of_any_size(self) -> None:
+        text = ' {"status": "ok", "n": 12, "data" : [ {"a": "}],\\"ł"}, {"a": [1, {}]} ], "meta": {"data": [3]}}'.encode()
+        for size in range(1, len(text)):
+            parts = [text[start : start + size] for start in range(0, len(text), size)]
+            self.assertEqual(list(records(parts)), [{"a": '}],"ł'}, {"a": [1, {}]}])
+            with self.assertRaises(Incomplete):
+                list(records([text[:size]]))
+        self.assertEqual(list(records([b'{"data":[]}'])), [])
+
+    def test_the_overview_is_printed(self) -> None:
+        case = next(self.client.cases())
+        command = [sys.executable, OVERVIEW, "--case", str(case["case_id"]), "--add", "A-2", self.name]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, rf"(?m)^created the affiliate \d+\nCase {case['case_id']} of ")
+        result = subprocess.run([sys.executable, OVERVIEW, "--add", "A-3", self.name], capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertEqual(result.stderr, "overview: 409: An affiliate with this name already exists.\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+/** What ends a call. */
+
+/** A call did not succeed. */
+export class ComplianceError extends Error {
+  constructor(message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** No complete response came, however often the request was sent. */
+export class Unavailable extends ComplianceError {}
+
+/** The service refused the request. */
+export class Refused extends ComplianceError {
+  constructor(
+    /** The HTTP status. */
+    readonly status: number,
+    /** The result code, such as `1023`; none for violations (422), and for responses of a proxy. */
+    readonly code: string | undefined,
+    /** A sentence for people. */
+    readonly sentence: string,
+    /** Names the request in the service's logs. */
+    readonly requestId: string | undefined,
+  ) {
+    super(`${status}: ${sentence}`);
+  }
+}
+
+/** Fields violate their rules (422). Nothing was saved. */
+export class Invalid extends Refused {
+  constructor(
+    sentence: string,
+    /** Sentences by path, such as `affiliate_name`, `affiliates.3.email_one` or `per_page`. */
+    readonly violations: Record<string, string[]>,
+    requestId: string | undefined,
+  ) {
+    super(422, undefined, sentence, requestId);
+  }
+}

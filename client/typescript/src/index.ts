@@ -1,0 +1,13 @@
+/**
+ * Client of the Affiliate Compliance Service.
+ *
+ *     const client = new Client("http://127.0.0.1:8080", token);
+ *     for await (const url of client.urls({ disabled: "no" })) {
+ *       console.log(url.url, url.incident_status);
+ *     }
+ */
+
+export { Client, type CaseFilters, type Paging, type Result, type UrlFilters } from "./client.js";
+export { ComplianceError, Invalid, Refused, Unavailable } from "./errors.js";
+export type { Options, Token } from "./transport.js";
+export type { Affiliate, AffiliateCreate, AffiliateUpdate, ComplianceCase, ComplianceUrl, Incident, Infraction } from "./records.js";

@@ -1,0 +1,13 @@
+/** Records and inputs, as JSON has them. */
+
+import type { components } from "./schema.js";
+
+type Schemas = components["schemas"];
+
+export type Affiliate = Schemas["Affiliate"];
+export type AffiliateCreate = Schemas["AffiliateCreate"];
+export type AffiliateUpdate = Schemas["AffiliateUpdate"];
+export type ComplianceCase = Schemas["ComplianceCase"];
+export type ComplianceUrl = Schemas["ComplianceUrl"];
+export type Incident = Schemas["Incident"];
+export type Infraction = Schemas["Infraction"];

@@ -1,0 +1,183 @@
+/** Sends requests: the token, time limits, repetition, and what a refusal says. */
+
+import { Invalid, Refused, Unavailable } from "./errors.js";
+
+/** A token, or a function that returns a valid one. The function is called for each request. */
+export type Token = string | (() => string | Promise<string>);
+
+/** How long, and how often, requests are tried. */
+export interface Options {
+  /** Tries of a request, the first one included. */
+  tries: number;
+  /** Milliseconds before a response begins, and the longest pause within it. */
+  timeout: number;
+}
+
+const OPTIONS: Options = { tries: 8, timeout: 60_000 };
+/** After these, the same request may succeed. 502 is of proxies only. */
+const AGAIN = [429, 502, 503, 504];
+/** Milliseconds before the second try; doubled with each further one, up to the longest, and varied at random. */
+const FIRST_WAIT = 250;
+const LONGEST_WAIT = 30_000;
+/** Milliseconds. If the service asks for a longer wait than this, the caller decides. */
+const LONGEST_RETRY_AFTER = 300_000;
+/** Characters of a response that is not one of the service. */
+const SHOWN = 200;
+
+export interface Request {
+  method: string;
+  path: string;
+  query?: Record<string, unknown> | undefined;
+  body?: unknown;
+}
+
+export class Transport {
+  readonly #base: string;
+  readonly #token: Token;
+  readonly #options: Options;
+
+  constructor(base: string, token: Token, options: Partial<Options>) {
+    this.#base = new URL(base).href.replace(/\/$/, "");
+    this.#token = token;
+    this.#options = { ...OPTIONS, ...options };
+  }
+
+  /** The JSON of the response. */
+  async call(request: Request): Promise<unknown> {
+    const tries = this.tries();
+    for (;;) {
+      try {
+        return JSON.parse(await text(await this.parts(request)));
+      } catch (error) {
+        await tries.again(error);
+      }
+    }
+  }
+
+  tries(): Tries {
+    return new Tries(this.#options.tries);
+  }
+
+  /** The parts of a response with a status of success, while they arrive. */
+  async parts(request: Request): Promise<AsyncIterable<Uint8Array>> {
+    let [response, parts] = await this.#send(request);
+    if (response.status === 401 && typeof this.#token === "function") {
+      // The token may have expired on its way.
+      await text(parts);
+      [response, parts] = await this.#send(request);
+    }
+    if ([200, 201, 207].includes(response.status)) {
+      return parts;
+    }
+    const refused = refusal(response, await text(parts));
+    throw AGAIN.includes(response.status) ? new Busy(refused, 1000 * Number(response.headers.get("Retry-After") ?? 0)) : refused;
+  }
+
+  async #send({ method, path, query, body }: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
+    const url = new URL(this.#base + path);
+    for (const [name, value] of Object.entries(query ?? {})) {
+      if (value !== undefined) {
+        url.searchParams.set(name, String(value));
+      }
+    }
+    const token = typeof this.#token === "string" ? this.#token : await this.#token();
+    const headers = { Authorization: `Bearer ${token}`, Accept: "application/json" };
+    const abort = new AbortController();
+    const response = await within(this.#options.timeout, abort, () =>
+      fetch(url, {
+        method,
+        // A redirect would turn a PUT into a GET.
+        redirect: "manual",
+        signal: abort.signal,
+        ...(body === undefined ? { headers } : { headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) }),
+      }),
+    );
+    return [response, bodyOf(response, this.#options.timeout, abort)];
+  }
+}
+
+/** Counts the tries of a request, and waits between them. */
+export class Tries {
+  #left: number;
+  #wait = FIRST_WAIT;
+
+  constructor(tries: number) {
+    this.#left = tries;
+  }
+
+  /** Returns when the request may be sent again after this error, or throws it. */
+  async again(error: unknown): Promise<void> {
+    this.#left -= 1;
+    // A body that ended too early is no JSON.
+    const problem = error instanceof SyntaxError ? new Unavailable(error.message, { cause: error }) : error;
+    const retryAfter = problem instanceof Busy ? problem.retryAfter : 0;
+    const mayRepeat = problem instanceof Busy || problem instanceof Unavailable;
+    if (!mayRepeat || this.#left <= 0 || retryAfter > LONGEST_RETRY_AFTER) {
+      throw problem instanceof Busy ? problem.refused : problem;
+    }
+    const wait = Math.max(retryAfter, this.#wait * (0.5 + Math.random() / 2));
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
+
+/** The service asks to send the request again. */
+class Busy extends Error {
+  readonly retryAfter: number;
+
+  constructor(readonly refused: Refused, retryAfter: number) {
+    super(refused.message);
+    this.retryAfter = retryAfter > 0 ? retryAfter : 0;
+  }
+}
+
+/** Waits for something of a connection, for so many milliseconds. */
+async function within<T>(timeout: number, abort: AbortController, wait: () => Promise<T>): Promise<T> {
+  const timer = setTimeout(() => abort.abort(new Error(`no response within ${timeout / 1000} s`)), timeout);
+  try {
+    return await wait();
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw new Unavailable(cause instanceof Error ? `${message}: ${cause.message}` : message, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function* bodyOf(response: Response, timeout: number, abort: AbortController): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  try {
+    while (reader) {
+      const part = await within(timeout, abort, () => reader.read());
+      if (part.done) {
+        return;
+      }
+      yield part.value;
+    }
+  } finally {
+    // The rest, if there is one, is not read.
+    abort.abort();
+  }
+}
+
+async function text(parts: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  const texts: string[] = [];
+  for await (const part of parts) {
+    texts.push(decoder.decode(part, { stream: true }));
+  }
+  return texts.join("") + decoder.decode();
+}
+
+function refusal(response: Response, body: string): Refused {
+  const requestId = response.headers.get("X-Request-Id") ?? undefined;
+  try {
+    const { code, detail, message, errors } = JSON.parse(body);
+    if (response.status === 422 && errors) {
+      return new Invalid(message, errors, requestId);
+    }
+    return new Refused(response.status, code, detail.msg, requestId);
+  } catch {
+    return new Refused(response.status, undefined, body.slice(0, SHOWN) || response.statusText, requestId);
+  }
+}

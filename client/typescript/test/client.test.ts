@@ -1,0 +1,205 @@
+/** Against a running service: `BASE=http://127.0.0.1:8080 TOKEN=… npm test`. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+
+import { type Affiliate, type AffiliateCreate, Client, Invalid, Refused, Unavailable } from "affiliate-compliance";
+
+import { records } from "../src/stream.js";
+
+const { BASE = "", TOKEN = "" } = process.env;
+const client = new Client(BASE, TOKEN);
+
+function affiliate(fields: Partial<AffiliateCreate> = {}): AffiliateCreate {
+  return { client_affiliate_id: "A-1", affiliate_name: randomUUID(), ...fields };
+}
+
+/** The refusal that a call ends with. */
+async function refusal(call: Promise<unknown>): Promise<Refused> {
+  try {
+    await call;
+  } catch (error) {
+    assert.ok(error instanceof Refused, String(error));
+    return error;
+  }
+  throw new assert.AssertionError({ message: "the call was not refused" });
+}
+
+async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of list) {
+    found.push(one);
+  }
+  return found;
+}
+
+test("an affiliate is created, changed and listed", async () => {
+  const created = affiliate({ status: "active", country: "us", email_one: "", start_date: "01/31/2026" });
+  const id = await client.createAffiliate(created);
+  await client.updateAffiliate({ id, status: "probation", start_date: null });
+  const read: Affiliate = await client.affiliate(id);
+  assert.deepEqual([read.distributor_name, read.country, read.email_one], [created.affiliate_name, 840, null]);
+  assert.deepEqual([read.distributor_status, read.start_date], ["probation", null]);
+  assert.deepEqual((await all(client.affiliates())).find((other) => other.id === id), read);
+});
+
+test("each item of a batch has its own result", async () => {
+  const [one, two] = [affiliate(), affiliate({ country: "ZZ" })];
+  const results = await client.createAffiliates([one, one, two]);
+  assert.deepEqual(results.map(({ ok, code }) => [ok, code]), [[true, "1020"], [false, "1023"], [false, "1024"]]);
+  const id = results[0]?.id ?? 0;
+  const updates = await client.updateAffiliates([{ id, city: "Bern" }, { id, country: "ZZ" }, { id: 2 ** 53 - 1 }]);
+  assert.deepEqual(updates.map(({ code }) => code), ["1020", "1021", "1025"]);
+  assert.deepEqual([await client.createAffiliates([]), await client.addUrls([])], [[], []]);
+});
+
+test("pages are read to the end", async () => {
+  const name = randomUUID();
+  const results = await client.addUrls(Array.from({ length: 25 }, (_, number) => `https://example.org/${name}/${number % 20}`));
+  assert.deepEqual(results.map(({ code }) => code), [...Array(20).fill("1020"), ...Array(5).fill("1023")]);
+  const listed = (await all(client.urls({ perPage: 7, disabled: "no" }))).map(({ id }) => id);
+  assert.deepEqual(listed, [...new Set(listed)].sort((one, other) => one - other));
+  assert.ok(results.slice(0, 20).every(({ id }) => listed.includes(id ?? 0)));
+  assert.equal((await client.url(listed[0] ?? 0)).id, listed[0]);
+  const cases = await all(client.cases({ perPage: 3 }));
+  assert.deepEqual(cases, await all(client.cases()));
+  assert.deepEqual(await client.case(cases[0]?.case_id ?? 0), cases[0]);
+});
+
+test("a violation of the rules is reported by path, and nothing is saved", async () => {
+  const good = affiliate();
+  const refused = await refusal(client.createAffiliates([good, affiliate({ email_one: "nobody", zip: "8".repeat(17) })]));
+  assert.ok(refused instanceof Invalid);
+  assert.deepEqual(Object.keys(refused.violations), ["affiliates.1.email_one", "affiliates.1.zip"]);
+  assert.deepEqual([refused.status, refused.code], [422, undefined]);
+  assert.ok((await all(client.affiliates())).every(({ distributor_name: name }) => name !== good.affiliate_name));
+});
+
+test("a name that exists, and a token that is not valid, are refused by code", async () => {
+  const one = affiliate();
+  await client.createAffiliate(one);
+  const taken = await refusal(client.createAffiliate(one));
+  assert.deepEqual([taken.status, taken.code], [409, "1023"]);
+  assert.ok(taken.requestId);
+  const unknown = await refusal(new Client(BASE, "nonsense").case(1));
+  assert.deepEqual([unknown.status, unknown.code, unknown.message], [401, "401", "401: The bearer token is invalid."]);
+});
+
+test("a token that has expired is replaced", async () => {
+  const tokens = ["expired", TOKEN];
+  assert.ok(await new Client(BASE, () => tokens.shift() ?? "").createAffiliate(affiliate()));
+  assert.equal(tokens.length, 0);
+});
+
+test("wrong fields do not compile", () => {
+  // @ts-expect-error: no such status
+  affiliate({ status: "unknown" });
+  // @ts-expect-error: the name is required
+  const nameless: AffiliateCreate = { client_affiliate_id: "A-1" };
+  assert.ok(nameless);
+  // @ts-expect-error: no such filter
+  client.urls({ disbled: "no" });
+});
+
+test("a list is read in parts of any size", async () => {
+  const bytes = Buffer.from(' {"status": "ok", "n": 12, "data" : [ {"a": "}],\\"ł"}, {"a": [1, {}]} ], "meta": {"data": [3]}}');
+  async function* parts(size: number, end = bytes.length): AsyncGenerator<Uint8Array> {
+    for (let start = 0; start < end; start += size) {
+      yield bytes.subarray(start, Math.min(start + size, end));
+    }
+  }
+  for (let size = 1; size < bytes.length; size += 1) {
+    assert.deepEqual(await all(records(parts(size))), [{ a: '}],"ł' }, { a: [1, {}] }]);
+    await assert.rejects(all(records(parts(bytes.length, size))), SyntaxError);
+  }
+});
+
+type Failure = 429 | 503 | "lost" | "silent" | "half";
+
+/** The address of a proxy of the service that does these things first, and what it has seen. */
+async function failing(context: TestContext, failures: Failure[]): Promise<[string, string[]]> {
+  const seen: string[] = [];
+  const proxy = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) {
+      chunks.push(chunk as Buffer);
+    }
+    const failure = failures.shift();
+    seen.push(`${request.method} ${failure ?? "passes"}`);
+    if (failure === "lost") {
+      request.socket.destroy();
+    } else if (typeof failure === "number") {
+      const body = JSON.stringify({ code: String(failure), status: "error", detail: { msg: "Please wait." } });
+      response.writeHead(failure, { "Retry-After": "1", "Content-Type": "application/json" }).end(body);
+    } else if (failure === undefined) {
+      const { method = "GET", headers } = request;
+      const passed = await fetch(BASE + request.url, {
+        method,
+        headers: { Authorization: headers.authorization ?? "", "Content-Type": headers["content-type"] ?? "" },
+        ...(method === "GET" ? {} : { body: Buffer.concat(chunks) }),
+      });
+      response.writeHead(passed.status, { "Content-Type": "application/json" }).end(await passed.text());
+    } else if (failure === "half") {
+      const body = Buffer.from(await (await fetch(BASE + request.url, { headers: { Authorization: request.headers.authorization ?? "" } })).arrayBuffer());
+      response.writeHead(200, { "Content-Length": body.length });
+      response.write(body.subarray(0, body.length / 2), () => request.socket.destroy());
+    }
+  });
+  await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
+  context.after(() => {
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+  return [`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, seen];
+}
+
+test("a request is repeated until the service answers, after the time that it asks for", async (context) => {
+  const [address, seen] = await failing(context, [429, "lost", 503, "silent"]);
+  const start = performance.now();
+  assert.ok(await new Client(address, TOKEN, { timeout: 5000 }).createAffiliate(affiliate()));
+  assert.deepEqual(seen, ["POST 429", "POST lost", "POST 503", "POST silent", "POST passes"]);
+  assert.ok(performance.now() - start > 7000, "two waits of a second, and a timeout");
+});
+
+test("a list goes on where the connection broke", async (context) => {
+  const [address, seen] = await failing(context, ["half", "half"]);
+  assert.deepEqual(await all(new Client(address, TOKEN).affiliates()), await all(client.affiliates()));
+  assert.deepEqual(seen, ["GET half", "GET half", "GET passes"]);
+});
+
+test("after the last try the error is reported", async (context) => {
+  const [address, seen] = await failing(context, [429, 429, "lost", "lost"]);
+  const impatient = new Client(address, TOKEN, { tries: 2 });
+  const refused = await refusal(all(impatient.affiliates()));
+  assert.deepEqual([refused.status, refused.code, seen.length], [429, "429", 2]);
+  await assert.rejects(impatient.case(1), Unavailable);
+});
+
+test("the program creates the affiliates of a file", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "affiliates-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const [one, two] = [affiliate(), affiliate({ country: "ZZ" })];
+  const file = join(folder, "affiliates.json");
+  const run = (affiliates: AffiliateCreate[]) => {
+    writeFileSync(file, JSON.stringify(affiliates));
+    const program = new URL("../examples/affiliates.js", import.meta.url).pathname;
+    return spawnSync(process.execPath, [program, file], { encoding: "utf8", timeout: 60_000 });
+  };
+  const first = run([one, two]);
+  assert.equal(first.stderr, `${two.affiliate_name}: ZZ is no ISO 3166-1 alpha-2 country code.\n`);
+  assert.match(first.stdout, /: created as \d+\naffiliates by status: /);
+  assert.equal(first.status, 1);
+  const second = run([one]);
+  assert.match(second.stdout, /: exists\n/);
+  assert.deepEqual([second.status, second.stderr], [0, ""]);
+  const third = run([affiliate({ email_one: "nobody" })]);
+  assert.equal(third.status, 2);
+  assert.match(third.stderr, /\n {2}affiliates\.0\.email_one: /);
+});
