@@ -2,14 +2,17 @@
 //!
 //! Every response must have the right status and beginning. One in [`EVERY`] is checked in full.
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use compliance_api::v1::{
     AddComplianceUrlsResponse, Affiliate, BatchCreateAffiliatesResponse, BatchUpdateAffiliatesResponse,
     CreateAffiliateResponse, ListComplianceCasesResponse, ListComplianceUrlsResponse, PageMeta, ResultCode,
     UpdateAffiliateResponse,
 };
+use http::StatusCode;
+use percent_encoding::percent_decode;
 use prost::{Message as _, encoding::encode_varint};
 use serde_json::Value;
+use tonic::Code;
 
 use crate::workload::{LoadRequest, Universe, rows_on};
 
@@ -21,15 +24,15 @@ pub fn is_sampled(number: u64) -> bool {
     number.is_multiple_of(EVERY)
 }
 
-/// The error of a response with another status than success.
-pub(crate) fn wrong_status(is_limit: bool, message: String) -> anyhow::Error {
-    let error = anyhow::Error::msg(message);
+/// The error of a response with another status than success. It says what to do about one of a limit.
+pub(crate) fn wrong_status(is_limit: bool, status: &str) -> anyhow::Error {
     if !is_limit {
-        return error;
+        return anyhow!("{status}");
     }
-    error.context(
-        "the company has exceeded a limit. The service delays such responses, so neither the rate nor the latencies of a run \
-         with them are its own: start it with --rate-limit off",
+    anyhow!(
+        "{status} (a limit refused a request. Refusals are delayed, so the rate and the latencies of such a run are not those of the \
+         service. Start the service with --rate-limit off. If that is so already, a company has used up its share of calls, \
+         streams or memory: use more companies, with a token of each, or fewer --connections.)"
     )
 }
 
@@ -38,7 +41,17 @@ pub fn rest_status(expected: u16, status: u16, body: &[u8]) -> anyhow::Result<()
     if status == expected {
         return Ok(());
     }
-    Err(wrong_status(status == 429, format!("status {status} instead of {expected}: {}", shown(body))))
+    let named = |status| StatusCode::from_u16(status).map_or_else(|_| status.to_string(), |status| status.to_string());
+    let message = if body.is_empty() { String::new() } else { format!(": {}", shown(body)) };
+    Err(wrong_status(status == 429, &format!("status {} instead of {expected}{message}", named(status))))
+}
+
+/// The error of a gRPC call with another status than OK. `message` is percent-encoded, as it is sent.
+pub(crate) fn grpc_status(status: Option<&[u8]>, message: &[u8]) -> anyhow::Error {
+    let Some(status) = status else { return anyhow!("the call ended without a gRPC status") };
+    let code = Code::from_bytes(status);
+    let message = percent_decode(message).decode_utf8_lossy();
+    wrong_status(code == Code::ResourceExhausted, &format!("gRPC status {} ({code:?}): {message}", code as i32))
 }
 
 /// Checks a REST response; `whole` checks it in full.

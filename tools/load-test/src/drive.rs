@@ -1,19 +1,22 @@
 //! `load-test rest` and `load-test grpc`: load on one layer.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
 
 use load_test::{
     load::{Load, LoadWorker},
-    measure::measure,
+    measure::{Measured, measure_after},
     service::Demo,
     target::Target,
     workload::{Scenario, Universe},
 };
 
 use crate::{discover, result::RunResult};
+
+/// Items of a batch, unless a setting says otherwise.
+const BATCH: u64 = 100;
 
 /// Settings of the load, its target and its result.
 #[derive(Args, Debug)]
@@ -24,14 +27,20 @@ pub(crate) struct DriveArgs {
     /// Connections. Each has one request in flight. Over gRPC: calls in flight.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Duration in seconds.
+    /// Duration of a run in seconds, without its warm-up.
     #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=3600))]
     duration: u64,
+    /// Runs, one after the other. The result is the median of each figure; how far the runs differ is the noise.
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs: u32,
+    /// Seconds of load before each run, which do not count.
+    #[arg(long, default_value_t = 2, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
+    warm_up: u64,
     /// Requests per second over all connections [default: as many as possible].
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
     /// Items of a batch in the scenarios that write batches.
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, default_value_t = BATCH, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     batch: u64,
     /// Running service to put under load, such as `http://127.0.0.1:8080`. Without it, a service with made data is
     /// started, and removed at the end.
@@ -48,20 +57,33 @@ pub(crate) struct DriveArgs {
     /// Allow a target that is not this machine.
     #[arg(long)]
     allow_remote: bool,
-    /// File for the result as JSON. It can be the baseline of a later run.
+    /// File for the result as JSON. It can be the baseline of a later run. A run with a wrong response, such as one of a limit, has
+    /// no result.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Result of an earlier run to compare with.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Fail if the rate or the p99 is worse than that of the baseline by more than a tenth.
+    /// Fail if the rate or the p99 is worse than that of the baseline by more than the runs of one of them differ. Such a result
+    /// does not replace the file of the baseline.
     #[arg(long, requires = "baseline")]
     fail_on_regression: bool,
 }
 
 /// Puts load on REST, or on gRPC.
 pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()> {
-    let baseline = args.baseline.as_deref().map(RunResult::read).transpose()?;
+    let companies = if args.target.is_some() { args.token.len() } else { args.companies as usize };
+    let name = args.scenario.to_possible_value();
+    let name = name.as_ref().map_or("", |name| name.get_name());
+    let layer = if is_grpc { "gRPC" } else { "REST" };
+    let mut load = format!("{name} over {layer}, {} in flight, {companies} companies", args.connections);
+    if args.batch != BATCH {
+        load += &format!(", batches of {}", args.batch);
+    }
+    if let Some(rate) = args.rate {
+        load += &format!(", {rate} requests a second at most");
+    }
+    let baseline = args.baseline.as_deref().map(|file| RunResult::read(file, &load)).transpose()?;
     let (result, demo) = if let Some(url) = &args.target {
         let target = Target::parse(url, args.allow_remote)?;
         let mut universes = Vec::new();
@@ -82,12 +104,14 @@ pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()>
     if let Some(demo) = demo {
         demo.stop().await;
     }
-    let result = result.context("the result is void")?;
-    result.print(baseline.as_ref());
-    if let Some(file) = &args.json {
+    let result = RunResult::new(load, &result.context("the result is void, and is not saved")?);
+    print!("{}", result.text(baseline.as_ref()));
+    let checked = baseline.filter(|_| args.fail_on_regression).map_or(Ok(()), |baseline| result.check(&baseline));
+    // What is worse must not become what later runs are compared with.
+    if let Some(file) = args.json.as_ref().filter(|file| checked.is_ok() || Some(*file) != args.baseline.as_ref()) {
         result.write(file)?;
     }
-    baseline.filter(|_| args.fail_on_regression).map_or(Ok(()), |baseline| result.check(&baseline))
+    checked
 }
 
 async fn run(
@@ -96,7 +120,7 @@ async fn run(
     target: &Target,
     tokens: Vec<String>,
     mut companies: Vec<Universe>,
-) -> anyhow::Result<RunResult> {
+) -> anyhow::Result<Vec<Measured<()>>> {
     if !args.scenario.keeps_affiliates() {
         for company in &mut companies {
             company.affiliates_total = None;
@@ -104,15 +128,14 @@ async fn run(
     }
     let DriveArgs { scenario, batch, connections, .. } = *args;
     let load = Load { scenario, batch, companies: &companies, connections };
-    let workers: Vec<LoadWorker> = if is_grpc {
-        load.grpc(target, &tokens).await?
-    } else {
-        load.rest(target, &tokens.into_iter().map(Some).collect::<Vec<_>>()).await?
-    };
-    let (layer, name) = (if is_grpc { "gRPC" } else { "REST" }, scenario.to_possible_value());
-    let name = name.as_ref().map_or("", |name| name.get_name());
-    let load = format!("{name} over {layer}, {connections} in flight, {} companies", companies.len());
-    eprintln!("{load}, for {} s …", args.duration);
-    let measured = measure(workers, args.duration as f64, args.rate.map(f64::from), || ()).await?;
-    Ok(RunResult::new(load, &measured))
+    let tokens_of_rest: Vec<_> = tokens.iter().cloned().map(Some).collect();
+    let mut runs = Vec::new();
+    for number in 1..=args.runs {
+        eprintln!("run {number} of {}: {} s, after {} s of warm-up", args.runs, args.duration, args.warm_up);
+        let workers: Vec<LoadWorker> =
+            if is_grpc { load.grpc(target, &tokens).await? } else { load.rest(target, &tokens_of_rest).await? };
+        let (warm_up, rate) = (Duration::from_secs(args.warm_up), args.rate.map(f64::from));
+        runs.push(measure_after(warm_up, workers, args.duration as f64, rate, || ()).await?);
+    }
+    Ok(runs)
 }

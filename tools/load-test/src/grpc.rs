@@ -25,8 +25,6 @@ use crate::{
 
 /// Flag and length of a message.
 const PREFIX: usize = 5;
-/// The status of a call that a limit rejects.
-const RESOURCE_EXHAUSTED: &[u8] = b"8";
 /// Windows: responses never wait for them.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
@@ -138,10 +136,8 @@ impl Connection {
         let last = trailers.as_ref().unwrap_or(&head.headers);
         let status = last.get("grpc-status").map(HeaderValue::as_bytes);
         if status != Some(b"0") {
-            let text = |name| last.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-            let message =
-                format!("gRPC status {:?}: {}", text("grpc-status"), text("grpc-message").unwrap_or_default());
-            return Err(check::wrong_status(status == Some(RESOURCE_EXHAUSTED), message));
+            let message = last.get("grpc-message").map(HeaderValue::as_bytes).unwrap_or_default();
+            return Err(check::grpc_status(status, message));
         }
         Ok(())
     }

@@ -54,8 +54,19 @@ pub async fn measure<W: Worker, M>(
     rate: Option<f64>,
     meter: impl Fn() -> M,
 ) -> anyhow::Result<Measured<M>> {
+    measure_after(WARM_UP, workers, seconds, rate, meter).await
+}
+
+/// As [`measure`], after this much load that does not count.
+pub async fn measure_after<W: Worker, M>(
+    warm_up: Duration,
+    workers: Vec<W>,
+    seconds: f64,
+    rate: Option<f64>,
+    meter: impl Fn() -> M,
+) -> anyhow::Result<Measured<M>> {
     let start = Instant::now();
-    let (begin, count) = (start + WARM_UP, workers.len() as f64);
+    let (begin, count) = (start + warm_up, workers.len() as f64);
     let end = begin + Duration::from_secs_f64(seconds);
     let mut tasks = JoinSet::new();
     for (number, worker) in workers.into_iter().enumerate() {
@@ -77,7 +88,7 @@ pub async fn measure<W: Worker, M>(
         }
         Ok::<_, anyhow::Error>(latencies)
     };
-    let working = timeout(WARM_UP + Duration::from_secs_f64(seconds) + LAST_RESPONSES, working);
+    let working = timeout(warm_up + Duration::from_secs_f64(seconds) + LAST_RESPONSES, working);
     let working = async { working.await.context("a response does not arrive")? };
     let ((before, seconds, after), latencies) = tokio::try_join!(async { Ok(metered.await) }, working)?;
     ensure!(!latencies.is_empty(), "no response arrived in {seconds:.0} s");
@@ -115,9 +126,15 @@ fn histogram() -> anyhow::Result<Histogram<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
+        time::Duration,
+    };
 
-    use super::{Worker, measure};
+    use super::{Worker, measure, measure_after};
 
     struct Nap(bool);
 
@@ -138,6 +155,25 @@ mod tests {
             assert!(measured.milliseconds(0.5) >= 2.0 && measured.milliseconds(0.99) >= measured.milliseconds(0.5));
             assert_eq!(measured.meter, [7, 7]);
         }
+    }
+
+    #[tokio::test]
+    async fn requests_of_the_warm_up_do_not_count() {
+        struct Counting(Arc<AtomicU64>);
+        impl Worker for Counting {
+            async fn once(&mut self) -> anyhow::Result<()> {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                self.0.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+        let all = Arc::new(AtomicU64::new(0));
+        let (worker, counter) = (Counting(Arc::clone(&all)), Arc::clone(&all));
+        let meter = move || counter.load(Ordering::Relaxed);
+        let measured = measure_after(Duration::from_millis(200), vec![worker], 0.5, None, meter).await.unwrap();
+        let [before, _] = measured.meter;
+        let (all, counted) = (all.load(Ordering::Relaxed), measured.latencies.len());
+        assert!(before > 0 && counted + before <= all + 1, "{before} before, {counted} counted, {all} in all");
     }
 
     #[tokio::test]

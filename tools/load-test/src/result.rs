@@ -1,75 +1,216 @@
-//! The result of a run, for people and as JSON, next to that of an earlier run.
+//! The result of several runs, for people and as JSON, next to an earlier result.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use anyhow::{Context as _, ensure};
 use load_test::measure::Measured;
 use serde::{Deserialize, Serialize};
 
-/// A lower rate, or a higher latency, than that of the baseline by this factor counts as worse. Less is noise.
-const NOISE: f64 = 1.1;
+/// The noise of a figure between equal results, as a part of it, if one of them has a single run, which shows none.
+const ASSUMED_NOISE: f64 = 0.1;
+/// Less noise than this is by chance: a few runs may be closer to each other than the next ones.
+const LEAST_NOISE: f64 = 0.03;
 
-/// The figures of a result, in the order in which they are printed.
-const FIGURES: [&str; 6] = ["requests_per_second", "p50_ms", "p90_ms", "p99_ms", "p999_ms", "max_ms"];
+const RATE: &str = "requests_per_second";
+const P99: &str = "p99_ms";
 
-/// The result of a run.
+/// The figures of a run, in the order in which they are printed.
+const FIGURES: [&str; 6] = [RATE, "p50_ms", "p90_ms", P99, "p999_ms", "max_ms"];
+
+/// The figures of one run, by name.
+type Figures = BTreeMap<String, f64>;
+
+/// The result of several runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RunResult {
     /// Layer, scenario and connections.
     load: String,
+    /// Seconds of all runs.
     seconds: f64,
+    /// Requests of all runs.
     requests: u64,
+    /// The medians of the runs.
     #[serde(flatten)]
-    figures: BTreeMap<String, f64>,
+    figures: Figures,
+    runs: Vec<Figures>,
+}
+
+/// The figures of one run.
+pub(crate) fn figures(measured: &Measured<()>) -> Figures {
+    let values = [
+        measured.rate(),
+        measured.milliseconds(0.5),
+        measured.milliseconds(0.9),
+        measured.milliseconds(0.99),
+        measured.milliseconds(0.999),
+        measured.milliseconds(1.0),
+    ];
+    FIGURES.map(str::to_owned).into_iter().zip(values).collect()
+}
+
+fn figure(figures: &Figures, name: &str) -> f64 {
+    figures.get(name).copied().unwrap_or(f64::NAN)
+}
+
+/// The figure in all runs, ascending.
+fn sorted(runs: &[Figures], name: &str) -> Vec<f64> {
+    let mut values: Vec<f64> = runs.iter().map(|run| figure(run, name)).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// How a figure compares with that of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Better,
+    Noise,
+    Worse,
 }
 
 impl RunResult {
-    pub(crate) fn new(load: String, measured: &Measured<()>) -> Self {
-        let values = [
-            measured.rate(),
-            measured.milliseconds(0.5),
-            measured.milliseconds(0.9),
-            measured.milliseconds(0.99),
-            measured.milliseconds(0.999),
-            measured.milliseconds(1.0),
-        ];
-        let figures = FIGURES.map(str::to_owned).into_iter().zip(values).collect();
-        Self { load, seconds: measured.seconds, requests: measured.latencies.len(), figures }
+    /// The result of runs, of which there is at least one.
+    pub(crate) fn new(load: String, measured: &[Measured<()>]) -> Self {
+        let requests = measured.iter().map(|run| run.latencies.len()).sum();
+        let seconds = measured.iter().map(|run| run.seconds).sum();
+        Self::of(load, seconds, requests, measured.iter().map(figures).collect())
     }
 
-    fn figure(&self, name: &str) -> f64 {
-        self.figures.get(name).copied().unwrap_or(f64::NAN)
+    fn of(load: String, seconds: f64, requests: u64, runs: Vec<Figures>) -> Self {
+        let median = |name: &str| {
+            let values = sorted(&runs, name);
+            f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
+        };
+        let figures = FIGURES.into_iter().map(|name| (name.to_owned(), median(name))).collect();
+        Self { load, seconds, requests, figures, runs }
     }
 
-    /// The result in a file.
-    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
+    /// The result in a file, which must be of the same load.
+    pub(crate) fn read(file: &Path, load: &str) -> anyhow::Result<Self> {
         let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-        serde_json::from_slice(&text).with_context(|| format!("{} holds no result", file.display()))
+        let result: Self =
+            serde_json::from_slice(&text).with_context(|| format!("{} holds no result", file.display()))?;
+        ensure!(!result.runs.is_empty(), "{} holds a result without runs", file.display());
+        ensure!(result.load == load, "{} is of another load: {}; this one is {load}", file.display(), result.load);
+        Ok(result)
     }
 
     pub(crate) fn write(&self, file: &Path) -> anyhow::Result<()> {
-        std::fs::write(file, serde_json::to_string_pretty(self)?)
+        std::fs::write(file, serde_json::to_string_pretty(self)? + "\n")
             .with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// Prints the result, next to that of an earlier run.
-    pub(crate) fn print(&self, baseline: Option<&Self>) {
-        println!("{}: {} requests in {:.1} s, all of them right", self.load, self.requests, self.seconds);
-        for name in FIGURES {
-            let value = self.figure(name);
-            match baseline.map(|earlier| earlier.figure(name)) {
-                Some(old) => println!("{name:>20} {value:12.2}   baseline {old:12.2}   × {:.2}", value / old),
-                None => println!("{name:>20} {value:12.2}"),
-            }
+    /// How far the runs are apart, as a part of their median; `None` for a single run.
+    fn spread(&self, name: &str) -> Option<f64> {
+        let values = sorted(&self.runs, name);
+        (values.len() > 1).then(|| (values[values.len() - 1] - values[0]) / figure(&self.figures, name))
+    }
+
+    /// Differences up to this part of a figure are noise: as much as the runs of one of the results differ.
+    fn noise(&self, baseline: &Self, name: &str) -> f64 {
+        match (self.spread(name), baseline.spread(name)) {
+            (Some(own), Some(other)) => own.max(other).max(LEAST_NOISE),
+            (own, other) => own.or(other).unwrap_or(ASSUMED_NOISE).max(ASSUMED_NOISE),
         }
     }
 
-    /// Fails if the result is worse than an earlier one.
+    fn verdict(&self, baseline: &Self, name: &str) -> Verdict {
+        let ratio = figure(&self.figures, name) / figure(&baseline.figures, name);
+        let noise = self.noise(baseline, name);
+        let (is_higher, is_lower) = (ratio > 1.0 + noise, ratio < 1.0 / (1.0 + noise));
+        match (is_higher, is_lower, name == RATE) {
+            (false, false, _) => Verdict::Noise,
+            (true, _, true) | (_, true, false) => Verdict::Better,
+            _ => Verdict::Worse,
+        }
+    }
+
+    /// The result as text, next to that of an earlier result.
+    pub(crate) fn text(&self, baseline: Option<&Self>) -> String {
+        let runs = self.runs.len();
+        let mut text = format!("{}: {} requests in {:.1} s", self.load, self.requests, self.seconds);
+        // A text takes whatever is written to it.
+        let _ = writeln!(text, " ({runs} {}), all of them right", if runs == 1 { "run" } else { "runs" });
+        for name in FIGURES {
+            let (value, values) = (figure(&self.figures, name), sorted(&self.runs, name));
+            let _ = write!(text, "{name:>20} {value:12.2}");
+            if runs > 1 {
+                let _ = write!(text, "   ({:.2} to {:.2})", values[0], values[runs - 1]);
+            }
+            if let Some(baseline) = baseline {
+                let old = figure(&baseline.figures, name);
+                let verdict = match self.verdict(baseline, name) {
+                    Verdict::Better => "better",
+                    Verdict::Noise => "within noise",
+                    Verdict::Worse => "WORSE",
+                };
+                let noise = self.noise(baseline, name) * 100.0;
+                let _ = write!(text, "   baseline {old:.2}, x {:.2}, {verdict} (noise {noise:.0} %)", value / old);
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Fails if the result is worse than an earlier one, by more than noise.
     pub(crate) fn check(&self, baseline: &Self) -> anyhow::Result<()> {
-        let (rate, p99) = ("requests_per_second", "p99_ms");
-        let is_slower = self.figure(rate) * NOISE < baseline.figure(rate);
-        ensure!(!is_slower, "the rate is lower than that of the baseline");
-        ensure!(self.figure(p99) <= baseline.figure(p99) * NOISE, "the p99 is higher than that of the baseline");
+        let is_worse = |name| self.verdict(baseline, name) == Verdict::Worse;
+        ensure!(!is_worse(RATE), "the rate is lower than that of the baseline");
+        ensure!(!is_worse(P99), "the p99 is higher than that of the baseline");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIGURES, Figures, P99, RATE, RunResult, Verdict};
+
+    fn result(rates: &[f64]) -> RunResult {
+        let run = |rate: &f64| FIGURES.iter().map(|name| ((*name).to_owned(), *rate)).collect::<Figures>();
+        RunResult::of("load".to_owned(), 1.0, 10, rates.iter().map(run).collect())
+    }
+
+    #[test]
+    fn a_difference_counts_if_it_is_larger_than_those_of_equal_runs() {
+        let (calm, noisy) = (result(&[100.0, 101.0, 99.0]), result(&[100.0, 120.0, 95.0]));
+        for (rate, baseline, expected) in [
+            (97.5, &calm, Verdict::Noise),
+            (96.0, &calm, Verdict::Worse),
+            (104.0, &calm, Verdict::Better),
+            (85.0, &noisy, Verdict::Noise),
+            (79.0, &noisy, Verdict::Worse),
+            (126.0, &noisy, Verdict::Better),
+        ] {
+            let own = result(&[rate, rate, rate]);
+            assert_eq!(own.verdict(baseline, RATE), expected, "{rate}");
+            assert_eq!(own.check(baseline).is_err(), expected != Verdict::Noise, "{rate}");
+        }
+        // A latency is better if it is lower.
+        assert_eq!(result(&[90.0, 90.0]).verdict(&calm, P99), Verdict::Better);
+    }
+
+    #[test]
+    fn a_single_run_shows_no_noise() {
+        let baseline = result(&[100.0]);
+        assert!(result(&[91.5]).check(&baseline).is_ok() && result(&[90.0]).check(&baseline).is_err());
+        assert!(result(&[91.5, 92.0]).check(&baseline).is_ok());
+    }
+
+    #[test]
+    fn a_result_is_read_as_it_was_written_and_compared_with_its_own_load() {
+        let file = std::env::temp_dir().join(format!("load-test-result-{}.json", std::process::id()));
+        let written = result(&[3.0, 1.0, 2.0]);
+        written.write(&file).unwrap();
+        let read = RunResult::read(&file, "load").unwrap();
+        assert_eq!((read.text(None), read.figures[RATE]), (written.text(None), 2.0));
+        let error = RunResult::read(&file, "other").unwrap_err().to_string();
+        std::fs::remove_file(&file).unwrap();
+        assert!(error.contains("another load"), "{error}");
+    }
+
+    #[test]
+    fn a_result_is_plain_text() {
+        let text = result(&[3.0, 1.0]).text(Some(&result(&[2.0, 2.0])));
+        assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)), "{text}");
+        assert!(text.contains("(1.00 to 3.00)   baseline 2.00, x 1.00, within noise (noise 100 %)"), "{text}");
     }
 }

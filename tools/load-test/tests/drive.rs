@@ -45,9 +45,9 @@ async fn load_for(
     let address = if layer == "rest" { service.rest } else { service.grpc };
     let file = folder.join(format!("{layer}-{scenario}.json"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_load-test"));
-    command.args([layer, "--scenario", scenario, "--connections", "4", "--duration", duration]);
+    command.args([layer, "--scenario", scenario, "--connections", "4", "--duration", duration, "--warm-up", "0"]);
     command.args(["--target", &format!("http://{address}"), "--token", &token(COMPANY), "--json"]);
-    command.arg(&file).args(more);
+    command.arg(&file).args(if more.contains(&"--runs") { &[][..] } else { &["--runs", "1"] }).args(more);
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
     let result = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
     eprintln!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -69,9 +69,16 @@ async fn a_rate_limit_makes_a_run_void() {
     for layer in ["rest", "grpc"] {
         // The program finds the records with three requests.
         let service = service(Options { rate_limit: "4/m".parse().unwrap(), ..Options::default() }).await;
-        let (_, output) = load(results.path(), &service, layer, "list", &[]).await;
+        // A result that is there already stays as it was.
+        let file = results.path().join(format!("{layer}-list.json"));
+        fs::write(&file, "earlier").unwrap();
+        let (_, output) = load_for("1", results.path(), &service, layer, "list", &[]).await;
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && errors.contains("--rate-limit off"), "{layer}: {errors}");
+        let status =
+            if layer == "rest" { "status 429 Too Many Requests" } else { "gRPC status 8 (ResourceExhausted): " };
+        assert!(errors.contains(status) && !errors.contains("%20"), "{layer}: {errors}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "earlier");
     }
 }
 
@@ -90,6 +97,20 @@ async fn both_layers_respond_under_load() {
     // A result is a baseline for later runs.
     let baseline = folder.join("rest-point-read.json");
     let baseline = baseline.to_str().unwrap();
-    let repeated = load(folder, &service, "rest", "point-read", &["--baseline", baseline]).await.1;
-    assert!(repeated.status.success());
+    let repeated = load(folder, &service, "rest", "point-read", &["--baseline", baseline, "--runs", "2"]).await;
+    assert!(repeated.1.status.success() && repeated.0["runs"].as_array().is_some_and(|runs| runs.len() == 2));
+    let text = String::from_utf8(repeated.1.stdout).unwrap();
+    assert!(
+        text.contains("noise") && text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)),
+        "{text}"
+    );
+    // That of another load is none, and what is worse does not replace it.
+    let (_, other) = load_for("1", folder, &service, "grpc", "point-read", &["--baseline", baseline]).await;
+    assert!(!other.status.success() && String::from_utf8_lossy(&other.stderr).contains("another load"));
+    let mut faster: Value = serde_json::from_slice(&fs::read(baseline).unwrap()).unwrap();
+    faster["requests_per_second"] = 1e9.into();
+    fs::write(baseline, faster.to_string()).unwrap();
+    let more = ["--baseline", baseline, "--fail-on-regression"];
+    let (kept, output) = load_for("1", folder, &service, "rest", "point-read", &more).await;
+    assert!(!output.status.success() && kept == faster, "{kept}");
 }

@@ -30,7 +30,7 @@ impl Build {
             (std::env::var_os("CARGO"), folder.parent(), folder.file_name().and_then(|name| name.to_str()))
         {
             let profile = if name == "debug" { "dev" } else { name };
-            eprintln!("building the service in the profile {profile} …");
+            eprintln!("building the service in the profile {profile}");
             let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
             let mut command = tokio::process::Command::new(cargo);
             command.args(["build", "--quiet", "-p", "compliance", "--profile", profile, "--manifest-path", manifest]);

@@ -68,7 +68,7 @@ impl Database {
         let start = Instant::now();
         for share in shares {
             let Share { company, affiliates, urls, cases } = share;
-            eprintln!("company {company}: {affiliates} affiliates, {urls} URLs, {cases} cases …");
+            eprintln!("company {company}: {affiliates} affiliates, {urls} URLs, {cases} cases");
             build.make_demo_data(&url, share, seed).await?;
         }
         let pool = connect(cluster).await?;

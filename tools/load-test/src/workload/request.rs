@@ -2,13 +2,14 @@
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use compliance_api::{
-    Request,
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest,
         BatchUpdateAffiliatesRequest, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
         ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
     },
+    wire::Operation,
 };
+use prost::Message;
 use serde_json::json;
 
 use super::affiliate_json;
@@ -91,26 +92,43 @@ impl LoadRequest {
     pub fn grpc(&self) -> (&'static str, Bytes) {
         let page_of = |page: &u64, per_page: &u64| (Some(*page as i64), Some(*per_page as i64));
         match self {
-            Self::GetAffiliate(id) => encoded(&GetAffiliateRequest { id: *id }),
-            Self::ListAffiliates => encoded(&ListAffiliatesRequest {}),
+            Self::GetAffiliate(id) => encoded(&Operation::GET_AFFILIATE, &GetAffiliateRequest { id: *id }),
+            Self::ListAffiliates => encoded(&Operation::LIST_AFFILIATES, &ListAffiliatesRequest {}),
             Self::ListUrls { page, per_page } => {
                 let (page, per_page) = page_of(page, per_page);
-                encoded(&ListComplianceUrlsRequest { page, per_page, ..ListComplianceUrlsRequest::default() })
+                encoded(
+                    &Operation::LIST_COMPLIANCE_URLS,
+                    &ListComplianceUrlsRequest { page, per_page, ..ListComplianceUrlsRequest::default() },
+                )
             }
             Self::ListCases { page, per_page } => {
                 let (page, per_page) = page_of(page, per_page);
-                encoded(&ListComplianceCasesRequest { page, per_page, ..ListComplianceCasesRequest::default() })
+                encoded(
+                    &Operation::LIST_COMPLIANCE_CASES,
+                    &ListComplianceCasesRequest { page, per_page, ..ListComplianceCasesRequest::default() },
+                )
             }
-            Self::Create(input) => encoded(&CreateAffiliateRequest { affiliate: Some(input.as_ref().clone()) }),
-            Self::BatchCreate(inputs) => encoded(&BatchCreateAffiliatesRequest { affiliates: inputs.clone() }),
-            Self::Update { id, notes } => encoded(&UpdateAffiliateRequest { update: Some(update(*id, notes)) }),
+            Self::Create(input) => encoded(
+                &Operation::CREATE_AFFILIATE,
+                &CreateAffiliateRequest { affiliate: Some(input.as_ref().clone()) },
+            ),
+            Self::BatchCreate(inputs) => encoded(
+                &Operation::BATCH_CREATE_AFFILIATES,
+                &BatchCreateAffiliatesRequest { affiliates: inputs.clone() },
+            ),
+            Self::Update { id, notes } => {
+                encoded(&Operation::UPDATE_AFFILIATE, &UpdateAffiliateRequest { update: Some(update(*id, notes)) })
+            }
             Self::BatchUpdate { ids, notes } => {
                 let affiliates = ids.iter().map(|id| update(*id, notes)).collect();
-                encoded(&BatchUpdateAffiliatesRequest { affiliates, anchor_id: None })
+                encoded(
+                    &Operation::BATCH_UPDATE_AFFILIATES,
+                    &BatchUpdateAffiliatesRequest { affiliates, anchor_id: None },
+                )
             }
             Self::AddUrls(urls) => {
                 let urls = urls.iter().map(|url| UrlInput { url: Some(url.clone()) }).collect();
-                encoded(&AddComplianceUrlsRequest { urls })
+                encoded(&Operation::ADD_COMPLIANCE_URLS, &AddComplianceUrlsRequest { urls })
             }
         }
     }
@@ -135,13 +153,13 @@ impl LoadRequest {
 }
 
 /// The path of a request's operation, and the message with its prefix: not compressed, and its length.
-fn encoded<R: Request>(message: &R) -> (&'static str, Bytes) {
+fn encoded(operation: &Operation, message: &impl Message) -> (&'static str, Bytes) {
     let length = message.encoded_len();
     let mut out = BytesMut::with_capacity(5 + length);
     out.put_u8(0);
     out.put_u32(length as u32);
     message.encode_raw(&mut out);
-    (R::PATH, out.freeze())
+    (operation.path, out.freeze())
 }
 
 fn update(id: i64, notes: &str) -> AffiliateUpdate {
