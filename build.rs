@@ -38,7 +38,6 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
-    fs::write(out.join("requests.rs"), clients::requests(&pool)?)?;
     fs::write(out.join("messages.rs"), messages::generate(&pool)?)?;
     fs::write(out.join("operations.rs"), operations::generate(&pool)?)?;
     fs::write(out.join("records.rs"), records::generate(&pool)?)?;

@@ -112,29 +112,3 @@ fn coalesced(pool: &DescriptorPool, method: &MethodDescriptor) -> Option<String>
          _ => Err(Error::internal().into()),\n}}"
     ))
 }
-
-/// Writes which operation each request is of: the compiler refuses one that two operations have. A gateway's own service has a token for each read; nobody else calls it.
-pub(crate) fn requests(pool: &DescriptorPool) -> anyhow::Result<String> {
-    let mut code = String::new();
-    let services = pool.services().filter(|service| service.name() != "ReadService");
-    for method in services.flat_map(|service| service.methods().collect::<Vec<_>>()) {
-        let (request, response) = (method.input(), method.output());
-        // Reads of one record share the record; what is named a response is that of its operation alone.
-        ensure!(
-            !response.name().ends_with("Response") || response.name() == format!("{}Response", method.name()),
-            "{} returns {}",
-            method.full_name(),
-            response.name()
-        );
-        let (request, response, service) = (request.name(), response.name(), method.parent_service().full_name());
-        if !method.is_client_streaming() {
-            let path = format!("/{service}/{}", method.name());
-            writeln!(code, "impl crate::Request for {request} {{")?;
-            writeln!(code, "type Response = {response};\nconst PATH: &'static str = {path:?};\n}}")?;
-            if !method.is_server_streaming() {
-                writeln!(code, "impl crate::UnaryRequest for {request} {{}}")?;
-            }
-        }
-    }
-    Ok(code)
-}

@@ -6,6 +6,9 @@ pub mod batch_read;
 pub mod catalogue;
 #[cfg(feature = "service")]
 pub mod client;
+#[cfg(test)]
+#[path = "../build/client_crate.rs"]
+mod client_crate;
 pub mod country;
 pub mod deadline;
 pub mod description;
@@ -40,20 +43,8 @@ pub mod v1 {
     tonic::include_proto!("compliance.v1");
 
     include!(concat!(env!("OUT_DIR"), "/checks.rs"));
-    include!(concat!(env!("OUT_DIR"), "/requests.rs"));
     include!(concat!(env!("OUT_DIR"), "/records.rs"));
 }
-
-/// A request of an operation. Its type names the operation: `GetAffiliateRequest` is that of `AffiliateService.GetAffiliate`.
-pub trait Request: prost::Message + Clone + 'static {
-    /// The response, or a message of a stream of them.
-    type Response: prost::Message + Default + 'static;
-    /// `/package.Service/Operation`.
-    const PATH: &'static str;
-}
-
-/// A request of an operation that has one response.
-pub trait UnaryRequest: Request {}
 
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -2,8 +2,11 @@
 //! `monitor`.
 //!
 //! `GRPC=http://127.0.0.1:50051 TOKEN=… cargo run -p compliance-client --example overview`
+//!
+//! With `GRPC=https://…`, `GRPC_CA` is a PEM file with the authorities to trust, instead of those of the system; `GRPC_CERT` and
+//! `GRPC_KEY` are the PEM files of a certificate to present, and of its key (mutual TLS).
 
-use std::{collections::BTreeMap, env, pin::pin};
+use std::{collections::BTreeMap, env, fs, pin::pin};
 
 use anyhow::Context as _;
 use compliance_client::{
@@ -15,12 +18,25 @@ use futures::TryStreamExt as _;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let endpoint = env::var("GRPC").unwrap_or_else(|_| "http://127.0.0.1:50051".to_owned());
-    let client = Client::builder(endpoint).token(env::var("TOKEN").context("TOKEN is not set")?).build()?;
+    let mut builder = Client::builder(endpoint).token(env::var("TOKEN").context("TOKEN is not set")?);
+    if let Some(authorities) = pem("GRPC_CA")? {
+        builder = builder.ca_certificate(authorities);
+    }
+    if let Some(certificate) = pem("GRPC_CERT")? {
+        builder = builder.client_certificate(certificate, pem("GRPC_KEY")?.context("GRPC_KEY is not set")?);
+    }
+    let client = builder.build()?;
 
     print("affiliates by status", &client, ListAffiliatesRequest {}, |it| it.distributor_status.clone()).await?;
     print("URLs by incident status", &client, ExportUrlsRequest::default(), |it| it.incident_status.clone()).await?;
     let status_of_case = |it: &compliance_client::v1::OpenCaseRequest| it.case.as_ref()?.case_status.clone();
     print("cases by status", &client, ExportCasesRequest::default(), status_of_case).await
+}
+
+/// The content of the file that a variable names, if it does.
+fn pem(variable: &str) -> anyhow::Result<Option<Vec<u8>>> {
+    let Some(file) = env::var_os(variable) else { return Ok(None) };
+    fs::read(&file).map(Some).with_context(|| format!("{variable}={}", file.display()))
 }
 
 /// Counts records by a key while they are received.

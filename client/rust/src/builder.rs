@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
-use crate::{Client, Error, Retries, TokenSource, token::Tokens};
+use crate::{
+    Client, Error, Retries, TokenSource,
+    endpoint::{TlsSettings, endpoint},
+    token::Tokens,
+};
 
 /// Detects a connection whose other end is gone. Together they are shorter than the default deadline, so that a call can be
 /// repeated on another connection in time.
@@ -15,6 +19,7 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Builder {
     endpoint: String,
+    tls: TlsSettings,
     tokens: Option<Tokens>,
     deadline: Duration,
     connect_timeout: Duration,
@@ -26,6 +31,7 @@ impl Builder {
     pub(crate) fn new(endpoint: String) -> Self {
         Self {
             endpoint,
+            tls: TlsSettings::default(),
             tokens: None,
             deadline: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
@@ -45,6 +51,21 @@ impl Builder {
     #[must_use]
     pub fn token_source(self, source: impl TokenSource) -> Self {
         Self { tokens: Some(Tokens::new(source)), ..self }
+    }
+
+    /// Verifies an `https` endpoint with the certificates of these authorities (PEM), instead of those that the system trusts.
+    #[must_use]
+    pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.tls.authorities = Some(pem.into());
+        self
+    }
+
+    /// Presents this certificate to an `https` endpoint, for mutual TLS: PEM texts of the certificate, followed by those that lead to
+    /// its authority, and of its key. To replace them before they expire, build another client.
+    #[must_use]
+    pub fn client_certificate(mut self, certificate: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.tls.identity = Some((certificate.into(), key.into()));
+        self
     }
 
     /// The longest duration of a call, all of its tries together; of a list, the longest time without a message. 30 seconds
@@ -76,10 +97,10 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Error::Settings`] if there is no token, or the endpoint is no URL.
-    pub fn build(self) -> Result<Client, Error> {
-        let channel = Endpoint::from_shared(self.endpoint.clone())
-            .map_err(|error| Error::Settings(format!("the endpoint {:?} is no URL: {error}", self.endpoint)))?
+    /// [`Error::Settings`] if there is no token, the endpoint is no URL of `http` or `https`, a certificate or its key cannot be
+    /// used, or the endpoint is one of `https` and this crate is built without its feature `tls`.
+    pub fn build(mut self) -> Result<Client, Error> {
+        let channel = endpoint(&self.endpoint, std::mem::take(&mut self.tls))?
             .connect_timeout(self.connect_timeout)
             .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
             .keep_alive_timeout(KEEPALIVE_TIMEOUT)
@@ -87,8 +108,8 @@ impl Builder {
         self.over(channel)
     }
 
-    /// A client over a channel of the caller's, for example with TLS or with several endpoints. The endpoint and the
-    /// connect timeout are those of the channel.
+    /// A client over a channel of the caller's, for example with several endpoints. The endpoint, its
+    /// certificates and the connect timeout are those of the channel.
     ///
     /// # Errors
     ///

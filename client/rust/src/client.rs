@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use async_stream::try_stream;
-use futures::Stream;
+use futures_core::Stream;
+use futures_util::stream::try_unfold;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::{Request, Status, Streaming, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 use tonic_prost::ProstCodec;
@@ -71,47 +71,61 @@ impl Client {
     /// All records of a kind, by ID ascending. A stream that breaks is resumed after the last record that was received. It
     /// ends after the last record, or with an error. The service sends no more than is read.
     pub fn list<L: List>(&self, request: L) -> impl Stream<Item = Result<L::Record, Error>> + Send + 'static {
-        let (client, mut request, mut last) = (self.clone(), request, 0);
-        try_stream! {
-            let (mut tries, mut stream) = (Tries::default(), None);
-            loop {
-                match client.next(&mut stream, &request, &mut tries).await {
-                    Ok(Some(message)) => {
-                        // A list may go on for long.
-                        (tries.failed, tries.is_renewed) = (0, false);
-                        for record in L::records(message, &mut last) {
-                            yield record;
-                        }
-                        request.resume_after(last);
-                    }
-                    Ok(None) => return,
-                    Err(error) => {
-                        stream = None;
-                        tries.recover(&client, error, None).await?;
-                    }
+        let (client, records) = (self.clone(), Vec::new().into_iter());
+        let start = Reading { client, request, last: 0, tries: Tries::default(), stream: None, records };
+        try_unfold(start, |mut reading| async move { Ok(reading.record().await?.map(|record| (record, reading))) })
+    }
+}
+
+/// A list that is being read.
+struct Reading<L: List> {
+    client: Client,
+    request: L,
+    /// ID of the last record that was received.
+    last: i64,
+    tries: Tries,
+    stream: Option<Streaming<L::Response>>,
+    /// Those of the last message that are not yet returned.
+    records: std::vec::IntoIter<L::Record>,
+}
+
+impl<L: List> Reading<L> {
+    /// The next record.
+    async fn record(&mut self) -> Result<Option<L::Record>, Error> {
+        loop {
+            if let Some(record) = self.records.next() {
+                return Ok(Some(record));
+            }
+            match self.message().await {
+                Ok(Some(message)) => {
+                    // A list may go on for long.
+                    (self.tries.failed, self.tries.is_renewed) = (0, false);
+                    self.records = L::records(message, &mut self.last).into_iter();
+                    self.request.resume_after(self.last);
+                }
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    self.stream = None;
+                    self.tries.recover(&self.client, error, None).await?;
                 }
             }
         }
     }
 
-    /// The next message of a list, whose stream is opened if there is none.
-    async fn next<L: List>(
-        &self,
-        stream: &mut Option<Streaming<L::Response>>,
-        request: &L,
-        tries: &mut Tries,
-    ) -> Result<Option<L::Response>, Error> {
-        let stream = if let Some(stream) = stream {
+    /// The next message. The stream is opened if there is none.
+    async fn message(&mut self) -> Result<Option<L::Response>, Error> {
+        let deadline = self.client.deadline;
+        let stream = if let Some(stream) = &mut self.stream {
             stream
         } else {
             let opened = async {
-                let attempt = tries.request(self, request.clone(), None).await?;
-                let (mut grpc, path) = (self.grpc().await?, PathAndQuery::from_static(L::PATH));
+                let attempt = self.tries.request(&self.client, self.request.clone(), None).await?;
+                let (mut grpc, path) = (self.client.grpc().await?, PathAndQuery::from_static(L::PATH));
                 Ok::<_, Error>(grpc.server_streaming(attempt, path, ProstCodec::default()).await?.into_inner())
             };
-            stream.insert(within(self.deadline, opened).await?)
+            self.stream.insert(within(deadline, opened).await?)
         };
-        within(self.deadline, stream.message()).await
+        within(deadline, stream.message()).await
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use compliance_api::error::{self, Reason};
-use tonic::{Code, Status};
+use tonic::Status;
+
+use crate::{status, v1::Reason};
 
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -86,7 +87,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The reason that the service gave.
+    /// The reason that the service gave; `None` if it gave none, or one that this release does not know.
     pub fn reason(&self) -> Option<Reason> {
         match self {
             Self::Invalid { .. } => Some(Reason::InvalidFields),
@@ -95,8 +96,8 @@ impl Error {
             Self::Unauthenticated { reason, .. }
             | Self::NotFound { reason, .. }
             | Self::AlreadyExists { reason, .. }
-            | Self::Unavailable { reason, .. } => Some(*reason),
-            Self::Other(status) => Some(error::Error::from(&**status).reason),
+            | Self::Unavailable { reason, .. } => (*reason != Reason::Unspecified).then_some(*reason),
+            Self::Other(status) => status::reason(status),
             Self::Token(_) | Self::Settings(_) => None,
         }
     }
@@ -120,28 +121,5 @@ impl Error {
     /// Whether the same call may succeed later.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded)
-    }
-}
-
-impl From<Status> for Error {
-    fn from(status: Status) -> Self {
-        let error::Error { reason, message, violations, retry_after, .. } = error::Error::from(&status);
-        match error::meaning(reason).grpc {
-            Code::InvalidArgument if reason == Reason::InvalidFields => {
-                let total = violations.total();
-                let violations = violations.iter().map(|violation| Violation {
-                    field: violation.path.clone(),
-                    description: violation.message.clone(),
-                });
-                Self::Invalid { message, violations: violations.collect(), total }
-            }
-            Code::Unauthenticated => Self::Unauthenticated { reason, message },
-            Code::PermissionDenied => Self::PermissionDenied { message },
-            Code::NotFound => Self::NotFound { reason, message },
-            Code::AlreadyExists => Self::AlreadyExists { reason, message },
-            Code::ResourceExhausted | Code::Unavailable => Self::Unavailable { reason, message, retry_after },
-            Code::DeadlineExceeded => Self::DeadlineExceeded,
-            _ => Self::Other(Box::new(status)),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Operations whose response is a stream of all records.
 
-use compliance_api::{
+use crate::{
     Request,
     v1::{
         Affiliate, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse,

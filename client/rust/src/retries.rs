@@ -35,7 +35,7 @@ impl Retries {
             return None;
         }
         let doubled = self.first_wait.saturating_mul(1 << failed.saturating_sub(1).min(20));
-        let backoff = doubled.min(self.longest_wait).mul_f64(rand::random_range(0.5..=1.0));
+        let backoff = doubled.min(self.longest_wait).mul_f64(0.5 + fastrand::f64() / 2.0);
         Some(error.retry_after().unwrap_or_default() + backoff)
     }
 }
@@ -44,10 +44,8 @@ impl Retries {
 mod tests {
     use std::time::Duration;
 
-    use compliance_api::error::Reason;
-
     use super::Retries;
-    use crate::Error;
+    use crate::{Error, v1::Reason};
 
     fn busy(seconds: u64) -> Error {
         let retry_after = Some(Duration::from_secs(seconds));

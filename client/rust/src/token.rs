@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc};
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use tokio::sync::Mutex;
 use tonic::metadata::{Ascii, MetadataValue};
 

@@ -10,12 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compliance_api::error::Reason;
 use compliance_client::{
     Client, Error, Retries,
     v1::{
         AffiliateInput, BatchCreateAffiliatesRequest, CheckAccessRequest, CreateAffiliateRequest, GetAffiliateRequest,
-        GetComplianceCaseRequest, ListVocabulariesRequest, ResultCode,
+        GetComplianceCaseRequest, ListVocabulariesRequest, Reason, ResultCode,
     },
 };
 use core_server::access::RateLimit;
@@ -166,6 +165,7 @@ async fn a_service_that_is_not_there_is_tried_a_few_times() {
     let start = Instant::now();
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::CoreUnavailable), "{error:?}");
+    assert!(error.to_string().contains("Connection refused"), "{error}");
     // Three waits, each after an attempt that the service is taken to ask a second for.
     assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }

@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeSet, pin::pin, time::Duration};
 
-use compliance_api::error::Reason;
 use compliance_client::{
     Error, List, Retries,
-    v1::{AffiliateInput, BatchCreateAffiliatesRequest, ExportUrlsRequest, ListAffiliatesRequest},
+    v1::{AffiliateInput, BatchCreateAffiliatesRequest, ExportUrlsRequest, ListAffiliatesRequest, Reason},
 };
 use futures::{StreamExt as _, TryStreamExt as _};
 use test_support::Proxy;

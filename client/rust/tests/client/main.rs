@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod calls;
+mod certificates;
 mod lists;
 mod tokens;
 
@@ -17,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 fn main() -> ExitCode {
-    test_support::run(vec![calls::tests(), lists::tests(), tokens::tests()])
+    test_support::run(vec![calls::tests(), certificates::tests(), lists::tests(), tokens::tests()])
 }
 
 /// A core on a port of its own, and a company.

@@ -5,8 +5,10 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use compliance_api::error::Reason;
-use compliance_client::{BoxError, Client, Error, v1::CheckAccessRequest};
+use compliance_client::{
+    BoxError, Client, Error,
+    v1::{CheckAccessRequest, Reason},
+};
 use futures::future::join_all;
 use test_support::{token, token_with_scope};
 

@@ -1,0 +1,140 @@
+//! Statuses of calls as errors.
+
+use std::{error::Error as StdError, time::Duration};
+
+use tonic::{Code, Status, TimeoutExpired};
+use tonic_types::StatusExt as _;
+
+use crate::{Error, Violation, v1::Reason};
+
+/// The `domain` of the service's `ErrorInfo`.
+const DOMAIN: &str = "compliance.v1";
+/// The metadata with the number of violations, if not all of them were sent.
+const VIOLATIONS_TOTAL: &str = "violations_total";
+/// How long to wait where nothing says it.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// An error and those that caused it.
+fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// The texts of an error and of those that caused it.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = String::new();
+    for next in causes(error).map(ToString::to_string) {
+        // Some repeat what caused them.
+        if !text.contains(&next) {
+            text = if text.is_empty() { next } else { format!("{text}: {next}") };
+        }
+    }
+    text
+}
+
+/// The reason that the service gave; `None` if the status has none, or one of a later release.
+pub(crate) fn reason(status: &Status) -> Option<Reason> {
+    let details = status.get_details_error_info().filter(|info| info.domain == DOMAIN)?;
+    Reason::from_str_name(&format!("REASON_{}", details.reason))
+}
+
+/// The reason of a status for which the service gave none: it comes from a proxy, or from this side.
+fn reason_of_code(code: Code) -> Reason {
+    match code {
+        Code::Unauthenticated => Reason::TokenInvalid,
+        Code::ResourceExhausted => Reason::Overloaded,
+        Code::Unavailable => Reason::CoreUnavailable,
+        _ => Reason::Unspecified,
+    }
+}
+
+impl From<Status> for Error {
+    fn from(status: Status) -> Self {
+        // A status that has a source was not sent by the service: the transport made it when the connection broke, or when the
+        // deadline passed.
+        if let Some(source) = status.source().filter(|_| status.code() != Code::DeadlineExceeded) {
+            if causes(source).any(<dyn StdError>::is::<TimeoutExpired>) {
+                return Self::DeadlineExceeded;
+            }
+            let message = format!("the service cannot be reached: {}", chain(source));
+            return Self::Unavailable { reason: Reason::CoreUnavailable, message, retry_after: Some(RETRY_AFTER) };
+        }
+        let message = status.message().to_owned();
+        let reason = reason(&status).unwrap_or_else(|| reason_of_code(status.code()));
+        match status.code() {
+            Code::InvalidArgument if reason == Reason::InvalidFields => {
+                let details = status.get_error_details();
+                let violations = details.bad_request().map(|it| it.field_violations.as_slice()).unwrap_or_default();
+                let violation = |it: &tonic_types::FieldViolation| Violation {
+                    field: it.field.clone(),
+                    description: it.description.clone(),
+                };
+                let total = details.error_info().and_then(|it| it.metadata.get(VIOLATIONS_TOTAL)?.parse().ok());
+                Self::Invalid {
+                    message,
+                    violations: violations.iter().map(violation).collect(),
+                    total: total.unwrap_or(violations.len()),
+                }
+            }
+            Code::Unauthenticated => Self::Unauthenticated { reason, message },
+            Code::PermissionDenied => Self::PermissionDenied { message },
+            Code::NotFound => Self::NotFound { reason, message },
+            Code::AlreadyExists => Self::AlreadyExists { reason, message },
+            Code::ResourceExhausted | Code::Unavailable => {
+                let retry_after = status.get_details_retry_info().and_then(|retry| retry.retry_delay);
+                Self::Unavailable { reason, message, retry_after: Some(retry_after.unwrap_or(RETRY_AFTER)) }
+            }
+            Code::DeadlineExceeded | Code::Cancelled => Self::DeadlineExceeded,
+            _ => Self::Other(Box::new(status)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use compliance_api::{error, rules::Violations};
+    use tonic::{Code, Status};
+
+    use crate::{Error, v1::Reason};
+
+    #[test]
+    fn every_reason_of_the_service_is_understood() {
+        for number in 1.. {
+            let Ok(sent) = error::Reason::try_from(number) else { break };
+            let error = error::Error::new(sent, "Why.").retry_after(Duration::from_secs(3));
+            let read = Error::from(Status::from(error));
+            // Its deadline has no more to say.
+            assert_eq!(read.reason(), Reason::try_from(number).ok(), "{sent:?}");
+            if error::meaning(sent).grpc == Code::Unavailable {
+                assert_eq!(read.retry_after(), Some(Duration::from_secs(3)), "{sent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_of_many_violations_are_read_with_their_total() {
+        let mut violations = Violations::new();
+        for item in 0..10_000 {
+            violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));
+        }
+        let Error::Invalid { violations, total, .. } = Status::from(error::Error::invalid(violations)).into() else {
+            panic!("it is invalid")
+        };
+        assert!(violations.len() > 20 && total == 10_000, "{} of {total}", violations.len());
+        assert_eq!(
+            (violations[1].field.as_str(), violations[1].description.as_str()),
+            ("affiliates.1.zip", "Too long.")
+        );
+    }
+
+    #[test]
+    fn statuses_of_others_count_by_their_code() {
+        let error = Error::from(Status::unavailable("no backend"));
+        assert!(error.is_temporary() && error.retry_after() == Some(Duration::from_secs(1)), "{error:?}");
+        assert_eq!(error.reason(), Some(Reason::CoreUnavailable));
+        assert!(matches!(Error::from(Status::cancelled("timeout")), Error::DeadlineExceeded));
+        let error = Error::from(Status::internal("x"));
+        assert!(matches!(error, Error::Other(_)) && error.reason().is_none(), "{error:?}");
+    }
+}
