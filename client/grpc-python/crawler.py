@@ -1,8 +1,10 @@
 """Reports what a crawler has found, over gRPC: one JSON object a line, in the JSON form of `UrlObservation`.
 
-    pip install -r client/grpc-python/requirements.txt
-    python -m grpc_tools.protoc -I proto --python_out=client/grpc-python --grpc_python_out=client/grpc-python proto/compliance/v1/*.proto
+    pip install ./client/grpc-python
     GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/crawler.py findings.ndjson
+
+GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the authorities to trust, instead of those that are usual;
+GRPC_CERT and GRPC_KEY are the PEM files of a certificate to present, and of its key (mutual TLS).
 
 A line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type": "Health Claim",
 "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. The report can be repeated at any time. Exit status: 0 if
@@ -17,6 +19,7 @@ import random
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import grpc
 from google.protobuf import json_format
@@ -102,6 +105,26 @@ def refusal(error):
 def wait(attempt, refused):
     """Waits before the next try: longer each time, and at least as long as the service asks for."""
     time.sleep(refused.retry_after + min(2**attempt / 10, 5) * random.uniform(0.5, 1))
+
+
+def open_channel(target, certificates):
+    """A channel to host:port or https://host:port. `certificates` are the PEM files GRPC_CA, GRPC_CERT and GRPC_KEY, as far as they are
+    given. What would make every call fail is a ValueError here."""
+    scheme, _, address = target.rpartition("://")
+    if scheme not in ("", "http", "https"):
+        raise ValueError(f"GRPC={target} is neither host:port nor https://host:port")
+    if scheme != "https":
+        if certificates:
+            raise ValueError(f"{', '.join(certificates)}: certificates are for https, and GRPC is {target}")
+        return grpc.insecure_channel(address.rstrip("/"), OPTIONS)
+    if ("GRPC_CERT" in certificates) != ("GRPC_KEY" in certificates):
+        raise ValueError("GRPC_CERT and GRPC_KEY belong together")
+    pem = {name: Path(path).read_bytes() for name, path in certificates.items()}
+    for name, content in pem.items():
+        if b"-----BEGIN " not in content:
+            raise ValueError(f"{name}={certificates[name]} is no PEM file")
+    credentials = grpc.ssl_channel_credentials(pem.get("GRPC_CA"), pem.get("GRPC_KEY"), pem.get("GRPC_CERT"))
+    return grpc.secure_channel(address.rstrip("/"), credentials, OPTIONS)
 
 
 class Crawler:
@@ -196,10 +219,11 @@ def main():
         return 2
     try:
         findings = read_findings(path)
-        with grpc.insecure_channel(os.environ.get("GRPC", "127.0.0.1:50051"), OPTIONS) as channel:
+        certificates = {name: os.environ[name] for name in ("GRPC_CA", "GRPC_CERT", "GRPC_KEY") if os.environ.get(name)}
+        with open_channel(os.environ.get("GRPC", "127.0.0.1:50051"), certificates) as channel:
             crawler = Crawler(channel, token)
             results = crawler.observe([observation for _, observation in findings])
-    except (Refusal, OSError, json_format.ParseError) as error:
+    except (Refusal, OSError, ValueError, json_format.ParseError) as error:
         print(f"crawler: {error}", file=sys.stderr)
         return 2
     refused = 0

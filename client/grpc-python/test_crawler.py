@@ -1,6 +1,8 @@
 """Runs the crawler against a running service, also over connections that break.
 
     GRPC=127.0.0.1:50051 TOKEN=… TOKEN_WITHOUT_SCOPE=… python -m unittest discover client/grpc-python
+
+With SECURE_GRPC=https://…, SECURE_TOKEN, and CERTIFICATES, a folder with the files of deploy/make-certificates, mutual TLS is tested, too.
 """
 
 import contextlib
@@ -179,6 +181,36 @@ class TestCrawler(unittest.TestCase):
         result = subprocess.run([sys.executable, crawler.__file__, findings], capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 2)
         self.assertIn(f"{findings}:1: ", result.stderr)
+
+    def run_crawler(self, **settings):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        findings = folder / "findings.ndjson"
+        findings.write_text('{"url": "%s/1"}' % self.prefix)
+        command, environment = [sys.executable, crawler.__file__, findings], {**os.environ, **settings}
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+
+    def test_settings_that_cannot_work_are_reported_at_once(self):
+        settings = (
+            ({"GRPC": "ftp://127.0.0.1:1"}, "neither host:port nor https://host:port"),
+            ({"GRPC_CA": "ca.pem"}, f"certificates are for https, and GRPC is {GRPC}"),
+            ({"GRPC": "https://127.0.0.1:1", "GRPC_CERT": "own.pem"}, "GRPC_CERT and GRPC_KEY belong together"),
+            ({"GRPC": "https://127.0.0.1:1", "GRPC_CA": __file__}, "is no PEM file"),
+            ({"GRPC": "https://127.0.0.1:1", "GRPC_CA": "/nowhere"}, "No such file or directory: '/nowhere'"),
+        )
+        for wrong, message in settings:
+            result = self.run_crawler(**wrong)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(message, result.stderr)
+
+    @unittest.skipUnless("SECURE_GRPC" in os.environ, "no service with TLS")
+    def test_who_trusts_the_authority_and_has_a_certificate_is_served(self):
+        folder = Path(os.environ["CERTIFICATES"])
+        trust = {"GRPC": os.environ["SECURE_GRPC"], "TOKEN": os.environ["SECURE_TOKEN"], "GRPC_CA": str(folder / "authority.pem")}
+        identity = {"GRPC_CERT": str(folder / "gateway.pem"), "GRPC_KEY": str(folder / "gateway-key.pem")}
+        result = self.run_crawler(**trust, **identity)
+        self.assertEqual((result.returncode, result.stdout), (0, "1 new, 0 known, 0 refused\n"), result.stderr)
+        self.assertEqual(self.run_crawler(**trust).returncode, 2)
+        self.assertEqual(self.run_crawler(**{**trust, "GRPC_CA": ""}, **identity).returncode, 2)
 
 
 if __name__ == "__main__":
