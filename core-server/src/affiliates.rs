@@ -4,12 +4,14 @@ mod create;
 mod in_order;
 mod input;
 mod read;
+mod search;
 mod service;
 mod update;
 mod update_one;
 
 pub(crate) use input::INPUT;
 pub(crate) use read::single;
+pub(crate) use search::search_statement;
 pub(crate) use service::Affiliates;
 
 /// The statements that write affiliates, with the types of their parameters.

@@ -17,10 +17,12 @@ mod infraction_lists;
 mod limits;
 mod lists;
 mod monitoring;
+mod overview;
 mod reads;
 mod record_pages;
 mod requests;
 mod schema;
+mod search;
 pub mod serve;
 mod settings;
 mod shares;
@@ -43,6 +45,12 @@ pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)>
 pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let exports = monitoring::export_statements();
     affiliates::read_statements().chain(urls::STATEMENTS.reads()).chain(cases::STATEMENTS.reads()).chain(exports)
+}
+
+/// Every statement that reads the records of a company in the order of a key, until it has enough or has read all: searches, and the
+/// overview. With the types of its parameters. For tools that look at plans.
+pub fn scan_statements() -> [(&'static str, &'static str); 3] {
+    [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT]
 }
 
 /// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.

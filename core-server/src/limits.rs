@@ -146,6 +146,10 @@ pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
 /// Transcribed text on a page, in bytes: after it, the page has no further record.
 pub(crate) const TRANSCRIPT_BYTES: usize = 2 << 20;
 
+// Searches and the overview.
+/// Records of a search that names no number of them.
+pub(crate) const DEFAULT_SEARCHED: i64 = 20;
+
 // Statements and connections.
 /// How often a write is tried that conflicts with another one.
 pub(crate) const MAX_TRIES: u32 = 5;

@@ -23,7 +23,7 @@ use compliance_api::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
         compliance_case_service_server::ComplianceCaseServiceServer,
         compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
-        read_service_server::ReadServiceServer,
+        overview_service_server::OverviewServiceServer, read_service_server::ReadServiceServer,
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
@@ -47,6 +47,7 @@ use crate::{
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
+    overview::Overviews,
     schema,
     table::SchemaError,
     urls::ComplianceUrls,
@@ -107,17 +108,20 @@ impl Core {
         let affiliates = Arc::new(Affiliates::new(&backend));
         let urls = Arc::new(ComplianceUrls::new(&backend));
         let cases = Arc::new(ComplianceCases(Arc::clone(&backend)));
+        let overview = Arc::new(Overviews(Arc::clone(&backend)));
         let monitoring = Arc::new(Monitoring::new(&backend));
         let clients = Clients {
             access: behind(&pipeline, Arc::new(Access)),
             affiliates: behind(&pipeline, Arc::clone(&affiliates)),
             urls: behind(&pipeline, Arc::clone(&urls)),
             cases: behind(&pipeline, Arc::clone(&cases)),
+            overview: behind(&pipeline, Arc::clone(&overview)),
             health: behind(&pipeline, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
             .add_service(sized!(settings, ComplianceUrlServiceServer, urls))
             .add_service(sized!(settings, ComplianceCaseServiceServer, cases))
+            .add_service(OverviewServiceServer::from_arc(overview))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
             // A batch of reads is small, and is decoded before its tokens are checked.

@@ -3,6 +3,7 @@
 mod add;
 mod list;
 pub(crate) mod record;
+mod search;
 mod service;
 
 /// The statements that write URLs, with the types of their parameters.
@@ -11,4 +12,5 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 1] =
 
 pub(crate) use add::identity;
 pub(crate) use list::{LIST, STATEMENTS, single};
+pub(crate) use search::search_statement;
 pub(crate) use service::ComplianceUrls;

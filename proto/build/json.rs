@@ -4,7 +4,22 @@ use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind};
 use tonic_prost_build::Builder;
 
 /// Messages that are written out for partners as they stand; everything they hold is, too.
-const SERIALISED: &[&str] = &["Affiliate", "ComplianceUrl", "Infraction", "ComplianceCase", "Incident", "PageMeta"];
+const SERIALISED: &[&str] = &[
+    "Affiliate",
+    "ComplianceUrl",
+    "Infraction",
+    "ComplianceCase",
+    "Incident",
+    "PageMeta",
+    "Overview",
+    "CaseOverview",
+    "OpenCasesByRisk",
+    "OpenCasesByAge",
+    "OverdueCase",
+    "UrlOverview",
+    "InfractionOverview",
+    "OverviewWeek",
+];
 
 /// Messages that files of records hold; everything they hold is one of them, too.
 const RECORDS: &[&str] = &["UrlObservation", "InfractionInput", "OpenCaseRequest", "CaseInput", "IncidentInput"];

@@ -13,11 +13,14 @@ use crate::{
         compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
-        read::Operation,
+        overview_service_client::OverviewServiceClient, overview_service_server::OverviewService, read::Operation,
     },
     wire::Items,
 };
-pub use generated::{AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs};
+pub use generated::{
+    AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
+    OverviewServiceStubs,
+};
 pub use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, body::Body, client::GrpcService, codegen::tokio_stream::Stream};
 use tonic_health::{
@@ -77,6 +80,8 @@ pub struct Clients {
     pub urls: Arc<dyn ComplianceUrlService<StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>>>,
     /// Compliance cases.
     pub cases: Arc<dyn ComplianceCaseService>,
+    /// Figures of all records.
+    pub overview: Arc<dyn OverviewService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -97,6 +102,7 @@ impl Clients {
             affiliates: remote!(AffiliateServiceClient),
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
+            overview: remote!(OverviewServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

@@ -44,6 +44,7 @@ pub struct Field {
     pub entry: bool,
     pub item_codes: Option<ItemCodes>,
     pub max_items: Option<usize>,
+    pub min_chars: Option<usize>,
 }
 
 /// What a field holds.

@@ -109,6 +109,9 @@ impl Checker {
         if let Some(exact) = field.exact_chars.filter(|exact| chars != *exact) {
             return self.must(name, field, format_args!("must be {exact} characters"));
         }
+        if let Some(least) = field.min_chars.filter(|least| chars < *least) {
+            self.must(name, field, format_args!("must be at least {least} characters"));
+        }
         if let Some(most) = field.max_chars.filter(|most| chars > *most) {
             self.must(name, field, format_args!("must not be greater than {most} characters"));
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use compliance_api::{
     description::Message,
     rules::Check as _,
-    v1::{ListComplianceCasesRequest, ListComplianceUrlsRequest},
+    v1::{ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest},
 };
 use http::{HeaderName, HeaderValue, Method, Uri};
 use url::form_urlencoded;
@@ -19,6 +19,8 @@ pub(crate) const IGNORED_PARAMETERS: HeaderName = HeaderName::from_static("x-ign
 fn parameters(method: &Method, path: &str) -> Option<&'static Message> {
     match path {
         "/api/urls" if method == Method::GET => Some(ListComplianceUrlsRequest::MESSAGE),
+        "/api/affiliates:search" if method == Method::GET => Some(SearchAffiliatesRequest::MESSAGE),
+        "/api/urls:search" if method == Method::GET => Some(SearchComplianceUrlsRequest::MESSAGE),
         "/api/cases" if method == Method::GET => Some(ListComplianceCasesRequest::MESSAGE),
         _ => None,
     }
@@ -64,6 +66,8 @@ mod tests {
         assert_eq!(ignored(&Method::GET, urls).as_deref(), Some("perpage, incident_status, a%2Cb%0D"));
         assert_eq!(ignored(&Method::POST, "/api/urls?page=1").as_deref(), Some("page"));
         assert_eq!(ignored(&Method::GET, "/api/affiliates/1?fields=id").as_deref(), Some("fields"));
+        assert_eq!(ignored(&Method::GET, "/api/affiliates:search?q=a&query=b").as_deref(), Some("query"));
+        assert_eq!(ignored(&Method::GET, "/api/urls:search?limit=1&page=2").as_deref(), Some("page"));
         for none in ["/api/urls", "/api/urls?", "/api/cases?case_status_id=x", "/docs?x=1"] {
             assert_eq!(ignored(&Method::GET, none), None, "{none}");
         }

@@ -22,7 +22,7 @@ use crate::{
     ignored::IGNORED_PARAMETERS,
     limits::PREFLIGHT_MAX_AGE,
     observe::observe,
-    routes::{about, affiliates, cases, health, pages, unknown_path, urls, wrong_method},
+    routes::{about, affiliates, cases, health, overview, pages, unknown_path, urls, wrong_method},
     settings::Settings,
 };
 
@@ -95,13 +95,16 @@ macro_rules! routes {
 routes! {
     get "/api/affiliates" => affiliates::list;
     post "/api/affiliates" => affiliates::create;
+    get "/api/affiliates:search" => affiliates::search;
     get "/api/affiliates/{id}" => affiliates::get;
     put "/api/affiliates/{id}" => affiliates::update;
     get "/api/urls" => urls::list;
     post "/api/urls" => urls::add;
+    get "/api/urls:search" => urls::search;
     get "/api/urls/{id}" => urls::get;
     get "/api/cases" => cases::list;
     get "/api/cases/{id}" => cases::get;
+    get "/api/overview" => overview::get;
     get "/livez" => health::live;
     get "/readyz" => health::ready;
     get "/" => about::get;

@@ -33,7 +33,7 @@ pub(super) fn statements() -> [(&'static str, &'static str); 3] {
 }
 
 /// What is selected of an affiliate, whose alias is `a`.
-fn columns() -> String {
+pub(super) fn columns() -> String {
     selection::<Affiliate>("a.company_id", &[("affiliates", "a")], &[])
 }
 

@@ -10,8 +10,8 @@ use compliance_api::{
         Affiliate, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchCreateAffiliatesResponse,
         BatchGetAffiliatesRequest, BatchGetAffiliatesResponse, BatchUpdateAffiliatesRequest,
         BatchUpdateAffiliatesResponse, CreateAffiliateRequest, CreateAffiliateResponse, GetAffiliateRequest,
-        ListAffiliatesRequest, ListAffiliatesResponse, UpdateAffiliateRequest, UpdateAffiliateResponse,
-        affiliate_service_server::AffiliateService,
+        ListAffiliatesRequest, ListAffiliatesResponse, SearchAffiliatesRequest, SearchAffiliatesResponse,
+        UpdateAffiliateRequest, UpdateAffiliateResponse, affiliate_service_server::AffiliateService,
     },
 };
 use tonic::{Request, Response};
@@ -20,7 +20,7 @@ use super::{
     create::{self, CreateOne},
     in_order::Applied,
     input::Input,
-    read, update,
+    read, search, update,
     update_one::UpdateOne,
 };
 use crate::{
@@ -68,6 +68,12 @@ impl AffiliateService for Affiliates {
         let (company_id, request) = accept(request)?;
         let affiliates = read::by_ids(self.backend.source(company_id), &request.ids).await?;
         Ok(holding(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
+    }
+
+    async fn search_affiliates(&self, request: Request<SearchAffiliatesRequest>) -> Served<SearchAffiliatesResponse> {
+        let (company_id, request) = accept(request)?;
+        let found = search::search(self.backend.source(company_id), &request).await?;
+        Ok(holding(SearchAffiliatesResponse { affiliates: found.records }, found.memory))
     }
 
     async fn create_affiliate(&self, request: Request<CreateAffiliateRequest>) -> Served<CreateAffiliateResponse> {

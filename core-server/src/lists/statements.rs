@@ -193,8 +193,17 @@ pub(crate) async fn read_by_ids<R: Record, T>(
     ids: &[i64],
     read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
 ) -> Result<Records<T>, Error> {
-    let rows = source.fetch(|| sqlx::query(statement).bind(source.company_id).bind(ids)).await?;
-    let (rows, memory) = rows.ok_or_else(|| too_large(source.most))?;
+    let company_id = source.company_id;
+    read_records(source, || sqlx::query(statement).bind(company_id).bind(ids), read).await
+}
+
+/// The records that a query returns.
+pub(crate) async fn read_records<'q, R: Record, T>(
+    source: Source<'_>,
+    query: impl Fn() -> Query<'q, Postgres, PgArguments>,
+    read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
+) -> Result<Records<T>, Error> {
+    let (rows, memory) = source.fetch(query).await?.ok_or_else(|| too_large(source.most))?;
     Records::read(rows, memory, read)
 }
 

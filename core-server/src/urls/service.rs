@@ -5,7 +5,8 @@ use std::{future::ready, sync::Arc};
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
     ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
-    StreamComplianceUrlsRequest, StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
+    SearchComplianceUrlsRequest, SearchComplianceUrlsResponse, StreamComplianceUrlsRequest,
+    StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
 };
 use futures::stream;
 use tokio::time::Instant;
@@ -14,7 +15,7 @@ use tonic::{Request, Response, codegen::BoxStream};
 use super::{
     add::{AddFew, add},
     list::{STATEMENTS, asked},
-    record,
+    record, search,
 };
 use crate::{
     backend::Backend,
@@ -88,6 +89,15 @@ impl ComplianceUrlService for ComplianceUrls {
         let (company_id, request) = accept(request)?;
         let urls = read_by_ids(self.backend.source(company_id), STATEMENTS.by_ids, &request.ids, record::read).await?;
         Ok(holding(BatchGetComplianceUrlsResponse { urls: urls.records }, urls.memory))
+    }
+
+    async fn search_compliance_urls(
+        &self,
+        request: Request<SearchComplianceUrlsRequest>,
+    ) -> Served<SearchComplianceUrlsResponse> {
+        let (company_id, request) = accept(request)?;
+        let found = search::search(self.backend.source(company_id), &request).await?;
+        Ok(holding(SearchComplianceUrlsResponse { urls: found.records }, found.memory))
     }
 
     async fn add_compliance_urls(

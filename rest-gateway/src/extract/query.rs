@@ -6,7 +6,10 @@ use compliance_api::{
     description::Message,
     error::Error,
     rules::{Check, Violations, label, not_one_of},
-    v1::{CaseSort, ListComplianceCasesRequest, ListComplianceUrlsRequest, SortDirection, UrlSort},
+    v1::{
+        CaseSort, ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest,
+        SearchComplianceUrlsRequest, SortDirection, UrlSort,
+    },
 };
 use url::form_urlencoded;
 
@@ -50,6 +53,18 @@ pub(crate) fn cases(query: Option<&str>) -> Result<ListComplianceCasesRequest, E
         per_page: query.integer("per_page"),
         page: query.integer("page"),
     };
+    accept(query.violations, request)
+}
+
+pub(crate) fn affiliate_search(query: Option<&str>) -> Result<SearchAffiliatesRequest, Error> {
+    let mut query = Query::of::<SearchAffiliatesRequest>(query);
+    let request = SearchAffiliatesRequest { q: query.text("q").unwrap_or_default(), limit: query.integer("limit") };
+    accept(query.violations, request)
+}
+
+pub(crate) fn url_search(query: Option<&str>) -> Result<SearchComplianceUrlsRequest, Error> {
+    let mut query = Query::of::<SearchComplianceUrlsRequest>(query);
+    let request = SearchComplianceUrlsRequest { q: query.text("q").unwrap_or_default(), limit: query.integer("limit") };
     accept(query.violations, request)
 }
 

@@ -1,6 +1,6 @@
 //! `/affiliates`
 
-use axum::response::Response;
+use axum::{extract::RawQuery, response::Response};
 use compliance_api::{
     error::{Error, ResultCode},
     v1::{AffiliateResult, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest},
@@ -16,10 +16,14 @@ use crate::{
         affiliates::{self, Create, Update},
         body::RequestBody,
         path::PathId,
+        query,
     },
     found::respond_found,
     stream::respond_list,
 };
+
+/// The message of a list.
+const FOUND: &str = "Affiliates found";
 
 /// List all affiliates
 ///
@@ -33,7 +37,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
     let list = caller.open(ListAffiliatesRequest {}, 1, |core, request| core.affiliates.list_affiliates(request));
     let Opened { first, rest, rate_limit, .. } = list.await?;
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
-    Ok(respond_list("Affiliates found", messages, |message| &message.affiliates, None, rate_limit, (), deadline))
+    Ok(respond_list(FOUND, messages, |message| &message.affiliates, None, rate_limit, (), deadline))
 }
 
 /// Read an affiliate
@@ -49,6 +53,21 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
     let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request));
     let (affiliate, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found("Affiliate found.", &affiliate, None))
+}
+
+/// Search affiliates
+///
+/// The affiliates whose name or client identifier contains a text, by ID ascending. The records of the company are read until
+/// enough are found.
+///
+/// - Operation: `searchAffiliates`
+/// - Query: `SearchAffiliatesRequest`
+/// - 200: `AffiliateList`. The affiliates; an empty list if there are none.
+pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    let request = caller.accept(query::affiliate_search(query.as_deref())).await?;
+    let read = caller.call(request, |core, request| core.affiliates.search_affiliates(request));
+    let (found, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &found.affiliates, None))
 }
 
 /// Create affiliates

@@ -73,6 +73,22 @@ fn transcript(url: &ComplianceUrl) -> usize {
     url.transcription_text.as_ref().map_or(0, String::len)
 }
 
+/// Search compliance URLs
+///
+/// The URLs that contain a text, newest first. The records of the company are read until enough are found.
+///
+/// - Operation: `searchUrls`
+/// - Query: `SearchComplianceUrlsRequest`
+/// - 200: `UrlsFound`. The URLs; an empty list if there are none.
+/// - Refused: `BodyTooLarge`
+pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    let request = caller.accept(query::url_search(query.as_deref())).await?;
+    let read = caller.call(request, |core, request| core.urls.search_compliance_urls(request));
+    let (found, rate_limit, held) = read.await?;
+    let bytes = found.urls.iter().map(transcript).sum();
+    respond_found(&caller, rate_limit, held, bytes, &Envelope::found(FOUND, &found.urls, None))
+}
+
 /// Add compliance URLs
 ///
 /// Adds URLs to be monitored. One that the company has already is skipped (1023). URLs are compared in their

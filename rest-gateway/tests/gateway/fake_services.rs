@@ -3,6 +3,7 @@
 use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, BoxStream, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
+        OverviewServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
@@ -232,6 +233,9 @@ impl ComplianceCaseServiceStubs for Fake {
         Ok(success(v1::BatchGetComplianceCasesResponse::default()))
     }
 }
+
+#[async_trait]
+impl OverviewServiceStubs for Fake {}
 
 #[async_trait]
 impl ReadService for Fake {

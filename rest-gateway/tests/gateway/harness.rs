@@ -44,7 +44,8 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         access: Arc::clone(&service) as _,
         affiliates: Arc::clone(&service) as _,
         urls: Arc::clone(&service) as _,
-        cases: service,
+        cases: Arc::clone(&service) as _,
+        overview: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, BoxStream, Clients, ComplianceCaseServiceStubs,
-        ComplianceUrlServiceStubs,
+        ComplianceUrlServiceStubs, OverviewServiceStubs,
     },
     error::Error,
     rules::{self, Check},
@@ -58,6 +58,7 @@ impl Core {
             affiliates: core.clone(),
             urls: core.clone(),
             cases: core.clone(),
+            overview: core.clone(),
             health: core,
         }
     }
@@ -81,6 +82,7 @@ operations! {
     AffiliateServiceStubs {
         get_affiliate(GetAffiliateRequest) -> Affiliate unchecked;
         batch_get_affiliates(BatchGetAffiliatesRequest) -> BatchGetAffiliatesResponse unchecked;
+        search_affiliates(SearchAffiliatesRequest) -> SearchAffiliatesResponse checked;
         create_affiliate(CreateAffiliateRequest) -> CreateAffiliateResponse checked;
         batch_create_affiliates(BatchCreateAffiliatesRequest) -> BatchCreateAffiliatesResponse checked;
         update_affiliate(UpdateAffiliateRequest) -> UpdateAffiliateResponse checked;
@@ -96,6 +98,7 @@ operations! {
         list_compliance_urls(ListComplianceUrlsRequest) -> ListComplianceUrlsResponse checked;
         get_compliance_url(GetComplianceUrlRequest) -> ComplianceUrl unchecked;
         batch_get_compliance_urls(BatchGetComplianceUrlsRequest) -> BatchGetComplianceUrlsResponse unchecked;
+        search_compliance_urls(SearchComplianceUrlsRequest) -> SearchComplianceUrlsResponse checked;
         add_compliance_urls(AddComplianceUrlsRequest) -> AddComplianceUrlsResponse checked;
         + async fn stream_compliance_urls(
             &self,
@@ -110,6 +113,7 @@ operations! {
         get_compliance_case(GetComplianceCaseRequest) -> ComplianceCase unchecked;
         batch_get_compliance_cases(BatchGetComplianceCasesRequest) -> BatchGetComplianceCasesResponse unchecked;
     }
+    OverviewServiceStubs { get_overview(GetOverviewRequest) -> Overview unchecked; }
 }
 
 #[async_trait]

@@ -136,7 +136,8 @@ fn encoded(body: &[u8]) {
 pub fn query(data: &[u8]) {
     let Some((choice, query)) = data.split_first() else { return };
     let Ok(query) = std::str::from_utf8(query) else { return };
-    let path = ["/api/urls", "/api/cases"][usize::from(*choice) % 2];
+    let paths = ["/api/urls", "/api/cases", "/api/affiliates:search", "/api/urls:search"];
+    let path = paths[usize::from(*choice) % paths.len()];
     if let Some(outcome) = call("GET", &format!("{path}?{query}"), Vec::new()) {
         agree(&outcome);
     }

@@ -119,7 +119,8 @@ fn property(field: &Field, is_item: bool) -> Json {
 
 /// A text that has to be there.
 pub(crate) fn required_text(rules: &Field) -> Json {
-    most_characters(object! { "type": "string", "minLength": 1, "pattern": pattern::not_blank() }, rules)
+    let least = rules.min_chars.unwrap_or(1);
+    most_characters(object! { "type": "string", "minLength": least, "pattern": pattern::not_blank() }, rules)
 }
 
 /// The schema, unless the field is required with the empty text and null, which clear it.

@@ -3,7 +3,7 @@
 use compliance_api::{
     MAX_ID,
     description::{Field, Kind, Message},
-    v1::{CaseSort, SortDirection, UrlSort},
+    v1::{CaseSort, Format, SortDirection, UrlSort},
 };
 
 use crate::{
@@ -56,8 +56,8 @@ fn query_parameter(field: &Field) -> Json {
     let mut schema = match (choices(field), field.kind) {
         (Some(choices), _) => choice(&choices),
         (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
-        // The only texts are days.
-        (None, _) => object! { "type": "string", "format": "date" },
+        (None, _) if field.format == Format::Date => object! { "type": "string", "format": "date" },
+        (None, _) => input::required_text(field),
     };
     for (key, bound) in [("minimum", field.at_least), ("maximum", field.at_most)] {
         if let Some(bound) = bound {
@@ -67,6 +67,7 @@ fn query_parameter(field: &Field) -> Json {
     schema = match name {
         "per_page" => schema.with("default", 100),
         "page" => schema.with("default", 1),
+        "limit" => schema.with("default", 20),
         "sort_by" => schema.with("default", "id"),
         "sort_dir" => schema.with("default", "desc"),
         _ => schema,
@@ -77,14 +78,10 @@ fn query_parameter(field: &Field) -> Json {
         schema = schema.with("x-vocabulary", names_by_id(vocabulary));
         description += &vocabulary_sentence(vocabulary, true);
     }
-    object! {
-        "name": name,
-        "in": "query",
-        "required": false,
-        "description": description,
-        "allowEmptyValue": true,
-        "schema": schema,
-    }
+    let parameter = object! { "name": name, "in": "query", "required": field.required, "description": description };
+    // An empty parameter is absent.
+    let parameter = if field.required { parameter } else { parameter.with("allowEmptyValue", true) };
+    parameter.with("schema", schema)
 }
 
 /// The values of a parameter that is one of a few.

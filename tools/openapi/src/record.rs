@@ -46,6 +46,7 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     match (field.form, field.kind) {
         ("datetime", _) => text.with("pattern", pattern::TIMESTAMP).with("example", "2026-01-31 12:00:00"),
         ("yes_no", _) => choice(YES_NO),
+        _ if (message, field.name) == ("OverviewWeek", "from") => text.with("format", "date"),
         ("incident_type", _) => choice(Vocabulary::IncidentType.defaults()),
         (_, Kind::Integer(bits)) => integer(bits, bounds(message, field.name, bits, column)),
         _ if column.is_some_and(|column| column.form == StoredAs::Date) => text.with("format", "date"),
@@ -57,6 +58,10 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     }
 }
 
+/// Messages whose integers are no IDs.
+const COUNTS: [&str; 6] =
+    ["CaseOverview", "OpenCasesByRisk", "OpenCasesByAge", "UrlOverview", "InfractionOverview", "OverviewWeek"];
+
 fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64, i64) {
     if let Some(rules) = column.and_then(rules_of_column) {
         return range(bits, rules);
@@ -64,6 +69,7 @@ fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64,
     match (message, name) {
         ("PageMeta", "total") => (0, MAX_ID),
         ("PageMeta", "per_page") => (1, 200),
+        _ if COUNTS.contains(&message) => (0, if bits == 32 { i32::MAX.into() } else { MAX_ID }),
         _ if column.is_some_and(|column| column.form == StoredAs::CountryNumber) => (1, 999),
         _ => (1, MAX_ID),
     }

@@ -34,6 +34,8 @@ fn part(name: &str) -> String {
         Some(("record", message)) => record(message),
         Some(("query", "urls")) => query("ListComplianceUrlsRequest"),
         Some(("query", "cases")) => query("ListComplianceCasesRequest"),
+        Some(("query", "affiliates:search")) => query("SearchAffiliatesRequest"),
+        Some(("query", "urls:search")) => query("SearchComplianceUrlsRequest"),
         Some(("vocabulary", name)) => vocabulary(name),
         None if name == "reasons" => refusals(),
         _ => panic!("no part is known by the name {name}"),
@@ -100,7 +102,11 @@ fn query(name: &str) -> String {
             (Some(choices), ..) => format!("`{}`", choices.join("`, `")),
             (None, Some(least), Some(most)) if most < 1000 => format!("{least} to {most}"),
             (None, Some(_), _) => "positive integer".to_owned(),
-            _ => "day, `YYYY-MM-DD`".to_owned(),
+            _ if field.format == Format::Date => "day, `YYYY-MM-DD`".to_owned(),
+            _ => {
+                let most = field.max_chars.map_or_else(String::new, |most| format!(" to {most}"));
+                format!("{}{most} characters; required", field.min_chars.unwrap_or(1))
+            }
         };
         let _ = writeln!(table, "| `{}` | {values} | {} |", field.name, field.doc);
     }

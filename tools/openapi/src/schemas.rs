@@ -20,6 +20,9 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     for name in ["Infraction", "Incident", "PageMeta"] {
         all.push((name.to_owned(), record::schema(name)));
     }
+    all.push(("UrlsFound".to_owned(), found(list_of(reference("ComplianceUrl")), false)));
+    all.push(("OverviewFound".to_owned(), found(reference("Overview"), false)));
+    all.extend(OVERVIEW.iter().map(|name| ((*name).to_owned(), record::schema(name))));
     all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
     all.extend(input::all());
     for (name, result, keys) in RESULTS {
@@ -27,6 +30,18 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     }
     all
 }
+
+/// What the overview consists of.
+const OVERVIEW: [&str; 8] = [
+    "Overview",
+    "CaseOverview",
+    "OpenCasesByRisk",
+    "OpenCasesByAge",
+    "OverdueCase",
+    "UrlOverview",
+    "InfractionOverview",
+    "OverviewWeek",
+];
 
 /// The results of writes: name, code, and the keys of `detail` in addition to the sentence.
 const RESULTS: &[(&str, ResultCode, &[&str])] = &[

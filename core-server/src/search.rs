@@ -1,0 +1,69 @@
+//! Searches: records that contain a text, in either case.
+//!
+//! No index finds a text within another one, so a search reads the records of the company in the order of its result until it
+//! has enough of them. The queue of statements gives each company its share, and the deadline of the call ends a search that finds
+//! too little.
+
+use sqlx::{Postgres, postgres::PgArguments, query::Query};
+
+use crate::limits::DEFAULT_SEARCHED;
+
+/// A statement for a search. Its parameters are the company, the pattern and the number of records.
+pub(crate) fn query<'q>(
+    statement: &'static str,
+    company_id: i64,
+    text: &str,
+    limit: Option<i64>,
+) -> Query<'q, Postgres, PgArguments> {
+    sqlx::query(statement).bind(company_id).bind(pattern(text)).bind(limit.unwrap_or(DEFAULT_SEARCHED))
+}
+
+/// The types of these parameters.
+pub(crate) const TYPES: &str = "bigint, text, bigint";
+
+/// A regular expression for a text in either case. It names both cases of each letter, so that it means the same whatever the
+/// locale of the database is; many know the letters of ASCII alone.
+fn pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() * 4);
+    for character in text.chars() {
+        match cases(character).as_slice() {
+            [] if character.is_alphanumeric() || !character.is_ascii() => pattern.push(character),
+            // A backslash before any other character takes its meaning.
+            [] => pattern.extend(['\\', character]),
+            cases => {
+                pattern.push('[');
+                pattern.extend(cases);
+                pattern.push(']');
+            }
+        }
+    }
+    pattern
+}
+
+/// A letter in both cases; nothing for a character that has none, or whose other case is several characters.
+fn cases(character: char) -> Vec<char> {
+    let one =
+        |mut characters: Box<dyn Iterator<Item = char>>| characters.next().filter(|_| characters.next().is_none());
+    let lower = one(Box::new(character.to_lowercase()));
+    let upper = one(Box::new(character.to_uppercase()));
+    let others = [lower, upper].into_iter().flatten().filter(|other| *other != character);
+    let mut cases: Vec<char> = others.collect();
+    if !cases.is_empty() {
+        cases.insert(0, character);
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pattern;
+
+    #[test]
+    fn a_letter_is_found_in_either_case_and_every_other_character_as_it_is() {
+        for (text, expected) in
+            [("aB-1", r"[aA][Bb]\-1"), ("É ß ω 你", r"[Éé]\ ß\ [ωΩ]\ 你"), (r"100%_.*\[(", r"100\%\_\.\*\\\[\(")]
+        {
+            assert_eq!(pattern(text), expected);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! `/overview`
+
+use axum::response::Response;
+use compliance_api::v1::GetOverviewRequest;
+
+use crate::{caller::Caller, envelope::Envelope, error::Refusal, found::respond_found};
+
+/// Read the overview
+///
+/// Figures of all records of the company: open cases by risk level and by age, overdue follow-ups, what is new, and the last twelve
+/// weeks. All of them are of one snapshot.
+///
+/// - Operation: `getOverview`
+/// - 200: `OverviewFound`. The figures.
+pub(crate) async fn get(caller: Caller) -> Result<Response, Refusal> {
+    let read = caller.call(GetOverviewRequest {}, |core, request| core.overview.get_overview(request));
+    let (overview, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Overview found", &overview, None))
+}
