@@ -1,8 +1,8 @@
 //! Searches: records that contain a text, in either case.
 //!
 //! No index finds a text within another one, so a search reads the records of the company in the order of its result until it
-//! has enough of them. The queue of statements gives each company its share, and the deadline of the call ends a search that finds
-//! too little.
+//! has enough of them. The text and the number are subqueries, so that the planner does not see them and chooses this order always.
+//! The queue of statements gives each company its share, and the deadline of the call ends a search that takes too long.
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
@@ -42,16 +42,17 @@ fn pattern(text: &str) -> String {
 
 /// A letter in both cases; nothing for a character that has none, or whose other case is several characters.
 fn cases(character: char) -> Vec<char> {
-    let one =
-        |mut characters: Box<dyn Iterator<Item = char>>| characters.next().filter(|_| characters.next().is_none());
-    let lower = one(Box::new(character.to_lowercase()));
-    let upper = one(Box::new(character.to_uppercase()));
-    let others = [lower, upper].into_iter().flatten().filter(|other| *other != character);
-    let mut cases: Vec<char> = others.collect();
+    let others = [only(character.to_lowercase()), only(character.to_uppercase())];
+    let mut cases: Vec<char> = others.into_iter().flatten().filter(|other| *other != character).collect();
     if !cases.is_empty() {
         cases.insert(0, character);
     }
     cases
+}
+
+fn only(mut characters: impl Iterator<Item = char>) -> Option<char> {
+    let first = characters.next()?;
+    characters.next().is_none().then_some(first)
 }
 
 #[cfg(test)]

@@ -46,6 +46,9 @@ async fn every_operation_reports_it() {
         ("POST", "/urls", r#"{"urls":[{"url":"http://a.example/"}]}"#),
         ("GET", "/cases", ""),
         ("GET", "/cases/1", ""),
+        ("GET", "/affiliates:search?q=a", ""),
+        ("GET", "/urls:search?q=example", ""),
+        ("GET", "/overview", ""),
     ];
     let asked = clients.iter().flat_map(|rest| requests.map(|request| (rest, request)));
     join_all(asked.map(|(rest, (method, path, body))| async move {

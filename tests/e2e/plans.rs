@@ -15,6 +15,7 @@ tests![
     late_pages_pass_over_few_records,
     lookups_use_their_own_indexes,
     reads_find_their_rows_by_key,
+    scans_read_one_company_along_its_keys,
     writes_find_their_rows_by_key,
     batches_read_what_they_belong_to_once,
     bulk_loads_read_no_history
@@ -171,6 +172,34 @@ async fn reads_find_their_rows_by_key() {
     }
     expect_keys(&mut analyzed_while_loaded().await, "analyzed while it was loaded", core_server::read_statements(), 9)
         .await;
+}
+
+/// Searches and the overview read records of one company in the order of the key, so that no sort of all of them comes first,
+/// whatever is known of the tables.
+async fn scans_read_one_company_along_its_keys() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    for state in STATES {
+        bring_to(&mut connection, state).await;
+        for mode in ["force_generic_plan", "force_custom_plan"] {
+            set_mode(&mut connection, mode).await;
+            for (number, (statement, types)) in core_server::scan_statements().into_iter().enumerate() {
+                let arguments = if types.ends_with("timestamptz") { "1, '2025-06-01Z'" } else { "1, 'abc', 20" };
+                let plan = plan(&mut connection, types, statement, arguments).await;
+                let what = format!("statement {number} on a database that is {state}, {mode}");
+                let mut scans = Vec::new();
+                collect_scans(&plan, &mut scans);
+                assert!(!scans.is_empty(), "{what}: no scans in {plan}");
+                for Scan { table, kind, index, condition } in scans {
+                    let is_key = index == format!("{table}_pkey")
+                        // Both unique keys of infractions begin with what is looked for.
+                        || table == "infractions" && condition.matches(" = ").count() >= 2;
+                    let what = format!("{what}: {kind} of {table} by {index}, {condition}");
+                    assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
+                    assert!(condition.contains("company_id = "), "{what}: the index is read across companies");
+                }
+            }
+        }
+    }
 }
 
 /// Every row that a write reads or changes is found by its key, whatever is known of the tables.

@@ -18,7 +18,9 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
     let columns = columns();
     format!(
         "select {columns} from affiliates a
-        where a.company_id = $1 and (a.affiliate_name ~ $2 or a.client_affiliate_id ~ $2) order by a.id limit $3"
+        where a.company_id = $1 and (a.affiliate_name ~ (select $2) or a.client_affiliate_id ~ (select $2))
+        order by a.id
+        limit (select $3)"
     )
     .leak()
 });

@@ -18,7 +18,9 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
         r#"select r.*
         from (
             select u.id from compliance_urls u
-            where u.company_id = $1 and u.url collate "C" ~ $2 order by u.id desc limit $3
+            where u.company_id = $1 and u.url collate "C" ~ (select $2)
+            order by u.id desc
+            limit (select $3)
         ) p
         cross join lateral ({}) r
         order by p.id desc"#,

@@ -97,7 +97,9 @@ fn request(message: &Message) -> Vec<u8> {
         match field.kind {
             Kind::Integer(64) if field.is_list => int64::encode_packed(field.number, &[1, 2], &mut bytes),
             Kind::Integer(64) if !field.may_be_absent => int64::encode(field.number, &1, &mut bytes),
-            Kind::Text if field.required => string::encode(field.number, &"A1".to_owned(), &mut bytes),
+            Kind::Text if field.required => {
+                string::encode(field.number, &"A1".repeat(field.min_chars.unwrap_or(1)), &mut bytes);
+            }
             _ => {}
         }
     }

@@ -9,12 +9,14 @@ mod fields;
 mod lists;
 mod order;
 mod over_grpc;
+mod overview;
 mod parameters;
 mod paths;
 mod pattern;
 mod reads;
 pub(crate) mod records;
 mod run;
+mod search;
 mod sides;
 mod thresholds;
 mod updates;
@@ -126,6 +128,8 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         parameters::tests(),
         reads::tests(),
         paths::tests(),
+        search::tests(),
+        overview::tests(),
         thresholds::tests(),
     ];
     tables.into_iter().flatten().collect()

@@ -10,7 +10,8 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
         BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
-        CreateAffiliateRequest, ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta,
+        CreateAffiliateRequest, GetOverviewRequest, ListAffiliatesRequest, ListComplianceCasesRequest,
+        ListComplianceUrlsRequest, PageMeta, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
         UpdateAffiliateRequest, UrlInput,
     },
     wire::Operation,
@@ -61,6 +62,18 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
             let page =
                 grpc.cases.list_compliance_cases(list_request::<ListComplianceCasesRequest>(query)).await?.into_inner();
             Ok(found("Cases found", &page.cases, page.meta.as_ref()))
+        }
+        ("GET", "affiliates:search", None) => {
+            let found = grpc.affiliates.search_affiliates(list_request::<SearchAffiliatesRequest>(query)).await?;
+            Ok(self::found("Affiliates found", &found.into_inner().affiliates, None))
+        }
+        ("GET", "urls:search", None) => {
+            let found = grpc.urls.search_compliance_urls(list_request::<SearchComplianceUrlsRequest>(query)).await?;
+            Ok(self::found("URLs found", &found.into_inner().urls, None))
+        }
+        ("GET", "overview", None) => {
+            let overview = grpc.overview.get_overview(GetOverviewRequest {}).await?;
+            Ok(found("Overview found", &overview.into_inner(), None))
         }
         _ => panic!("{method} {path}: gRPC has no such operation"),
     }

@@ -85,6 +85,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             }
             "required" | "entry" => None,
             "max_chars" | "exact_chars" => text("x".repeat(limit.as_u32().unwrap() as usize + 1)),
+            "min_chars" => text("x".repeat(limit.as_u32().unwrap() as usize - 1)),
             "format" => text(match limit.as_enum_number().unwrap() {
                 1 => "no address".to_owned(),
                 2 => "ftp://example.org/".to_owned(),

@@ -12,6 +12,7 @@ tests![every_route_has_a_case, every_route_needs_a_token];
 /// Method, path and body of calls of every route. `<a>`, `<s>`, `<u>` and `<c>` are affiliates, a URL and a case.
 pub(super) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/affiliates", ""),
+    ("GET", "/affiliates:search?q=s", ""),
     ("GET", "/affiliates/<a>", ""),
     ("POST", "/affiliates", r#"{"client_affiliate_id":"A","affiliate_name":"Same"}"#),
     ("POST", "/affiliates", r#"{"affiliates":[{"client_affiliate_id":"A","affiliate_name":"Same"}]}"#),
@@ -21,12 +22,14 @@ pub(super) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/urls", ""),
     ("GET", "/urls?distributor_id=<a>&sort_by=last_seen", ""),
     ("GET", "/urls?incident_status_id=5101&discovery_after=2024-01-01", ""),
+    ("GET", "/urls:search?q=EXAMPLE", ""),
     ("GET", "/urls/<u>", ""),
     ("POST", "/urls", r#"{"urls":[{"url":"https://same.example/"},{"url":"https://left.example/"}]}"#),
     ("GET", "/cases", ""),
     ("GET", "/cases?distributor_id=<a>", ""),
     ("GET", "/cases?case_status_id=5201&created_after=2024-01-01", ""),
     ("GET", "/cases/<c>", ""),
+    ("GET", "/overview", ""),
 ];
 
 /// A path or a body with these IDs.

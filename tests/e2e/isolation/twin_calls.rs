@@ -5,12 +5,12 @@ use compliance_api::v1::{
     BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
     BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchUpdateAffiliatesRequest, CaseInput, CheckAccessRequest,
     CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest, ExportCasesRequest, ExportUrlsRequest,
-    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, IncidentInput, IncidentKey, IncidentType,
-    InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
-    ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest,
-    ResolveCaseRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest,
-    UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind,
-    WithdrawInfractionsRequest,
+    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, IncidentInput,
+    IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest,
+    ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
+    ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
+    StreamComplianceUrlsRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest,
+    UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -72,6 +72,8 @@ calls! {
     "AffiliateService/GetAffiliate" unary affiliates.get_affiliate |twin| GetAffiliateRequest { id: AFFILIATE };
     "AffiliateService/BatchGetAffiliates" unary affiliates.batch_get_affiliates |twin|
         BatchGetAffiliatesRequest { ids: vec![UPLINE, AFFILIATE] };
+    "AffiliateService/SearchAffiliates" unary affiliates.search_affiliates |twin|
+        SearchAffiliatesRequest { q: "s".to_owned(), limit: None };
     "AffiliateService/CreateAffiliate" unary affiliates.create_affiliate |twin|
         CreateAffiliateRequest { affiliate: Some(affiliate("A", &format!("{} upline", twin.side.other()))) };
     "AffiliateService/BatchCreateAffiliates" unary affiliates.batch_create_affiliates |twin|
@@ -111,6 +113,8 @@ calls! {
     "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL };
     "ComplianceUrlService/BatchGetComplianceUrls" unary urls.batch_get_compliance_urls |twin|
         BatchGetComplianceUrlsRequest { ids: vec![OTHER_URL, URL] };
+    "ComplianceUrlService/SearchComplianceUrls" unary urls.search_compliance_urls |twin|
+        SearchComplianceUrlsRequest { q: "EXAMPLE".to_owned(), limit: None };
     "ComplianceUrlService/AddComplianceUrls" unary urls.add_compliance_urls |twin| AddComplianceUrlsRequest {
         urls: ["https://same.example/".to_owned(), format!("https://{}.example/", twin.side.other().to_lowercase())]
             .map(|url| UrlInput { url: Some(url) })
@@ -127,6 +131,7 @@ calls! {
         GetComplianceCaseRequest { id: CASE };
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
+    "OverviewService/GetOverview" unary overview.get_overview |twin| GetOverviewRequest {};
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))

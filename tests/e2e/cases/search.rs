@@ -1,0 +1,170 @@
+//! Searches for affiliates and URLs by a part of their texts.
+
+use test_support::tests;
+
+use super::{
+    Case,
+    expect::{found, invalid, invalid_one, text},
+    records, run_table,
+};
+
+tests![affiliates, urls, wrong_parameters];
+
+/// The client's identifier and the name of each affiliate (`<1>` to `<4>`).
+const AFFILIATES: [(&str, &str); 4] =
+    [("C-1", "Ann Müller"), ("c-2", "BOB 100% _x"), ("X.3", r"anna [a] (b)\d"), ("ZZ-ann", "Émile O'Neill")];
+
+fn affiliate(number: usize) -> String {
+    let (client_id, name) = AFFILIATES[number - 1];
+    records::affiliate(
+        &format!("<{number}>"),
+        &[("client_affiliate_id", text(client_id)), ("affiliate_name", text(name))],
+    )
+}
+
+async fn affiliates() {
+    // A query, and the affiliates that it finds.
+    let queries: &[(&str, &[usize])] = &[
+        ("q=ANN", &[1, 3, 4]),
+        ("q=ann&limit=2", &[1, 3]),
+        ("q=ann&limit=50", &[1, 3, 4]),
+        ("q=C-", &[1, 2]),
+        ("q=zz-A", &[4]),
+        ("q=mÜLL", &[1]),
+        ("q=éMILE", &[4]),
+        ("q=Emile", &[]),
+        ("q=.", &[3]),
+        ("q=_", &[2]),
+        ("q=[A]", &[3]),
+        ("q=(b)", &[3]),
+        ("q=O'n", &[4]),
+        ("q=*", &[]),
+        ("q=nobody", &[]),
+    ];
+    // The same, as only a query string has them.
+    let encoded: &[(&str, &[usize])] = &[
+        ("q=%25", &[2]),
+        ("q=100%25+_", &[2]),
+        ("q=%5C", &[3]),
+        ("q=%5Cd", &[3]),
+        ("q=M%C3%BCL", &[1]),
+        ("q=%00&q=zz&limit=", &[4]),
+    ];
+    let cases = |queries: &[(&str, &[usize])]| -> Vec<Case> {
+        let case = |(query, numbers): &(&str, &[usize])| {
+            let data: Vec<String> = numbers.iter().map(|number| affiliate(*number)).collect();
+            let given = Case::new(format!("affiliates:search?{query}"));
+            let given = AFFILIATES.iter().fold(given, |case, (id, name)| case.given_affiliate(id, name));
+            given.get(
+                &format!("/affiliates:search?{query}"),
+                found("Affiliates found", &format!("[{}]", data.join(","))),
+            )
+        };
+        queries.iter().map(case).collect()
+    };
+    let mut all = cases(queries);
+    all.extend(cases(encoded).into_iter().map(Case::only_rest));
+    run_table(all).await;
+}
+
+const URLS: [&str; 4] = [
+    "https://Example.org/Offer?id=100%25",
+    "https://example.org/offer/2",
+    "https://bücher.example/A_b",
+    "https://other.example/x",
+];
+
+/// The URL `<number + 1>`; the second one has an affiliate, `<1>`, and infractions.
+fn url(number: usize) -> String {
+    let mut values = vec![
+        ("id", format!("<{}>", number + 1)),
+        ("url", text(URLS[number - 1])),
+        ("incident_status", text("New")),
+        ("discovery_date", text("2024-03-01 00:00:00")),
+    ];
+    if number == 2 {
+        let infraction = |kind: &str, name: &str| {
+            format!(r#"{{"infraction_type":"{kind}","infraction_name":{name},"created_date":"2024-03-02 00:00:00"}}"#)
+        };
+        let infractions = [infraction("Health Claim", "\"weight loss\""), infraction("Trademark", "null")];
+        values.extend([
+            ("affiliate_name", text("Ann")),
+            ("affiliate_id", text("C-1")),
+            ("infractions", format!("[{}]", infractions.join(","))),
+        ]);
+    }
+    records::url(&values)
+}
+
+fn given_urls(name: String) -> Case {
+    let mut case = Case::new(name).given_affiliate("C-1", "Ann");
+    for (index, url) in URLS.iter().enumerate() {
+        let affiliate = if index == 1 { "<1>" } else { "null" };
+        case = case.sql(&format!(
+            "insert into compliance_urls (company_id, url, url_hash, affiliate_id, discovery_date)
+            values (<company>, '{url}', '{index}', {affiliate}, '2024-03-01Z') returning id"
+        ));
+    }
+    case.sql(
+        "insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id, created_date)
+        values (<company>, <3>, 2, 8, '2024-03-02Z'), (<company>, <3>, 4, null, '2024-03-02Z')",
+    )
+}
+
+async fn urls() {
+    let queries: &[(&str, &[usize])] = &[
+        ("q=EXAMPLE", &[4, 3, 2, 1]),
+        ("q=EXAMPLE&limit=1", &[4]),
+        ("q=org/OFFER", &[2, 1]),
+        ("q=BÜCHER", &[3]),
+        ("q=a_B", &[3]),
+        ("q=a.b", &[]),
+        ("q=.example/", &[4, 3]),
+        ("q=nothing", &[]),
+    ];
+    let encoded: &[(&str, &[usize])] = &[("q=100%2525", &[1]), ("q=%3Fid%3D1", &[1]), ("q=ex%25le", &[])];
+    let cases = |queries: &[(&str, &[usize])]| -> Vec<Case> {
+        let case = |(query, numbers): &(&str, &[usize])| {
+            let data: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
+            given_urls(format!("urls:search?{query}"))
+                .get(&format!("/urls:search?{query}"), found("URLs found", &format!("[{}]", data.join(","))))
+        };
+        queries.iter().map(case).collect()
+    };
+    let mut all = cases(queries);
+    all.extend(cases(encoded).into_iter().map(Case::only_rest));
+    run_table(all).await;
+}
+
+async fn wrong_parameters() {
+    let (required, limit) = ("The q field is required.", "The limit field must be between 1 and 50.");
+    let mut table = Vec::new();
+    let mut add = |path: &str, query: &str, violations: &[(&str, &str)], only_rest: bool| {
+        let case = Case::new(format!("{path}?{query}")).get(&format!("{path}?{query}"), invalid(violations));
+        table.push(if only_rest { case.only_rest() } else { case });
+    };
+    for (path, most) in [("/affiliates:search", 128), ("/urls:search", 256)] {
+        add(path, "", &[("q", required)], false);
+        add(path, "q=", &[("q", required)], false);
+        add(path, "q=%20%20%20", &[("q", required)], true);
+        let long = format!("The q field must not be greater than {most} characters.");
+        add(path, &format!("q={}", "é".repeat(most + 1)), &[("q", &long)], false);
+        add(path, "q=abc%00", &[("q", "The q field must not contain the character U+0000.")], true);
+        for value in ["0", "51", "-1"] {
+            add(path, &format!("q=abc&limit={value}"), &[("limit", limit)], false);
+        }
+        add(path, "q=abc&limit=x", &[("limit", "The limit field must be an integer.")], true);
+        add(path, "limit=0", &[("q", required), ("limit", limit)], false);
+    }
+    add("/urls:search", "q=éé", &[("q", "The q field must be at least 3 characters.")], false);
+    for (path, most) in [("/affiliates:search", 128), ("/urls:search", 256)] {
+        let longest = format!("{path}?q={}", "é".repeat(most));
+        let msg = if most == 128 { "Affiliates found" } else { "URLs found" };
+        table.push(Case::new(format!("the longest text of {path}")).get(&longest, found(msg, "[]")));
+    }
+    table.push(
+        Case::new("two characters of a URL")
+            .get("/urls:search?q=ab", invalid_one("q", "The q field must be at least 3 characters.")),
+    );
+    run_table(table).await;
+}
