@@ -107,7 +107,7 @@ async fn short_responses_are_plain() {
 async fn documents_are_compressed_once() {
     let service = TestService::start().await;
     let nobody = service.rest(new_company()).with_token(None);
-    for path in ["/openapi.json", "/console/style.css", "/console/records.js"] {
+    for path in ["/openapi.json", "/docs", "/docs/reference", "/docs/style.css", "/console/records.js"] {
         let get = async |accepted: &str, known: &str| {
             let request =
                 nobody.request_to("GET", path).header("Accept-Encoding", accepted).header("If-None-Match", known);

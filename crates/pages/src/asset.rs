@@ -22,13 +22,13 @@ use flate2::{Compression, write::GzEncoder};
 /// Shorter content is sent as it is: the head of the response is as long.
 const SMALLEST: usize = 1024;
 
+const HTML: &str = "text/html; charset=utf-8";
+
 /// Content that does not change while the process runs.
 #[derive(Debug)]
 pub(crate) struct Asset {
     pub(crate) name: &'static str,
     pub(crate) content_type: &'static str,
-    /// It is in the program in gzip alone.
-    is_gzip: bool,
     bytes: Bytes,
     /// The same in gzip, from the first request for that on. So no request takes memory of its own.
     compressed: OnceLock<Option<Bytes>>,
@@ -36,22 +36,34 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
-    /// The content of a file. One that ends in `.gz` has the name without it.
-    pub(crate) fn new(file: &'static str, bytes: &'static [u8]) -> Self {
-        let (name, is_gzip) = file.strip_suffix(".gz").map_or((file, false), |name| (name, true));
+    /// The content of a file.
+    pub(crate) fn new(name: &'static str, bytes: &'static [u8]) -> Self {
         let content_type = match name.rsplit('.').next() {
-            Some("html") => "text/html; charset=utf-8",
             Some("js") => "text/javascript; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
             _ => "application/json",
         };
+        Self::of_type(content_type, name, bytes)
+    }
+
+    /// A page, whose address has no ending.
+    pub(crate) fn page(name: &'static str, bytes: &'static [u8]) -> Self {
+        Self::of_type(HTML, name, bytes)
+    }
+
+    /// Whether it is a page.
+    pub(crate) fn is_page(&self) -> bool {
+        self.content_type == HTML
+    }
+
+    fn of_type(content_type: &'static str, name: &'static str, bytes: &'static [u8]) -> Self {
         let mut hasher = DefaultHasher::new();
         hasher.write(bytes);
         // A weak one: it is the same for both forms.
         let etag = HeaderValue::try_from(format!("W/\"{:016x}\"", hasher.finish()));
         let etag = etag.unwrap_or(HeaderValue::from_static("W/\"\""));
-        Self { name, content_type, is_gzip, bytes: Bytes::from_static(bytes), compressed: OnceLock::new(), etag }
+        Self { name, content_type, bytes: Bytes::from_static(bytes), compressed: OnceLock::new(), etag }
     }
 
     /// Responds with it, unless the client has it.
@@ -80,9 +92,6 @@ impl Asset {
 
     /// Its bytes in gzip, if the client takes that and they are worth it.
     fn in_gzip(&self, request: &HeaderMap) -> Option<&Bytes> {
-        if self.is_gzip {
-            return Some(&self.bytes);
-        }
         if self.bytes.len() < SMALLEST || !accepts_gzip(request) {
             return None;
         }

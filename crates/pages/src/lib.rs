@@ -27,16 +27,21 @@ pub struct Page {
 impl Page {
     /// Responds with the page, unless the client has it.
     pub fn respond(&self, request: &HeaderMap) -> Response {
-        let mut response = self.html.respond(request);
+        self.respond_with(&self.html, request)
+    }
+
+    /// Responds with a file, or with a page below this one, of this name. `None` if there is none.
+    pub fn file(&self, name: &str, request: &HeaderMap) -> Option<Response> {
+        let file = self.files.iter().find(|file| file.name == name)?;
+        Some(if file.is_page() { self.respond_with(file, request) } else { file.respond(request) })
+    }
+
+    fn respond_with(&self, page: &Asset, request: &HeaderMap) -> Response {
+        let mut response = page.respond(request);
         for (name, value) in [(CONTENT_SECURITY_POLICY, self.policy), (REFERRER_POLICY, "no-referrer")] {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         response
-    }
-
-    /// Responds with the file of this name. `None` if the page has none.
-    pub fn file(&self, name: &str, request: &HeaderMap) -> Option<Response> {
-        self.files.iter().find(|file| file.name == name).map(|file| file.respond(request))
     }
 
     /// The names of the files, with their media types.
@@ -45,7 +50,12 @@ impl Page {
     }
 }
 
-/// Files of a folder. Those with the ending `.gz` are in the program in gzip alone; every browser takes them so.
+/// Pages load their own files and call this service, and make no markup from texts.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// Files of a folder.
 macro_rules! files {
     ($folder:literal: $($name:literal)*) => {
         vec![$(Asset::new($name, include_bytes!(concat!($folder, "/", $name)))),*]
@@ -60,21 +70,20 @@ pub fn openapi(request: &HeaderMap) -> Response {
     OPENAPI.respond(request)
 }
 
-/// The documentation of the interface, to read and to try.
-pub static DOCS: LazyLock<Page> = LazyLock::new(|| Page {
-    html: Asset::new("page.html", include_bytes!("docs/page.html")),
-    policy: "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-             connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    files: files!("docs": "swagger-ui.css.gz" "swagger-ui-bundle.js.gz" "page.js"),
+/// The documentation of the interface, to read and to try. Its pages are made from the documents of the repository
+/// (`crates/docs-pages`). Responses that are shown hold what strangers wrote, so no text may become markup or a script.
+pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
+    let mut files = files!("docs": "style.css" "icon.svg" "main.js" "elements.js" "samples.js" "token.js" "try.js");
+    let pages: &[(&'static str, &'static [u8])] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+    files.extend(pages.iter().map(|(name, html)| Asset::page(name, html)));
+    Page { html: Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html"))), policy: POLICY, files }
 });
 
 /// The console, to read records and to edit affiliates. Records hold what strangers wrote, so no text may become markup or a
 /// script, whatever the page's code does (`require-trusted-types-for` without any policy).
 pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
-    html: Asset::new("page.html", include_bytes!("console/page.html")),
-    policy: "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-             base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-             require-trusted-types-for 'script'; trusted-types 'none'",
+    html: Asset::page("", include_bytes!("console/page.html")),
+    policy: POLICY,
     files: files!("console":
         "style.css" "icon.svg" "main.js" "session.js" "requests.js" "refusals.js" "record-stream.js" "description.js"
         "elements.js" "fields.js" "pager.js" "countries.js" "affiliate-list.js" "affiliate-form.js" "affiliate-batch.js"
@@ -86,32 +95,76 @@ pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
 mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
-    use super::CONSOLE;
+    use axum::http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{
+            ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH,
+        },
+    };
+
+    use super::{CONSOLE, DOCS, Page};
 
     /// What the files of the folder name with `before` in front of it, up to a quotation mark.
     fn named(text: &str, before: &str) -> Vec<String> {
         text.split(before).skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
     }
 
-    #[test]
-    fn the_files_of_the_folder_are_served_and_load_each_other_only() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console");
-        let served: BTreeSet<String> = CONSOLE.files().map(|(name, _)| name.to_owned()).collect();
+    /// Compares a page's files with those of its folder, and with what its HTML and its modules load.
+    fn check(page: &Page, folder: &str, html: &str, before: &[&str]) {
+        let served: BTreeSet<String> =
+            page.files().filter(|(_, kind)| *kind != "text/html").map(|(name, _)| name.to_owned()).collect();
         let mut files = BTreeSet::new();
-        let mut loaded = BTreeSet::new();
-        for entry in fs::read_dir(folder).unwrap() {
+        let mut loaded: BTreeSet<String> = before.iter().flat_map(|before| named(html, before)).collect();
+        for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let text = fs::read_to_string(&path).unwrap();
             files.insert(path.file_name().unwrap().to_str().unwrap().to_owned());
             loaded.extend(named(&text, "from \"./"));
-            loaded.extend(named(&text, "=\"console/"));
             for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage"]
             {
                 assert!(!text.contains(forbidden), "{} has {forbidden}", path.display());
             }
         }
-        assert!(files.remove("page.html"));
+        files.remove("page.html");
         assert_eq!(files, served);
         assert_eq!(loaded, served);
+    }
+
+    #[test]
+    fn the_files_of_the_folders_are_served_and_load_each_other_only() {
+        check(&CONSOLE, "src/console", include_str!("console/page.html"), &["=\"console/"]);
+        let start = include_str!(concat!(env!("OUT_DIR"), "/start.html"));
+        check(
+            &DOCS,
+            "src/docs",
+            start,
+            &["rel=\"icon\" href=\"docs/", "rel=\"stylesheet\" href=\"docs/", "src=\"docs/"],
+        );
+    }
+
+    fn headers(entries: &[(HeaderName, &HeaderValue)]) -> HeaderMap {
+        entries.iter().map(|(name, value)| (name.clone(), (*value).clone())).collect()
+    }
+
+    #[test]
+    fn the_pages_of_the_documentation_are_served_with_their_policy_in_gzip_and_once() {
+        let mut pages = 0;
+        for (name, kind) in DOCS.files() {
+            let in_gzip = headers(&[(ACCEPT_ENCODING, &HeaderValue::from_static("gzip"))]);
+            let response = DOCS.file(name, &in_gzip).unwrap();
+            assert_eq!(response.status(), StatusCode::OK);
+            assert!(response.headers()[CONTENT_TYPE].to_str().unwrap().starts_with(kind), "{name}");
+            let is_page = kind == "text/html";
+            assert_eq!(response.headers().contains_key(CONTENT_SECURITY_POLICY), is_page, "{name}");
+            if is_page {
+                pages += 1;
+                assert_eq!(response.headers()[CONTENT_ENCODING], "gzip", "{name}");
+            }
+            let known = headers(&[(IF_NONE_MATCH, &response.headers()[ETAG])]);
+            assert_eq!(DOCS.file(name, &known).unwrap().status(), StatusCode::NOT_MODIFIED, "{name}");
+        }
+        assert_eq!(pages, 6);
+        assert!(DOCS.file("page.html", &HeaderMap::new()).is_none());
+        assert!(DOCS.file("", &HeaderMap::new()).is_none());
     }
 }

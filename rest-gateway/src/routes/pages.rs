@@ -16,9 +16,9 @@ pub(crate) async fn openapi(headers: HeaderMap) -> Response {
     pages::openapi(&headers)
 }
 
-/// The documentation as a page
+/// The documentation
 ///
-/// The description of this interface as a page: sign in with a token and try the operations.
+/// The first page of the documentation of this interface: what it is, first steps, and where to look.
 ///
 /// - Operation: `getPage`
 /// - Content: `text/html`
@@ -26,9 +26,10 @@ pub(crate) async fn docs(headers: HeaderMap) -> Response {
     pages::DOCS.respond(&headers)
 }
 
-/// A file of the page
+/// A page of the documentation
 ///
-/// A style sheet or a script of the page.
+/// The guide, the reference with forms to try the operations, results and errors, clients, the changelog, compatibility; or a
+/// style sheet, a script or a picture of these pages.
 ///
 /// - Operation: `getPageFile`
 /// - Files: `docs`

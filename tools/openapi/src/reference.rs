@@ -8,6 +8,7 @@ use compliance_api::{
     error::{Reason, meaning},
     v1::Format,
 };
+use heck::ToShoutySnakeCase as _;
 
 use crate::{parameter::choices, record::column, refusal::reasons, schema::range};
 
@@ -135,12 +136,15 @@ fn refusals() -> String {
         )
     });
     reasons.sort_by_key(|reason| meaning(*reason).http);
-    let mut table = "| Status | `code` | Why |\n|---|---|---|\n".to_owned();
+    let mut table = "| Status | `code` | Why | Over gRPC |\n|---|---|---|---|\n".to_owned();
     for reason in reasons {
         let meaning = meaning(reason);
         let code = i32::from(meaning.result);
         let code = if code == 0 { "none".to_owned() } else { format!("`{code}`") };
-        let _ = writeln!(table, "| {} | {code} | {} |", meaning.http.as_u16(), description::reason(reason));
+        let grpc = format!("{:?}", meaning.grpc).to_shouty_snake_case();
+        let name = reason.as_str_name().trim_start_matches("REASON_");
+        let why = description::reason(reason);
+        let _ = writeln!(table, "| {} | {code} | {why} | `{grpc}`, `{name}` |", meaning.http.as_u16());
     }
     table
 }

@@ -1,5 +1,6 @@
-// Drives the page at /docs in a headless Chromium: signs in with a token, reads a list, sees a refusal. Nothing may be
-// loaded from elsewhere, and nothing may violate the page's policy.
+// Drives the pages at /docs in a headless Chromium: reads each at two widths in both colour schemes, signs in with a token, sends
+// requests. Every page must pass axe, nothing may be loaded from elsewhere or violate the policy of the pages, and every link
+// must lead somewhere.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -7,84 +8,212 @@ const fs = require("node:fs");
 const { becomes, picture, withPage } = require("./browser.cjs");
 
 const { BASE: base, TOKEN: token } = process.env;
+const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const PAGES = ["", "/guide", "/reference", "/errors", "/clients", "/changelog", "/policy"];
+const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 390, height: 844 };
+/** An operation, as it is first shown, is not higher than three screens. */
+const HIGHEST = 3 * WIDE.height;
 
-/** The block of an operation, opened. */
-async function operation(page, id) {
-  const block = page.locator(`.opblock[id$="-${id}"]`);
-  await block.waitFor();
-  if (!(await block.getAttribute("class")).includes("is-open")) {
-    await block.locator(".opblock-summary-control").click();
-  }
-  return block;
-}
-
-/** Sends an operation's request; returns the status and the body of the response, which the page must show. */
-async function execute(page, id) {
-  const block = await operation(page, id);
-  const [response] = await Promise.all([
-    page.waitForResponse((response) => new URL(response.url()).pathname.startsWith("/api/")),
-    block.locator(".execute").click(),
-  ]);
-  const answer = { status: String(response.status()), body: await response.json() };
-  const live = block.locator(".live-responses-table .response").first();
-  // The response to the last request of the same operation may still be there.
-  await becomes(async () => (await live.locator(".response-col_status").innerText()).trim().slice(0, 3), answer.status);
-  const body = live.locator(".response-col_description .highlight-code code, .response-col_description pre").first();
-  await becomes(async () => JSON.parse(await body.innerText()), answer.body);
-  return answer;
-}
+const described = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
+const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { operationId }]) => ({ path, method, id: operationId })));
 
 /** Refusals that are asked for are reported as failed loads. */
 const EXPECTED = /status of (401|422)/;
 
+async function open(page, path) {
+  await page.goto(`${base}/docs${path}`);
+  await page.locator("html[data-ready]").waitFor();
+}
+
+/** The rules of axe that the page violates, in each colour scheme. */
+async function checkAccess(page, what) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" ")}`);
+    assert.deepEqual(found, [], `${what}, ${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+/** Every page at both widths: axe, nothing wider than the window, no operation higher than is pleasant. */
+async function checkPages(page) {
+  for (const viewport of [WIDE, NARROW]) {
+    await page.setViewportSize(viewport);
+    for (const path of PAGES) {
+      await open(page, path);
+      const width = await page.evaluate("document.documentElement.scrollWidth");
+      assert.ok(width <= viewport.width, `${path} is ${width} pixels wide in ${viewport.width}`);
+      if (path === "/reference") await checkReference(page);
+      await checkAccess(page, `${path || "/"} at ${viewport.width}`);
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        await picture(page, `docs${path.replace("/", "-")}-${viewport.width}-${colorScheme}.png`);
+      }
+    }
+  }
+  // With everything open.
+  await open(page, "/reference");
+  await page.evaluate("for (const box of document.querySelectorAll('main details')) box.open = true");
+  await checkAccess(page, "everything open");
+  await page.locator("#menu").click();
+  assert.ok(await page.locator("#side").isVisible());
+  await page.locator("#token summary").click();
+  await checkAccess(page, "menu and token open");
+  await page.setViewportSize(WIDE);
+}
+
+async function checkReference(page) {
+  const heights = await page.evaluate(
+    "Object.fromEntries([...document.querySelectorAll('.operation')].map((one) => [one.id, one.offsetHeight]))",
+  );
+  assert.deepEqual(Object.keys(heights).sort(), operations.map(({ id }) => id).sort());
+  for (const [id, height] of Object.entries(heights)) assert.ok(height < HIGHEST, `${id} is ${height} pixels high`);
+}
+
+/** Every link of every page is to something that is there. */
+async function checkLinks(page) {
+  const [links, anchors] = [new Set(), new Set()];
+  for (const path of PAGES) {
+    await open(page, path);
+    const { hrefs, ids } = await page.evaluate(`({
+      hrefs: [...document.links].map((link) => link.href),
+      ids: [...document.querySelectorAll("[id]")].map((element) => element.id),
+    })`);
+    for (const href of hrefs) links.add(href);
+    for (const id of ids) anchors.add(`${base}/docs${path}#${id}`);
+    assert.equal(new Set(ids).size, ids.length, `${path} has an ID twice`);
+  }
+  const files = new Set();
+  for (const link of links) {
+    const url = new URL(link);
+    if (url.origin !== base) continue;
+    if (url.hash) assert.ok(anchors.has(decodeURI(link)), `${link} leads nowhere`);
+    files.add(url.origin + url.pathname);
+  }
+  for (const file of files) {
+    const { status } = await fetch(file);
+    assert.equal(status, 200, file);
+  }
+  return links.size;
+}
+
+/** The form of an operation, opened by the address of the operation. */
+async function form(page, id) {
+  await page.goto(`${base}/docs/reference#${id}`);
+  await page.locator("html[data-ready]").waitFor();
+  const box = page.locator(`#${id} details.try`);
+  if (!(await box.evaluate((element) => element.open))) await box.locator("summary").first().click();
+  return box;
+}
+
+/** Sends an operation's request; returns the status and the body of the response, which the page must show. */
+async function send(page, box) {
+  const [response] = await Promise.all([
+    page.waitForResponse((response) => new URL(response.url()).pathname.startsWith("/api/")),
+    box.getByRole("button", { name: "Send" }).click(),
+  ]);
+  const answer = { status: String(response.status()), body: await response.json() };
+  await becomes(async () => {
+    const shown = box.locator(".result");
+    if ((await shown.locator(".response-body").count()) === 0) return [];
+    return [await shown.locator(".outcome .status").innerText(), JSON.parse(await shown.locator(".response-body").innerText())];
+  }, [answer.status, answer.body]);
+  return answer;
+}
+
+async function checkForms(page) {
+  // Without a token: the page asks for one.
+  let box = await form(page, "listUrls");
+  let answer = await send(page, box);
+  assert.deepEqual([answer.status, answer.body.code], ["401", "401"]);
+  await page.locator("#token-text").waitFor();
+  await page.locator("#token-text").fill(token);
+  await page.getByRole("button", { name: "Use" }).click();
+  await becomes(() => page.locator("#token-state").innerText().then((text) => text.startsWith("Company 1, until ")), true);
+  await page.keyboard.press("Escape");
+
+  // A parameter, by the keyboard alone.
+  await box.getByLabel("per_page").focus();
+  await page.keyboard.type("2");
+  const sent = page.waitForResponse((response) => response.url().includes("per_page=2"));
+  await page.keyboard.press("Enter");
+  assert.equal((await sent).status(), 200);
+  await becomes(() => box.locator(".outcome .status").innerText(), "200");
+  await box.getByText("Command").click();
+  const command = await box.locator(".result details[open] code").innerText();
+  assert.ok(command.includes("per_page=2") && command.includes("$TOKEN") && !command.includes(token), command);
+  await checkAccess(page, "a response");
+
+  // The token survives a reload, is not in another tab, and is used by the console.
+  await page.reload();
+  box = await form(page, "getCase");
+  answer = await send(page, box);
+  assert.deepEqual([answer.status, answer.body.code, answer.body.data.case_id], ["200", "1026", 1]);
+  const other = await page.context().newPage();
+  await open(other, "");
+  assert.equal(await other.locator("#token summary").innerText(), "Set a token");
+  await other.close();
+
+  // A body that violates rules, and one that is right.
+  box = await form(page, "createAffiliates");
+  const body = box.getByRole("textbox", { name: "Body" });
+  await body.fill(JSON.stringify({ client_affiliate_id: "P-1", country: 5 }));
+  answer = await send(page, box);
+  assert.deepEqual([answer.status, Object.keys(answer.body.errors).sort()], ["422", ["affiliate_name", "country"]]);
+  // Markup in a response is text.
+  const name = `<img src=x> ${Date.now()}`;
+  await body.fill(JSON.stringify({ client_affiliate_id: "P-1", affiliate_name: name, country: "CH" }));
+  answer = await send(page, box);
+  assert.deepEqual([answer.status, answer.body.code, answer.body.detail.client_affiliate_id], ["201", "1020", "P-1"]);
+  box = await form(page, "getAffiliate");
+  await box.locator('[data-in="path"]').fill(String(answer.body.detail.affiliate_id));
+  answer = await send(page, box);
+  assert.equal(answer.body.data.distributor_name, name);
+  assert.equal(await box.locator("img").count(), 0);
+  await box.scrollIntoViewIfNeeded();
+  await picture(page, "docs-try.png");
+
+  // The filter.
+  await page.locator("#filter").fill("put affil");
+  await becomes(() => page.locator(".contents li:visible").count(), 1);
+  // Another language is shown everywhere, and is still chosen after a reload.
+  await page.locator('#createAffiliates [role="tab"][data-name="TypeScript"]').click();
+  await page.reload();
+  await page.locator("html[data-ready]").waitFor();
+  assert.ok(await page.locator('#listCases .sample[data-name="TypeScript"]').isVisible());
+  // A schema that a link names is opened.
+  await page.goto(`${base}/docs/reference#schema-Affiliate`);
+  await becomes(() => page.locator("#schema-Affiliate").evaluate((element) => element.open), true);
+
+  // Forgotten.
+  await page.locator("#token summary").click();
+  await page.getByRole("button", { name: "Forget" }).click();
+  await becomes(() => page.locator("#token summary").innerText(), "Set a token");
+}
+
 async function check(page, problems) {
-  // A browser that comes to `/` finds its way to the page.
+  // A browser that comes to `/` finds its way to the pages.
   await page.goto(`${base}/`);
   await page.getByRole("link", { name: "Documentation" }).click();
   await page.waitForURL(`${base}/docs`);
-  await page.locator(".opblock").first().waitFor();
-  const documented = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
-  const operations = Object.values(documented.paths).flatMap((path) => Object.keys(path)).length;
-  assert.equal(await page.locator(".opblock").count(), operations);
+  await page.getByRole("navigation").getByRole("link", { name: "Console" }).waitFor();
 
-  // Without a token.
-  let answer = await execute(page, "listUrls");
-  assert.deepEqual([answer.status, answer.body.code], ["401", "401"]);
-
-  // Signed in.
-  await page.locator(".auth-wrapper .authorize").first().click();
-  await page.locator(".auth-container input").fill(token);
-  await page.locator(".auth-btn-wrapper .authorize").click();
-  await page.locator(".auth-btn-wrapper .btn-done").click();
-  answer = await execute(page, "getCase");
-  assert.deepEqual([answer.status, answer.body.code, answer.body.data.case_id], ["200", "1026", 1]);
-
-  // A parameter, and its violation.
-  const urls = await operation(page, "listUrls");
-  const perPage = urls.locator('tr[data-param-name="per_page"] input[type="text"]');
-  await perPage.fill("2");
-  answer = await execute(page, "listUrls");
-  assert.deepEqual([answer.status, answer.body.data.length], ["200", 2]);
-
-  // A body from the example.
-  const create = await operation(page, "createAffiliates");
-  const name = `Page ${Date.now()}`;
-  await create.locator("textarea.body-param__text").fill(
-    JSON.stringify({ client_affiliate_id: "P-1", affiliate_name: name, country: "CH" }),
-  );
-  answer = await execute(page, "createAffiliates");
-  assert.deepEqual([answer.status, answer.body.code, answer.body.detail.client_affiliate_id], ["201", "1020", "P-1"]);
-  await create.scrollIntoViewIfNeeded();
-  await picture(page, "docs-try.png");
-
-  await page.goto(`${base}/docs`);
-  await page.locator(".opblock").first().waitFor();
+  await checkPages(page);
+  const links = await checkLinks(page);
+  await checkForms(page);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`${base}/docs/reference#createAffiliates`);
+  await page.locator("html[data-ready]").waitFor();
   await picture(page, "docs.png");
   assert.deepEqual(problems, []);
-  console.log(`the page shows ${operations} operations; signed in, read, listed and created with it`);
+  console.log(`${PAGES.length} pages show ${operations.length} operations and have ${links} links; signed in, read and created with them`);
 }
 
-withPage({ origins: [base], expected: EXPECTED, viewport: { width: 1200, height: 1000 } }, check).catch((error) => {
+withPage({ origins: [base], expected: EXPECTED, viewport: WIDE }, check).catch((error) => {
   console.error(error);
   process.exitCode = 1;
 });

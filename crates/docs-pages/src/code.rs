@@ -1,0 +1,116 @@
+//! Samples of code: escaped, and coloured by a few kinds of words.
+
+use std::fmt::Write as _;
+
+/// Text as HTML, in content and in attributes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            character => html.push(character),
+        }
+    }
+    html
+}
+
+/// The parts as one text.
+pub(crate) fn concat(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().fold(String::new(), |text, part| text + &part)
+}
+
+const KEYWORDS: &[&str] = &[
+    "None", "True", "False", "as", "async", "await", "const", "def", "else", "except", "export", "false", "for",
+    "from", "function", "if", "import", "in", "let", "new", "null", "print", "raise", "return", "true", "try", "while",
+    "with",
+];
+
+/// The name of a language, for readers.
+pub(crate) fn language(name: &str) -> &str {
+    match name {
+        "sh" => "curl",
+        "python" => "Python",
+        "ts" => "TypeScript",
+        "json" => "JSON",
+        "csv" => "CSV",
+        "rust" => "Rust",
+        "toml" => "TOML",
+        _ => "Text",
+    }
+}
+
+/// A block of code in a language. It may be wider than the page, so it can be scrolled with the keyboard.
+pub(crate) fn block(language: &str, text: &str) -> String {
+    format!("<pre tabindex=\"0\"><code>{}</code></pre>", highlight(language, text.trim_end()))
+}
+
+/// Code with `<span>`s around strings, numbers, words of the language and comments.
+fn highlight(language: &str, code: &str) -> String {
+    let comment = match language {
+        "sh" | "python" | "toml" => "#",
+        "ts" | "rust" => "//",
+        _ => "\0",
+    };
+    let mut html = String::new();
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        let starts_word = !html.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+        let (class, length) = if rest.starts_with(comment) && html.chars().last().is_none_or(char::is_whitespace) {
+            ("c", rest.find('\n').unwrap_or(rest.len()))
+        } else if matches!(first, '"' | '\'' | '`') && !["", "csv"].contains(&language) {
+            let length = string(rest, first);
+            let is_key = language == "json" && rest[length..].starts_with(':');
+            (if is_key { "k" } else { "s" }, length)
+        } else if starts_word && first.is_ascii_digit() {
+            ("n", rest.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(rest.len()))
+        } else if starts_word && first.is_alphabetic() {
+            let length = rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
+            let is_keyword = !["sh", ""].contains(&language) && KEYWORDS.contains(&&rest[..length]);
+            (if is_keyword { "w" } else { "" }, length)
+        } else {
+            ("", first.len_utf8())
+        };
+        let (text, after) = rest.split_at(length);
+        if class.is_empty() {
+            html.push_str(&escape(text));
+        } else {
+            let _ = write!(html, "<span class=\"{class}\">{}</span>", escape(text));
+        }
+        rest = after;
+    }
+    html
+}
+
+/// The length of the string at the start of a text.
+fn string(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (index, character) in text.char_indices().skip(1) {
+        if is_escaped {
+            is_escaped = false;
+        } else if character == '\\' {
+            is_escaped = true;
+        } else if character == quote {
+            return index + character.len_utf8();
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::block;
+
+    #[test]
+    fn code_is_escaped_whatever_it_holds() {
+        assert_eq!(
+            block("json", r#"{"<a>": [12, "x\"</pre>", null]}"#),
+            "<pre tabindex=\"0\"><code>{<span class=\"k\">&quot;&lt;a&gt;&quot;</span>: [<span class=\"n\">12</span>, \
+             <span class=\"s\">&quot;x\\&quot;&lt;/pre&gt;&quot;</span>, <span class=\"w\">null</span>]}</code></pre>"
+        );
+        assert!(block("sh", "# <b>\nx 'never ends é").contains("<span class=\"c\"># &lt;b&gt;</span>\n"));
+    }
+}

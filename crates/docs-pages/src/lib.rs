@@ -1,0 +1,207 @@
+//! Makes the pages at `/docs`: start, guide, reference, errors, clients, changelog and compatibility. They are made when the
+//! service is built, from `docs/openapi.json`, `docs/partners.md`, `docs/clients.md` and `CHANGELOG.md`, so that the service
+//! itself sends only what is there. No page holds a script; what they load is in `crates/pages/src/docs`.
+
+mod code;
+mod form;
+mod json;
+mod layout;
+mod markdown;
+mod operation;
+mod reference;
+mod samples;
+mod schema;
+mod site;
+
+use std::fmt::Write as _;
+
+use json::Json;
+use layout::Contents;
+use markdown::{Section, render, sections};
+use reference::{errors, reference};
+use schema::Document;
+use site::{Kind, Links};
+
+/// What the pages are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// `docs/openapi.json`
+    pub document: &'a str,
+    /// `docs/partners.md`
+    pub guide: &'a str,
+    /// `docs/clients.md`
+    pub clients: &'a str,
+    /// `CHANGELOG.md`
+    pub changelog: &'a str,
+}
+
+/// The name of the first page in [`pages`]; the others are below it.
+pub const START: &str = "";
+
+/// The section of a version in the changelog that is for partners.
+const FOR_PARTNERS: &str = "### For partners";
+
+/// The pages, with their names.
+pub fn pages(sources: &Sources) -> Result<Vec<(&'static str, String)>, serde_json::Error> {
+    let document: Json = serde_json::from_str(sources.document)?;
+    let version = document.get("info").map(|info| info.text("version")).unwrap_or_default();
+    let guide = sections(sources.guide);
+    let page = |kind: Kind| {
+        let links = Links::new(kind, sources.guide);
+        let (content, contents) = content(kind, &document, &guide, sources, &links);
+        (kind.name(), layout::page(kind, version, &contents, &content))
+    };
+    Ok(Kind::ALL.map(page).into())
+}
+
+/// The content of a page, and its contents for the navigation.
+fn content(kind: Kind, json: &Json, guide: &[Section], sources: &Sources, links: &Links) -> (String, Contents) {
+    let document = Document { json, links };
+    let title = format!("<h1>{}</h1>", kind.title());
+    let of_kind = |section: &&Section| Kind::of_section(&section.title) == kind;
+    match kind {
+        Kind::Start => {
+            let first = guide.iter().find(|section| section.title == "First steps");
+            let info = json.get("info").map(|info| info.text("description")).unwrap_or_default();
+            start(links, info, first)
+        }
+        Kind::Guide => {
+            let text: String = guide.iter().skip(1).filter(of_kind).map(whole).collect();
+            let (html, headings) = render(&text, links);
+            let lead = "<p class=\"lead\">Every operation with its fields, parameters, commands and responses.</p>";
+            (format!("{title}{lead}{html}"), Contents::of(&headings))
+        }
+        Kind::Reference => reference(&document, &samples::shown(guide)),
+        Kind::Errors => {
+            let text: String = guide.iter().filter(of_kind).map(|section| section.text.as_str()).collect();
+            let (all, links_of_all) = errors(&document);
+            let html = format!(
+                "<h1 id=\"results-and-errors\">{}</h1>{}<h2 id=\"each\"><a class=\"anchor\" href=\"#each\">Each error</a></h2>{all}",
+                kind.title(),
+                render(&text, links).0
+            );
+            (html, Contents { groups: vec![("Each error".to_owned(), links_of_all)], has_filter: false })
+        }
+        Kind::Policy => {
+            let text: String = guide.iter().filter(of_kind).map(|section| section.text.as_str()).collect();
+            (format!("<h1 id=\"compatibility\">{}</h1>{}", kind.title(), render(&text, links).0), Contents::default())
+        }
+        Kind::Clients => {
+            let text: String = sections(sources.clients)
+                .iter()
+                .enumerate()
+                .map(|(index, section)| if index == 0 { section.text.clone() } else { whole(section) })
+                .collect();
+            let (html, headings) = render(&text, links);
+            (format!("{title}{html}"), Contents::of(&headings))
+        }
+        Kind::Changelog => {
+            let (html, headings) = render(&for_partners(sources.changelog), links);
+            let lead =
+                "<p class=\"lead\">What changed for programs and people that use this interface, newest first.</p>";
+            (format!("{title}{lead}{html}"), Contents::of(&headings))
+        }
+    }
+}
+
+/// A section with its heading.
+fn whole(section: &Section) -> String {
+    format!("## {}\n{}", section.title, section.text)
+}
+
+/// What the changelog says to partners, by version. Versions that say nothing to them are left out.
+fn for_partners(changelog: &str) -> String {
+    let mut text = String::new();
+    for section in sections(changelog).iter().skip(1) {
+        let Some((_, after)) = section.text.split_once(FOR_PARTNERS) else { continue };
+        let part = after.split_once("\n### ").map_or(after, |(part, _)| part);
+        let title = section.title.replace(['[', ']'], "");
+        let _ = write!(text, "## {title}\n{part}\n\n");
+    }
+    text
+}
+
+/// The first page.
+fn start(links: &Links, about: &str, first: Option<&Section>) -> (String, Contents) {
+    let cards = [
+        (Kind::Guide, "What to send and what comes back, step by step, with commands to copy."),
+        (Kind::Reference, "Every operation and field, with a form to try it."),
+        (Kind::Errors, "What each result code and status means, and what to do about it."),
+        (Kind::Clients, "Clients in Python, TypeScript and Rust, and a nightly job."),
+        (Kind::Changelog, "What is new for partners."),
+        (Kind::Policy, "What may change, what never does, and how long something deprecated works."),
+    ];
+    let card = |href: &str, title: &str, text: &str| {
+        format!("<li><a href=\"{href}\"><strong>{title}</strong></a><span>{text}</span></li>")
+    };
+    let mut cards: String = cards.map(|(kind, text)| card(&links.page(kind), kind.title(), text)).concat();
+    cards += &card("console", "Console", "Look at records and edit affiliates, without a program.");
+    cards += &card("openapi.json", "OpenAPI 3.1 document", "To generate clients from.");
+    let (lead, others) = about.split_once("\n\n").unwrap_or((about, ""));
+    let first_steps = first.map(whole).unwrap_or_default();
+    let (html, headings) = render(&format!("{first_steps}\n\n## In short\n\n{others}"), links);
+    let lead = markdown::inline(lead, links);
+    let html = format!(
+        "<h1>Affiliate Compliance Service</h1><p class=\"lead\">{lead}</p><ul class=\"cards\">{cards}</ul>{html}"
+    );
+    (html, Contents::of(&headings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sources, for_partners, pages};
+
+    const SOURCES: Sources = Sources {
+        document: include_str!("../../../docs/openapi.json"),
+        guide: include_str!("../../../docs/partners.md"),
+        clients: include_str!("../../../docs/clients.md"),
+        changelog: include_str!("../../../CHANGELOG.md"),
+    };
+
+    fn page(name: &str) -> String {
+        pages(&SOURCES).unwrap().into_iter().find(|(known, _)| *known == name).unwrap().1
+    }
+
+    #[test]
+    fn every_operation_and_schema_is_documented() {
+        let html = page("reference");
+        let document: serde_json::Value = serde_json::from_str(SOURCES.document).unwrap();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let id = operation["operationId"].as_str().unwrap();
+                assert!(html.contains(&format!(r#"<section class="operation" id="{id}""#)), "{id}");
+                let form = format!(r#"data-method="{}" data-path="{path}""#, method.to_uppercase());
+                assert!(html.contains(&form), "{form}");
+            }
+        }
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            assert!(html.contains(&format!(r#" id="schema-{name}""#)), "{name}");
+        }
+    }
+
+    /// Samples of the guide are tested; the reference shows them.
+    #[test]
+    fn the_reference_shows_the_samples_of_the_guide() {
+        let html = page("reference");
+        for anchor in ["create-one-post-apiaffiliates", "read-all-get-apiaffiliates", "list-get-apicases"] {
+            assert!(html.contains(&format!("guide#{anchor}")), "{anchor}");
+        }
+        assert!(html.contains("?case_status_id=2&amp;created_after=2026-01-01&amp;per_page=50"));
+    }
+
+    #[test]
+    fn every_section_of_the_guide_is_on_one_page() {
+        let all: Vec<String> = pages(&SOURCES).unwrap().into_iter().map(|(_, html)| html).collect();
+        for section in super::sections(SOURCES.guide).iter().skip(1) {
+            let id = format!(" id=\"{}\"", super::markdown::anchor(&section.title));
+            assert!(all.iter().any(|html| html.contains(&id)), "{id}");
+        }
+    }
+
+    #[test]
+    fn partners_see_their_part_of_the_changelog_alone() {
+        let changelog = "# Changelog\n\n## [2.0.0]\n\n### For partners\n\n- New field.\n\n### Added\n\n- A metric.\n\n\
+                         ## [1.0.0]\n\n### Added\n\n- Another.\n";
+        assert_eq!(for_partners(changelog).trim(), "## 2.0.0\n\n\n- New field.");
+    }
+}

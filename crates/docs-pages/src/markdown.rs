@@ -1,0 +1,239 @@
+//! Markdown of this repository as HTML: headings with the anchors that its links use, samples of code, and tables.
+
+use std::fmt::Write as _;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, html::push_html};
+
+use crate::{code, site::Links};
+
+/// A table of fields with more rows can be opened.
+const ROWS: usize = 12;
+
+/// A part of a page of Markdown: a heading of the second level, with what follows.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) text: String,
+}
+
+/// A heading, for the contents of a page.
+#[derive(Debug)]
+pub(crate) struct Heading {
+    pub(crate) level: usize,
+    pub(crate) anchor: String,
+    /// Its text, as HTML.
+    pub(crate) html: String,
+}
+
+/// The sections of a page. The first one, with the title of the page, has what comes before the others.
+pub(crate) fn sections(page: &str) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let mut is_code = false;
+    for line in page.lines() {
+        is_code ^= line.starts_with("```");
+        let level = if sections.is_empty() { "# " } else { "## " };
+        match line.strip_prefix(level).filter(|_| !is_code) {
+            Some(title) => sections.push(Section { title: title.to_owned(), text: String::new() }),
+            None => {
+                if let Some(section) = sections.last_mut() {
+                    section.text.push_str(line);
+                    section.text.push('\n');
+                }
+            }
+        }
+    }
+    sections
+}
+
+/// The anchor of a heading, as the web makes it from its text.
+pub(crate) fn anchor(text: &str) -> String {
+    let kept = |character: &char| character.is_alphanumeric() || matches!(character, '-' | '_' | ' ');
+    text.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+}
+
+/// A text within a line, such as a description: without a paragraph around it.
+pub(crate) fn inline(text: &str, links: &Links) -> String {
+    let html = render(text, links).0;
+    match html.trim().strip_prefix("<p>").and_then(|html| html.strip_suffix("</p>")) {
+        Some(html) if !html.contains("<p>") => html.to_owned(),
+        _ => html,
+    }
+}
+
+/// The HTML of a text, and its headings.
+pub(crate) fn render(text: &str, links: &Links) -> (String, Vec<Heading>) {
+    let source: Vec<Event> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
+    let mut events: Vec<Event> = Vec::new();
+    let mut headings = Vec::new();
+    // Links to what is not served are texts.
+    let mut kept_links = Vec::new();
+    let mut after_table = "";
+    let mut rest = source.as_slice();
+    while let Some((event, after)) = rest.split_first() {
+        rest = after;
+        match event {
+            // Comments, and whatever else would be markup.
+            Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
+            Event::Start(Tag::Image { .. }) => rest = skip(rest, TagEnd::Image).1,
+            Event::Start(Tag::Paragraph) if is_pictures(rest) => rest = skip(rest, TagEnd::Paragraph).1,
+            Event::Start(Tag::Heading { level, .. }) => {
+                let (inner, after) = skip(rest, TagEnd::Heading(*level));
+                rest = after;
+                // A level is never left out, whatever the text does.
+                let above = headings.last().map_or(1, |heading: &Heading| heading.level);
+                let heading = heading((*level as usize).min(above + 1), inner);
+                let Heading { level, anchor, html } = &heading;
+                let html =
+                    format!("<h{level} id=\"{anchor}\"><a class=\"anchor\" href=\"#{anchor}\">{html}</a></h{level}>\n");
+                events.push(Event::Html(html.into()));
+                headings.push(heading);
+            }
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let (samples, after) = samples(kind, rest);
+                rest = after;
+                events.push(Event::Html(samples.into()));
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let target = links.target(dest_url);
+                kept_links.push(target.is_some());
+                if let Some(target) = target {
+                    events.push(Event::Start(Tag::Link {
+                        link_type: *link_type,
+                        dest_url: target.into(),
+                        title: title.clone(),
+                        id: id.clone(),
+                    }));
+                }
+            }
+            Event::End(TagEnd::Link) if kept_links.pop() == Some(false) => {}
+            Event::Start(Tag::Table(_)) => {
+                let (before, after) = around_table(rest);
+                after_table = after;
+                events.push(Event::Html(before.into()));
+                events.push(event.clone());
+            }
+            Event::End(TagEnd::Table) => {
+                events.push(event.clone());
+                events.push(Event::Html(after_table.into()));
+            }
+            event => events.push(event.clone()),
+        }
+    }
+    let mut html = String::new();
+    push_html(&mut html, events.into_iter());
+    (html, headings)
+}
+
+/// The events up to an end, and those after it.
+fn skip<'a, 'e>(events: &'a [Event<'e>], end: TagEnd) -> (&'a [Event<'e>], &'a [Event<'e>]) {
+    let length = events.iter().position(|event| *event == Event::End(end)).unwrap_or(events.len());
+    (&events[..length], events.get(length + 1..).unwrap_or_default())
+}
+
+/// Whether a paragraph holds pictures alone: a page needs none of itself.
+fn is_pictures(paragraph: &[Event]) -> bool {
+    let mut rest = skip(paragraph, TagEnd::Paragraph).0;
+    while let Some((event, after)) = rest.split_first() {
+        rest = match event {
+            Event::Start(Tag::Image { .. }) => skip(after, TagEnd::Image).1,
+            Event::SoftBreak => after,
+            _ => return false,
+        };
+    }
+    true
+}
+
+fn heading(level: usize, inner: &[Event]) -> Heading {
+    let (mut text, mut html) = (String::new(), String::new());
+    for event in inner {
+        match event {
+            Event::Text(part) => {
+                text.push_str(part);
+                html.push_str(&code::escape(part));
+            }
+            Event::Code(part) => {
+                text.push_str(part);
+                let _ = write!(html, "<code>{}</code>", code::escape(part));
+            }
+            _ => {}
+        }
+    }
+    Heading { level, anchor: anchor(&text), html }
+}
+
+/// A block of code, with those that directly follow it in other languages; the page shows one language at a time. A block
+/// named `json 201` is the response with this status.
+fn samples<'a, 'e>(first: &CodeBlockKind, mut rest: &'a [Event<'e>]) -> (String, &'a [Event<'e>]) {
+    let mut kind = first;
+    let mut blocks: Vec<(String, String)> = Vec::new();
+    loop {
+        let info = if let CodeBlockKind::Fenced(info) = kind { &**info } else { "" };
+        let (inner, after) = skip(rest, TagEnd::CodeBlock);
+        rest = after;
+        let text: String = inner.iter().map(|event| if let Event::Text(text) = event { &**text } else { "" }).collect();
+        blocks.push((info.to_owned(), text));
+        match rest.first() {
+            Some(Event::Start(Tag::CodeBlock(next @ CodeBlockKind::Fenced(info)))) if !info.starts_with("json ") => {
+                kind = next;
+                rest = &rest[1..];
+            }
+            _ => break,
+        }
+    }
+    let blocks = blocks.iter().map(|(info, text)| (info.as_str(), text.as_str()));
+    (code_samples(blocks), rest)
+}
+
+/// Samples of code by language.
+pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut html = "<div class=\"samples\">".to_owned();
+    for (info, text) in blocks {
+        let (language, status) = info.split_once(' ').unwrap_or((info, ""));
+        let name = if status.is_empty() { code::language(language).to_owned() } else { format!("Response {status}") };
+        let name = code::escape(&name);
+        let title = if info.is_empty() { String::new() } else { format!("<p class=\"sample-name\">{name}</p>") };
+        let block = code::block(language, text);
+        let _ = write!(html, "<div class=\"sample\" data-name=\"{name}\">{title}{block}</div>");
+    }
+    html + "</div>\n"
+}
+
+/// What is before and after a table: it can be scrolled on its own, and one of many fields is closed at first.
+fn around_table(table: &[Event]) -> (String, &'static str) {
+    let rows = skip(table, TagEnd::Table).0;
+    let count = rows.iter().filter(|event| **event == Event::Start(Tag::TableRow)).count();
+    let first = rows.iter().find_map(|event| if let Event::Text(text) = event { Some(text) } else { None });
+    let scroll = "<div class=\"scroll\" role=\"group\" aria-label=\"Table\" tabindex=\"0\">";
+    if count > ROWS && first.is_some_and(|first| &**first == "Field") {
+        (format!("<details><summary>{count} fields</summary>{scroll}"), "</div></details>\n")
+    } else {
+        (scroll.to_owned(), "</div>\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{anchor, render, sections};
+    use crate::site::Links;
+
+    #[test]
+    fn markup_in_a_text_is_no_markup() {
+        let links = Links::of_nothing();
+        let html = render("a <script>x</script> <!-- b --> `<i>` [c](javascript:d) &amp; ![e](f.png)\n", &links).0;
+        assert_eq!(html, "<p>a x  <code>&lt;i&gt;</code> c &amp; </p>\n");
+    }
+
+    #[test]
+    fn headings_have_the_anchors_that_links_use() {
+        let page = "# A\n\nb\n\n## Read one: `GET /api/x/{id}`\n\n```\n## no heading\n```\n";
+        let sections = sections(page);
+        assert_eq!(
+            sections.iter().map(|section| section.title.as_str()).collect::<Vec<_>>(),
+            ["A", "Read one: `GET /api/x/{id}`"]
+        );
+        assert_eq!(anchor(&sections[1].title), "read-one-get-apixid");
+        let (html, headings) = render(page, &Links::of_nothing());
+        assert_eq!(headings[1].anchor, "read-one-get-apixid");
+        assert!(html.contains("<h2 id=\"read-one-get-apixid\">"), "{html}");
+    }
+}

@@ -1,0 +1,31 @@
+//! Makes the pages at `/docs` from the documents of this repository.
+
+use std::{env, error::Error, fmt::Write as _, fs, path::Path};
+
+use docs_pages::{START, Sources, pages};
+
+/// A document of this repository.
+fn read(name: &str) -> Result<String, Box<dyn Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    println!("cargo::rerun-if-changed={}", path.display());
+    Ok(fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (document, guide) = (read("docs/openapi.json")?, read("docs/partners.md")?);
+    let (clients, changelog) = (read("docs/clients.md")?, read("CHANGELOG.md")?);
+    let sources = Sources { document: &document, guide: &guide, clients: &clients, changelog: &changelog };
+    let folder = env::var("OUT_DIR")?;
+    let folder = Path::new(&folder);
+    // The names of the pages below the first one, with their content.
+    let mut list = "&[".to_owned();
+    for (name, html) in pages(&sources)? {
+        let file = if name == START { "start.html".to_owned() } else { format!("{name}.html") };
+        fs::write(folder.join(&file), html)?;
+        if name != START {
+            write!(list, "({name:?}, include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))),")?;
+        }
+    }
+    fs::write(folder.join("pages.rs"), list + "]")?;
+    Ok(())
+}

@@ -1,0 +1,71 @@
+// Samples of code in several languages: one is shown at a time, the same one everywhere, also after a reload.
+
+import { copyButton, element } from "./elements.js";
+
+const KEY = "docs-language";
+let count = 0;
+
+export function startSamples() {
+  for (const group of document.querySelectorAll(".samples")) {
+    const samples = [...group.querySelectorAll(".sample")];
+    for (const sample of samples) {
+      const code = sample.querySelector("code");
+      sample.append(copyButton(() => code.textContent, sample.dataset.name ?? "the example"));
+    }
+    if (samples.length > 1) tabs(group, samples);
+  }
+  select(sessionStorage.getItem(KEY));
+}
+
+/** A list of tabs above the samples of a group. */
+function tabs(group, samples) {
+  const list = element("div", { role: "tablist", "aria-label": "Language" });
+  for (const sample of samples) {
+    const id = `sample-${(count += 1)}`;
+    sample.id = id;
+    sample.setAttribute("role", "tabpanel");
+    sample.setAttribute("aria-label", sample.dataset.name);
+    sample.querySelector(".sample-name")?.setAttribute("hidden", "");
+    list.append(element("button", {
+      type: "button",
+      role: "tab",
+      "aria-controls": id,
+      "data-name": sample.dataset.name,
+      onclick: ({ target }) => choose(target),
+    }, sample.dataset.name));
+  }
+  list.addEventListener("keydown", (event) => {
+    const all = [...list.children];
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = all[(all.indexOf(document.activeElement) + step + all.length) % all.length];
+    choose(next);
+    next.focus();
+  });
+  group.prepend(list);
+  show(list, list.firstChild.dataset.name);
+}
+
+/** Chooses a language everywhere; what was clicked stays where it is on the screen. */
+function choose(tab) {
+  const before = tab.getBoundingClientRect().top;
+  sessionStorage.setItem(KEY, tab.dataset.name);
+  select(tab.dataset.name);
+  scrollBy({ top: tab.getBoundingClientRect().top - before, behavior: "instant" });
+}
+
+function select(name) {
+  for (const list of document.querySelectorAll("[role=tablist]")) show(list, name);
+}
+
+function show(list, name) {
+  const all = [...list.children];
+  if (!all.some((tab) => tab.dataset.name === name)) return;
+  for (const tab of all) {
+    const isShown = tab.dataset.name === name;
+    tab.setAttribute("aria-selected", isShown);
+    tab.tabIndex = isShown ? 0 : -1;
+    document.getElementById(tab.getAttribute("aria-controls")).hidden = !isShown;
+  }
+}

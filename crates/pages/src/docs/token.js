@@ -1,0 +1,68 @@
+// The token, in the form of the header. It is kept in `sessionStorage`: only this tab has it, also after a reload, and it is
+// gone when the tab is closed. The console in the same tab uses the same one.
+
+const KEY = "compliance-token";
+
+/** The token, or null. */
+export function token() {
+  return sessionStorage.getItem(KEY);
+}
+
+/** What a token says about itself. It is shown only: the service verifies the token at each request. */
+function describe(text) {
+  try {
+    const part = text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
+    const { company_id: company, exp: expiry } = JSON.parse(atob(part));
+    const until = new Date(expiry * 1000);
+    const state = until > new Date() ? "until" : "expired at";
+    return `Company ${company}, ${state} ${until.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}.`;
+  } catch {
+    return "It is set, but it does not look like a JSON Web Token.";
+  }
+}
+
+/** Shows the form, and keeps what is entered. */
+export function startToken() {
+  const box = document.getElementById("token");
+  const [summary, form] = [box.querySelector("summary"), box.querySelector("form")];
+  const [field, forget] = [document.getElementById("token-text"), document.getElementById("token-forget")];
+  const state = document.getElementById("token-state");
+
+  const show = () => {
+    const text = token();
+    summary.textContent = text ? "Token set" : "Set a token";
+    state.textContent = text ? describe(text) : "";
+    forget.hidden = !text;
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = field.value.trim().replace(/^Bearer\s+/i, "");
+    if (text) sessionStorage.setItem(KEY, text);
+    field.value = "";
+    show();
+  });
+  forget.addEventListener("click", () => {
+    sessionStorage.removeItem(KEY);
+    show();
+    field.focus();
+  });
+  box.addEventListener("toggle", () => {
+    if (box.open) field.focus();
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    box.open = false;
+    summary.focus();
+  });
+  document.addEventListener("click", (event) => {
+    if (!box.contains(event.target)) box.open = false;
+  });
+  box.hidden = false;
+  show();
+}
+
+/** Opens the form, for a request that needs a token. */
+export function askForToken() {
+  document.getElementById("token").open = true;
+  scrollTo({ top: scrollY });
+}

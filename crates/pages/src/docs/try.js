@@ -1,0 +1,119 @@
+// The forms that send a request. Responses may be large and never become markup.
+
+import { copyButton, element } from "./elements.js";
+import { askForToken, token } from "./token.js";
+
+/** More of a response is not read. */
+const SHOWN = 200_000;
+
+export function startForms() {
+  for (const box of document.querySelectorAll("details.try")) {
+    box.hidden = false;
+    const form = box.querySelector("form");
+    const example = form.querySelector("select.example");
+    example?.addEventListener("change", () => (form.querySelector(".body").value = example.value));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void send(box, form);
+    });
+  }
+}
+
+/** The request that a form describes. */
+function requestOf(box, form) {
+  const { method, path } = box.dataset;
+  const headers = {};
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const field of form.querySelectorAll("[data-in]")) {
+    const { name, value } = field;
+    if (field.dataset.in === "path") filled = filled.replace(`{${name}}`, encodeURIComponent(value));
+    else if (value === "") continue;
+    else if (field.dataset.in === "query") query.append(name, value);
+    else if (field.dataset.in === "header") headers[name] = value;
+  }
+  const body = form.querySelector(".body")?.value;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (box.dataset.token === "yes" && token()) headers.Authorization = `Bearer ${token()}`;
+  const text = query.size ? `${filled}?${query}` : filled;
+  return { method, headers, body, url: new URL(document.documentElement.dataset.root + text.slice(1), location.href) };
+}
+
+/** The command for the same request. The token is a variable, so that the command can be passed on. */
+function command({ method, headers, body, url }) {
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const parts = ["curl -i"];
+  if (method !== "GET") parts.push(`-X ${method}`);
+  parts.push(quoted(url.href));
+  for (const [name, value] of Object.entries(headers)) {
+    parts.push(name === "Authorization" ? '-H "Authorization: Bearer $TOKEN"' : `-H ${quoted(`${name}: ${value}`)}`);
+  }
+  if (body !== undefined) parts.push(`-d ${quoted(body)}`);
+  return parts.join(" \\\n  ");
+}
+
+/** The start of a response's text, and whether there is more. */
+async function textOf(response) {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done) return { text, isWhole: true };
+    text += value;
+    if (text.length > SHOWN) {
+      await reader.cancel();
+      return { text: text.slice(0, SHOWN), isWhole: false };
+    }
+  }
+}
+
+async function send(box, form) {
+  const button = form.querySelector("button");
+  if (button.getAttribute("aria-disabled") === "true") return;
+  const hint = form.querySelector(".hint");
+  const result = box.querySelector(".result");
+  const request = requestOf(box, form);
+  hint.textContent = "Sending …";
+  button.setAttribute("aria-disabled", "true");
+  const began = performance.now();
+  try {
+    const { method, headers, body } = request;
+    const response = await fetch(request.url, { method, headers, body, cache: "no-store", credentials: "omit" });
+    const { text, isWhole } = await textOf(response);
+    show(result, request, response, text, isWhole, Math.round(performance.now() - began));
+    if (response.status === 401 && !token()) askForToken();
+  } catch (error) {
+    result.replaceChildren(element("p", { class: "failed" }, `There is no response: ${error.message}.`));
+  } finally {
+    hint.textContent = "";
+    button.removeAttribute("aria-disabled");
+  }
+}
+
+function show(result, request, response, text, isWhole, duration) {
+  let pretty = text;
+  if (isWhole && (response.headers.get("content-type") ?? "").includes("json")) {
+    try {
+      pretty = JSON.stringify(JSON.parse(text), null, 2);
+    } catch {
+      // It is shown as it came.
+    }
+  }
+  const block = (content, name) =>
+    element("div", { class: "sample" },
+      element("pre", { tabindex: "0", "aria-label": name, role: "group", class: name === "Body" ? "response-body" : "" },
+        element("code", {}, content)),
+      copyButton(() => content, name.toLowerCase()));
+  const more = (name, content) =>
+    element("details", { class: "more" }, element("summary", {}, name), block(content, name));
+  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+  result.replaceChildren(
+    element("p", { class: "outcome" },
+      element("span", { class: `status of-${String(response.status)[0]}` }, String(response.status)),
+      ` ${response.statusText} in ${duration} ms`),
+    ...(pretty === "" ? [] : [block(pretty, "Body")]),
+    ...(isWhole ? [] : [element("p", { class: "hint" }, "The response is longer. Its start is shown; send the command to read all.")]),
+    more("Headers", headers),
+    more("Command", command(request)),
+  );
+}
