@@ -23,13 +23,13 @@ const TIMEOUT = 60_000;
  * Runs `check` with a page of a new browser, and with a list of problems: errors on the console except those that match
  * `expected`, errors of scripts, and requests to origins that are not in `origins`.
  */
-exports.withPage = async ({ origins, expected, viewport }, check) => {
+exports.withPage = async ({ origins, expected, ...options }, check) => {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: "/usr/bin/chromium",
     headless: true,
     args: ARGUMENTS,
-    viewport,
+    ...options,
   });
   try {
     context.setDefaultTimeout(TIMEOUT);

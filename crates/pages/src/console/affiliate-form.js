@@ -3,11 +3,14 @@
 import { refresh } from "./affiliate-list.js";
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { element, show } from "./elements.js";
+import { badge } from "./badges.js";
+import { element, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { related } from "./related.js";
 import { claims } from "./session.js";
+import { backLink } from "./visited.js";
 
 /** Fields that are read under another name than they are written. */
 const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
@@ -25,19 +28,17 @@ let draft = null;
 function inputOf({ name, choices, pattern, maxLength }) {
   if (choices) return { input: select([["", "none"], ...choices]) };
   if (name === "start_date") return { input: element("input", { type: "date" }) };
-  if (name === "country") {
-    const list = element("datalist", { id: "countries" }, countries(pattern).map(([code, text]) => element("option", { value: code }, text)));
-    return { input: element("input", { type: "text", list: "countries", autocomplete: "off", size: 4 }), extra: list };
-  }
+  if (name === "country") return { input: select([["", "none"], ...countries(pattern).map(([code, text]) => [code, `${text} (${code})`])]) };
   return { input: maxLength > 500 ? element("textarea", { rows: 3 }) : element("input", { type: "text", autocomplete: "off" }) };
 }
 
 function controlsOf(fields) {
   return new Map(fields.map((description) => {
-    const { name, label, hint, maxLength, isRequired } = description;
+    const { name, label, hint, isRequired } = description;
     const { input, extra } = inputOf(description);
-    const limit = maxLength !== null && input.type !== "date" && name !== "country" && ` At most ${maxLength} characters.`;
-    return [name, { ...field(name, label, input, { hint: `${hint}${limit || ""}`, isRequired, extra }), isRequired }];
+    // What says no more than the label is left out. The service reports a text that is too long.
+    const isUseful = !(input instanceof HTMLSelectElement) && input.type !== "date" && hint.split(" ").length > 4;
+    return [name, { ...field(name, label, input, { hint: isUseful ? hint : null, isRequired, extra }), isRequired }];
   }));
 }
 
@@ -113,7 +114,7 @@ async function form({ signal, title, intro, record, save }) {
   const node = element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
     event.preventDefault();
     if (!isSaving) submit();
-  } } }, fieldsets(controls), element("p", { class: "actions" }, button, element("a", { href: "#/affiliates" }, "All affiliates")));
+  } } }, fieldsets(controls), element("p", { class: "actions" }, button, backLink("affiliates")));
   show(title, intro, messages, node);
   set(saved);
   if (draft?.hash === location.hash && draft.company === claims().company) {
@@ -128,14 +129,16 @@ async function form({ signal, title, intro, record, save }) {
 export function affiliateView(id) {
   return async ({ signal, query }) => {
     const record = await refresh(id, signal);
-    const intro = element("p", { class: "actions" },
-      element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate"),
-      element("a", { href: `#/cases?distributor_id=${record.id}` }, "Cases of this affiliate"));
+    const intro = [
+      element("div", { class: "head" }, badge(record.distributor_status), element("span", {}, value(record.distributor_name))),
+      element("p", { class: "actions" }, backLink("affiliates")),
+    ];
     const save = async (body) => {
       await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...body }, signal });
       return refresh(id, signal);
     };
     const view = await form({ signal, title: `Affiliate ${record.id}`, intro, record, save });
+    document.getElementById("content").append(related(record.id, signal));
     if (query.has("created")) view.say("The affiliate was created.");
     return view;
   };

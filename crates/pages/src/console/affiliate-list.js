@@ -1,19 +1,30 @@
 // The list of affiliates. The interface returns all of them at once, so the page reads them one by one, keeps what the list
 // shows, and searches in that.
 
+import { STATUSES, statusBar } from "./affiliate-status.js";
+import { badge } from "./badges.js";
+import { chips } from "./chips.js";
+import { chosenColumns, columnChooser } from "./columns.js";
+import { countryName } from "./countries.js";
+import { affiliateRecordFields } from "./description.js";
 import { announce, append, count, counted, element, show, table, value } from "./elements.js";
+import { exporter } from "./export.js";
 import { field, select } from "./fields.js";
 import { pager } from "./pager.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call, readList } from "./requests.js";
 import { token } from "./session.js";
+import { remember } from "./visited.js";
 
 const PAGE_SIZE = 50;
 const SEARCHED = ["id", "client_distributor_id", "distributor_name", "first_name", "last_name", "company_name", "email_one", "email_two", "city"];
+/** What the page keeps of each affiliate, and can show as columns. */
 const COLUMNS = [
   ["id", "ID"], ["client_distributor_id", "Your affiliate ID"], ["distributor_name", "Name"], ["email_one", "E-mail"],
-  ["city", "City"], ["distributor_status", "Status"],
+  ["city", "City"], ["distributor_status", "Status"], ["country", "Country"], ["company_name", "Company"], ["first_name", "First name"],
+  ["last_name", "Last name"], ["phone_one", "Phone"], ["start_date", "Start date"],
 ];
+const INITIAL = ["id", "client_distributor_id", "distributor_name", "email_one", "city", "distributor_status"];
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 /** A text without accents, in one case, so that `linnea` and `LINNÉA` find the same. Upper case first: it makes `I` of `ı`. */
@@ -26,8 +37,19 @@ let kept = { token: null, entries: [], byId: new Map(), isComplete: false };
 
 function entryOf(record) {
   const entry = { text: folded(SEARCHED.map((name) => record[name] ?? "").join("\n")) };
-  for (const [name] of COLUMNS) entry[name] = record[name];
+  for (const [name] of COLUMNS) entry[name] = name === "country" ? countryName(record.country) : record[name];
   return entry;
+}
+
+function matcher({ search, status }) {
+  const words = folded(search).split(/\s+/).filter(Boolean);
+  return (entry) => (status === "" || entry.distributor_status === status) && words.every((word) => entry.text.includes(word));
+}
+
+function cell(name, entry) {
+  if (name === "distributor_status") return badge(entry[name]);
+  const content = value(entry[name]);
+  return name === "id" || name === "distributor_name" ? element("a", { href: `#/affiliates/${entry.id}` }, content) : content;
 }
 
 /** Reads an affiliate again that was created or changed, for the list that is kept. */
@@ -49,9 +71,7 @@ export function forget() {
 
 /** The entries that match, sorted. */
 function matching({ search, status, sort, isDescending }) {
-  const words = folded(search).split(/\s+/).filter(Boolean);
-  const found = kept.entries.filter((entry) =>
-    (status === "" || entry.distributor_status === status) && words.every((word) => entry.text.includes(word)));
+  const found = kept.entries.filter(matcher({ search, status }));
   if (sort !== "id") {
     // What has no value is last in both directions, as in the lists of the service.
     const direction = isDescending ? -1 : 1;
@@ -68,19 +88,23 @@ function matching({ search, status, sort, isDescending }) {
 
 export async function affiliatesView({ query: first, signal }) {
   let state;
+  const fields = await affiliateRecordFields();
+  const names = COLUMNS.map(([name]) => name);
+  let columns = chosenColumns("affiliates", names, INITIAL);
   const search = element("input", { type: "search", autocomplete: "off", spellcheck: "false" });
-  const statuses = select([["", "any"], "active", "inactive", "probation", "suspended", "terminated", "forgotten"]);
+  const statuses = select([["", "any"], ...STATUSES]);
   const searchField = field("search", "Search", search, { hint: "In ID, names, company, e-mail and city; all words must occur." });
   const statusField = field("status", "Status", statuses);
   const progress = element("p", { class: "progress" });
   const messages = element("div", {});
-  const results = element("section", { "aria-label": "Results" });
+  const applied = element("div", {});
+  const results = element("section", { "aria-label": "Results", class: "results" });
 
   const read = (query) => {
     state = {
       search: query.get("search") ?? "",
       status: query.get("status") ?? "",
-      sort: COLUMNS.some(([name]) => name === query.get("sort")) ? query.get("sort") : "id",
+      sort: names.includes(query.get("sort")) ? query.get("sort") : "id",
       isDescending: query.get("direction") === "desc",
       page: Math.max(1, Number.parseInt(query.get("page") ?? "1", 10) || 1),
     };
@@ -95,11 +119,21 @@ export async function affiliatesView({ query: first, signal }) {
     if (next.page > 1) query.set("page", next.page);
     return `#/affiliates${query.size > 0 ? `?${query}` : ""}`;
   };
-  const heading = ([name, text]) => {
+  const selection = statusBar({
+    signal,
+    nameOf: (id) => kept.entries[kept.byId.get(id)]?.distributor_name,
+    matching: () => matching(state).map(({ id }) => id),
+    saved: (ids, status) => {
+      for (const id of ids) if (kept.byId.has(id)) kept.entries[kept.byId.get(id)].distributor_status = status;
+    },
+    render: () => render(),
+  });
+  const heading = (name) => {
     const isSorted = state.sort === name;
     const arrow = isSorted && element("span", { "aria-hidden": "true" }, state.isDescending ? " ▼" : " ▲");
     return element("th", { scope: "col", "aria-sort": isSorted && (state.isDescending ? "descending" : "ascending") },
-      element("a", { href: address({ sort: name, isDescending: isSorted && !state.isDescending }) }, text, arrow));
+      name === "id" && selection.pageBox,
+      element("a", { href: address({ sort: name, isDescending: isSorted && !state.isDescending }) }, COLUMNS.find(([other]) => other === name)[1], arrow));
   };
   const render = () => {
     const found = matching(state);
@@ -109,16 +143,24 @@ export async function affiliatesView({ query: first, signal }) {
     const all = kept.entries.length;
     const summary = element("h2", { tabindex: "-1" }, found.length === all ? counted(all, "affiliate", "affiliates")
       : `${count(found.length)} of ${counted(all, "affiliate", "affiliates")}`);
-    const rows = shown.map((entry) => COLUMNS.map(([name]) =>
-      name === "id" || name === "distributor_name" ? element("a", { href: `#/affiliates/${entry.id}` }, value(entry[name])) : value(entry[name])));
+    const rows = shown.map((entry) => columns.map((name) =>
+      (name === "id" ? [selection.box(entry.id, entry.distributor_name), cell(name, entry)] : cell(name, entry))));
+    selection.shown(shown.map(({ id }) => id), found.length);
+    const filters = chips([
+      state.search && { text: `Search: ${state.search}`, href: address({ search: "" }) },
+      state.status && { text: `Status: ${state.status}`, href: address({ status: "" }) },
+    ].filter(Boolean), address({ search: "", status: "" }));
+    applied.replaceChildren(...(filters ? [filters] : []));
     results.replaceChildren(summary);
-    append(results, rows.length > 0 && table("Affiliates", COLUMNS.map(heading), rows),
+    append(results, selection.node,
+      rows.length > 0 && table("Affiliates", columns.map(heading), rows, { className: "list", href: (index) => `#/affiliates/${shown[index].id}` }),
       last > 1 && pager(page, last, (number) => address({ page: number })));
     return summary;
   };
   const typed = () => {
     state = { ...state, search: search.value.trim(), status: statuses.value, page: 1 };
     history.replaceState(null, "", address({}));
+    remember(address({}));
     announce(render().textContent);
   };
   let timer;
@@ -133,7 +175,9 @@ export async function affiliatesView({ query: first, signal }) {
     const mine = { token: token(), entries: [], byId: new Map(), isComplete: false };
     kept = mine;
     messages.replaceChildren();
-    let shownAt = 0;
+    results.setAttribute("aria-busy", "true");
+    progress.textContent = "Reading…";
+    let shownAt = performance.now();
     await readList("api/affiliates", (record) => {
       mine.byId.set(record.id, mine.entries.length);
       mine.entries.push(entryOf(record));
@@ -143,28 +187,43 @@ export async function affiliatesView({ query: first, signal }) {
     }, signal);
     mine.isComplete = true;
     progress.textContent = "";
+    results.removeAttribute("aria-busy");
     announce(render().textContent);
   }, (refusal) => {
     const read = kept.entries.length;
+    results.removeAttribute("aria-busy");
     progress.textContent = read > 0 ? `The list is incomplete: it ends after ${counted(read, "affiliate", "affiliates")}.` : "";
     messages.replaceChildren(refusalMessage(refusal, load));
     if (read > 0) render();
+  });
+  const { button: exportButton, report } = exporter("affiliates", () => {
+    const matches = matcher(state);
+    const total = matching(state).length;
+    return {
+      fields,
+      read: (onRecords, own) => readList("api/affiliates", (record) => matches(entryOf(record)) && onRecords([record], total), own),
+    };
+  }, signal);
+  const chooser = columnChooser("affiliates", COLUMNS, INITIAL, (chosen) => {
+    columns = chosen;
+    if (kept.isComplete) render();
   });
 
   read(first);
   search.value = state.search;
   statuses.value = state.status;
   show("Affiliates",
-    element("p", { class: "actions" },
-      element("a", { href: "#/affiliates/new" }, "New affiliate"),
-      element("a", { href: "#/affiliates/batch" }, "Add several"),
-      element("button", { type: "button", on: { click: () => load() } }, "Read again")),
     element("form", { class: "filters", role: "search", "aria-label": "Affiliates", novalidate: true, on: { submit: (event) => {
       event.preventDefault();
       clearTimeout(timer);
       typed();
     } } }, element("div", { class: "grid" }, searchField.node, statusField.node)),
-    progress, messages, results);
+    element("div", { class: "toolbar" },
+      element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate"),
+      element("a", { href: "#/affiliates/batch", class: "button" }, "Add several"),
+      element("button", { type: "button", on: { click: () => load() } }, "Read again"),
+      chooser, exportButton),
+    report, applied, progress, messages, results);
   if (kept.token === token() && kept.isComplete) announce(render().textContent);
   else await load();
   return {

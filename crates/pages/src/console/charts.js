@@ -1,9 +1,11 @@
 // Charts of cases, computed from the list of cases. Each is a table whose bars are drawn, so everybody can read it.
 
 import { parameters } from "./description.js";
-import { announce, count, counted, element, show, svg } from "./elements.js";
+import { bars } from "./bars.js";
+import { announce, count, counted, element, show } from "./elements.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { instant } from "./timestamps.js";
 
 // The newest 5,000 cases.
 const PAGES = 25;
@@ -23,33 +25,15 @@ function numbers(names, order = []) {
 /** Days since a timestamp of the service, `YYYY-MM-DD HH:MM:SS` in UTC. */
 function age(timestamp, now) {
   if (timestamp === null) return null;
-  const days = (now - Date.parse(`${timestamp.replace(" ", "T")}Z`)) / DAY;
+  const days = (now - instant(timestamp)) / DAY;
   return AGES.find(([, limit]) => days <= limit)[0];
-}
-
-function chart(title, unit, entries, href = () => null) {
-  const most = Math.max(1, ...entries.map(([, number]) => number));
-  const rows = entries.map(([name, number]) => {
-    const address = href(name);
-    const bar = svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" },
-      svg("rect", { x: 0, y: 0, width: (100 * number) / most, height: 10 }));
-    return element("tr", {},
-      element("th", { scope: "row" }, address ? element("a", { href: address }, element("bdi", {}, name)) : element("bdi", {}, name)),
-      element("td", { class: "number" }, count(number)),
-      element("td", { class: "bar-cell" }, bar));
-  });
-  if (rows.length === 0) return element("section", {}, element("h2", {}, title), element("p", {}, "Nothing to show."));
-  return element("section", {}, element("h2", {}, title), element("table", { class: "chart" },
-    element("caption", { class: "hidden-text" }, title),
-    element("thead", { class: "hidden-text" }, element("tr", {}, element("th", { scope: "col" }, title), element("th", { scope: "col" }, unit), element("td", {}))),
-    element("tbody", {}, rows)));
 }
 
 export async function chartsView({ signal }) {
   const filters = await parameters("/api/cases");
   const statuses = filters.find(({ names }) => names)?.names ?? {};
   const progress = element("p", {});
-  const content = element("div", {});
+  const content = element("div", { class: "panels" });
   show("Charts", progress, content);
 
   // After a refusal, the reading goes on where it was.
@@ -77,9 +61,9 @@ export async function chartsView({ signal }) {
       return id ? `#/cases?case_status_id=${id}` : null;
     };
     content.replaceChildren(
-      chart("Infractions by type", "Incidents", numbers(infractions)),
-      chart("Cases by status", "Cases", numbers(all.map((record) => record.case_status)), statusAddress),
-      chart("Cases by age", "Cases", numbers(all.map((record) => age(record.created_date, now)), AGES.map(([name]) => name))));
+      bars("Infractions by type", "Incidents", numbers(infractions)),
+      bars("Cases by status", "Cases", numbers(all.map((record) => record.case_status)), { href: statusAddress }),
+      bars("Cases by age", "Cases", numbers(all.map((record) => age(record.created_date, now)), AGES.map(([name]) => name))));
     announce(progress.textContent);
   };
   const start = () => attempt(signal, async () => {

@@ -13,6 +13,17 @@ export function alpha2(number) {
   }
 }
 
+const known = new Map();
+
+/** The name of the country of a numeric code; what is no such code stays as it is. Lists need the same few again and again. */
+export function countryName(number) {
+  if (!known.has(number)) {
+    const code = alpha2(number);
+    known.set(number, code === "" ? number : names.of(code));
+  }
+  return known.get(number);
+}
+
 /** The countries whose alpha-2 codes match a pattern: code and name, by name. */
 export function countries(pattern) {
   const isCode = new RegExp(pattern, "u");

@@ -42,16 +42,29 @@ export function value(text) {
   return element("bdi", { class: "value" }, text);
 }
 
-/** A table that scrolls sideways where it is wider than the page. `headings` and cells are nodes or texts. */
-export function table(caption, headings, rows) {
-  return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
+/**
+ * A table that scrolls within its own box, under a header that stays. `headings` and cells are nodes or texts. `href` returns the
+ * address of a row by its index: a click anywhere in the row opens it, besides the links that it has.
+ */
+export function table(caption, headings, rows, { href, className = "" } = {}) {
+  const row = (cells, number) => {
+    const node = element("tr", { class: href && "opens" }, cells.map((cell, index) =>
+      index === 0 ? element("th", { scope: "row" }, cell) : element("td", {}, cell)));
+    if (href) {
+      node.addEventListener("click", (event) => {
+        // What is selected or has an action of its own is left alone.
+        if (event.target.closest("a, button, input, label") || !window.getSelection().isCollapsed) return;
+        location.hash = href(number);
+      });
+    }
+    return node;
+  };
+  return element("div", { class: `scroll ${className}`.trim(), role: "region", tabindex: "0", "aria-label": caption },
     element("table", {},
       element("caption", { class: "hidden-text" }, caption),
       element("thead", {}, element("tr", {}, headings.map((heading) =>
         heading instanceof HTMLTableCellElement ? heading : element("th", { scope: "col" }, heading)))),
-      element("tbody", {}, rows.map((cells) =>
-        element("tr", {}, cells.map((cell, index) =>
-          index === 0 ? element("th", { scope: "row" }, cell) : element("td", {}, cell)))))));
+      element("tbody", {}, rows.map(row))));
 }
 
 /** Has screen readers say this, without moving the focus. */

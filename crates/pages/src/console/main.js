@@ -4,16 +4,20 @@
 import { affiliateBatchView } from "./affiliate-batch.js";
 import { affiliateView, newAffiliateView } from "./affiliate-form.js";
 import { affiliatesView, forget } from "./affiliate-list.js";
+import { namedAffiliateView } from "./affiliate-lookup.js";
 import { chartsView } from "./charts.js";
 import { element, show } from "./elements.js";
-import { field } from "./fields.js";
+import { clearHeader, showHeader } from "./header.js";
 import { listView } from "./lists.js";
+import { overviewView } from "./overview.js";
 import { recordView } from "./records.js";
-import { attempt, refusalMessage, sentence } from "./refusals.js";
-import { call } from "./requests.js";
+import { attempt, refusalMessage } from "./refusals.js";
+import { searchView } from "./search.js";
 import * as session from "./session.js";
+import { signInView } from "./sign-in.js";
+import { addUrlsView } from "./urls-batch.js";
+import { forgetVisited, remember } from "./visited.js";
 
-const SECTIONS = [["affiliates", "Affiliates"], ["urls", "URLs"], ["cases", "Cases"], ["charts", "Charts"]];
 const ID = /^[1-9][0-9]{0,15}$/;
 
 /** The view that is shown: its path, what aborts its requests, and what it returned. */
@@ -28,12 +32,20 @@ function parts() {
 function viewOf(path) {
   const [section, id] = path.split("/");
   switch (path) {
+    case "overview":
+      return overviewView;
+    case "search":
+      return searchView;
     case "affiliates":
       return affiliatesView;
     case "affiliates/new":
       return newAffiliateView;
     case "affiliates/batch":
       return affiliateBatchView;
+    case "affiliates/named":
+      return namedAffiliateView;
+    case "urls/new":
+      return addUrlsView;
     case "urls":
     case "cases":
       return listView(path);
@@ -46,57 +58,10 @@ function viewOf(path) {
   return section === "urls" || section === "cases" ? recordView(section, id) : null;
 }
 
-function showSections(path) {
-  const navigation = document.getElementById("navigation");
-  const section = path.split("/")[0];
-  navigation.hidden = false;
-  navigation.replaceChildren(element("ul", {}, SECTIONS.map(([name, text]) =>
-    element("li", {}, element("a", { href: `#/${name}`, "aria-current": name === section && "page" }, text)))));
-  const { company, expiry } = session.claims();
-  const account = document.getElementById("account");
-  account.hidden = false;
-  account.replaceChildren(
-    element("span", {}, company === null ? "Signed in" : `Company ${company}`,
-      expiry && `, until ${expiry.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}`),
-    element("button", { type: "button", on: { click: () => session.end() } }, "Sign out"));
-}
-
-function signInView(reason) {
-  document.getElementById("navigation").hidden = true;
-  document.getElementById("account").hidden = true;
-  const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
-  const token = field("token", "Token", input, { hint: "The operator of the service gives you one, such as with: compliance token --company 1. This tab keeps it until you sign out or close the tab." });
-  const button = element("button", { type: "submit", class: "primary" }, "Sign in");
-  const messages = element("div", {});
-  if (reason) messages.append(element("div", { class: "message error", role: "alert" }, element("p", {}, reason)));
-  const signIn = async () => {
-    const text = input.value.trim().replace(/^Bearer\s+/i, "");
-    token.violate([]);
-    messages.replaceChildren();
-    // What is no token could not be sent as a header.
-    if (!/^[!-~]+$/.test(text)) {
-      token.violate([text === "" ? "Enter a token." : "This is no token: it has spaces or other characters."]);
-      input.focus();
-      return;
-    }
-    try {
-      await call("GET", "api/urls", { query: { per_page: 1 }, bearer: text });
-      session.begin(text);
-      route();
-    } catch (refusal) {
-      if (refusal.status === 401) {
-        token.violate([sentence(refusal)]);
-        input.focus();
-      } else {
-        messages.replaceChildren(refusalMessage(refusal, signIn));
-      }
-    }
-  };
-  const form = element("form", { class: "narrow", novalidate: true, on: { submit: (event) => {
-    event.preventDefault();
-    signIn();
-  } } }, token.node, button);
-  show("Sign in", messages, form);
+function signIn(reason) {
+  clearHeader();
+  document.getElementById("content").removeAttribute("aria-busy");
+  signInView(reason, route);
 }
 
 async function route() {
@@ -107,14 +72,15 @@ async function route() {
   }
   if (session.token() === null) {
     leave();
-    signInView();
+    signIn();
     return;
   }
   if (path === "") {
-    history.replaceState(null, "", "#/affiliates");
+    history.replaceState(null, "", "#/overview");
     await route();
     return;
   }
+  remember(location.hash);
   if (current.path === path && current.view?.update) {
     current.hash = location.hash;
     current.view.update(query);
@@ -122,11 +88,11 @@ async function route() {
   }
   leave();
   current = { path, abort: new AbortController(), view: null, hash: location.hash };
-  showSections(path);
+  showHeader(path);
   const { signal } = current.abort;
   const view = viewOf(path);
   if (view === null) {
-    show("Not found", element("p", {}, "The console has no such page."), element("p", {}, element("a", { href: "#/affiliates" }, "To the affiliates")));
+    show("Not found", element("p", {}, "The console has no such page."), element("p", {}, element("a", { href: "#/overview" }, "To the overview")));
     return;
   }
   const main = document.getElementById("content");
@@ -151,7 +117,8 @@ function leave() {
 session.whenEnded((reason) => {
   leave();
   forget();
-  signInView(reason ?? "You have signed out.");
+  forgetVisited();
+  signIn(reason ?? "You have signed out.");
 });
 window.addEventListener("hashchange", route);
 window.addEventListener("beforeunload", (event) => {

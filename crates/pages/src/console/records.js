@@ -1,8 +1,14 @@
 // One URL or one case, with what was found.
 
+import { affiliateLink, namedAddress } from "./affiliate-lookup.js";
+import { badge, isBadge } from "./badges.js";
+import { caseUrls } from "./case-urls.js";
 import { label, recordFields } from "./description.js";
 import { element, show, table, value } from "./elements.js";
+import { isLong, longText } from "./long-text.js";
 import { call } from "./requests.js";
+import { isTimestamp, timestamp } from "./timestamps.js";
+import { backLink } from "./visited.js";
 
 const KINDS = {
   urls: {
@@ -20,10 +26,13 @@ const KINDS = {
 /** The fields in groups. What no group names is in the last one. */
 const GROUPS = [
   ["Summary", ["id", "case_id", "url", "domain", "incident_status", "case_status", "sub_status", "risk_level", "notice_status", "case_worker", "submitter", "tags", "disabled", "false_positive", "country", "case_country"]],
-  ["Dates (UTC)", (name) => name.endsWith("_date") && name !== "start_date" || name === "last_seen"],
+  ["Dates", isTimestamp],
   ["Content", ["landing_page", "note", "video_path", "transcription_text", "transcription_status"]],
   ["Affiliate and contact", () => true],
 ];
+
+/** The fields of a record that are badges at its head. */
+const HEAD = { urls: ["incident_status"], cases: ["case_status", "risk_level"] };
 
 function shown(name, record) {
   const content = record[name];
@@ -31,6 +40,9 @@ function shown(name, record) {
     return content.length > 0 ? element("ul", { class: "tags" }, content.map((tag) => element("li", {}, value(tag)))) : value(null);
   }
   if (name === "case_id" && content !== null && "id" in record) return element("a", { href: `#/cases/${content}` }, content);
+  if (name === "affiliate_name") return affiliateLink(content);
+  if (isBadge(name)) return badge(content);
+  if (isTimestamp(name)) return timestamp(content);
   // Addresses are text, not links: nobody should visit what is monitored by accident.
   return value(content);
 }
@@ -39,12 +51,12 @@ function groups(fields, record) {
   const left = new Map(fields.map((field) => [field.name, field]));
   return GROUPS.map(([title, names]) => {
     const chosen = Array.isArray(names) ? names.filter((name) => left.has(name)) : [...left.keys()].filter(names);
-    const list = chosen.map((name) => {
-      const { hint } = left.get(name);
-      left.delete(name);
-      return element("div", {}, element("dt", { title: hint }, label(name)), element("dd", {}, shown(name, record)));
-    });
-    return list.length > 0 && element("section", {}, element("h2", {}, title), element("dl", {}, list));
+    const long = chosen.filter((name) => isLong(record[name]));
+    const short = chosen.filter((name) => !long.includes(name)).map((name) =>
+      element("div", {}, element("dt", { title: left.get(name).hint }, label(name)), element("dd", {}, shown(name, record))));
+    for (const name of chosen) left.delete(name);
+    return chosen.length > 0 && element("section", { class: "panel" }, element("h2", {}, title),
+      short.length > 0 && element("dl", {}, short), long.map((name) => longText(label(name), record[name])));
   });
 }
 
@@ -54,11 +66,19 @@ export function recordView(section, id) {
   return async ({ signal }) => {
     const [fields, { body }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
     const record = body.data;
-    const rows = record[found.name].map((item) => found.columns.map((name) => value(item[name])));
+    const rows = record[found.name].map((item) => found.columns.map((name) =>
+      (name === "created_date" ? timestamp(item[name], { isShort: true }) : value(item[name]))));
+    const affiliate = record.affiliate_name;
     show(title(record),
-      element("p", {}, element("a", { href: `#/${section}` }, section === "urls" ? "All URLs" : "All cases")),
+      element("div", { class: "head" }, HEAD[section].map((name) => record[name] && badge(record[name])),
+        affiliate && element("span", {}, affiliateLink(affiliate)),
+        section === "urls" && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
+      element("p", { class: "actions" }, backLink(section),
+        affiliate && element("a", { href: namedAddress(affiliate, "cases") }, "Cases of this affiliate"),
+        affiliate && element("a", { href: namedAddress(affiliate, "urls") }, "URLs of this affiliate")),
       element("section", {}, element("h2", {}, found.title),
         rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),
+      section === "cases" && caseUrls(record, signal),
       groups(fields.filter(({ name }) => name !== found.name), record));
   };
 }

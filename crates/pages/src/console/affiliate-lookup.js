@@ -1,0 +1,92 @@
+// Affiliates by name. URLs and cases name their affiliate, and the lists filter by its ID in the service: a link from one to the other
+// looks the name up.
+
+import { element, show, table, value } from "./elements.js";
+import { badge } from "./badges.js";
+import { call } from "./requests.js";
+
+const LIMIT = 50;
+const MOST = 128;
+
+/** The affiliates whose name or client's identifier has a text. */
+export async function searchAffiliates(text, signal, limit = LIMIT) {
+  // The limit counts characters, not code units.
+  const q = Array.from(text).slice(0, MOST).join("");
+  const { body } = await call("GET", "api/affiliates:search", { query: { q, limit }, signal });
+  return body.data;
+}
+
+/** The affiliate of exactly this name, or null: names are unique within a company. */
+export async function affiliateNamed(name, signal) {
+  return (await searchAffiliates(name, signal)).find((record) => record.distributor_name === name) ?? null;
+}
+
+/** The address that leads to the affiliate of a name, or to its `urls` or `cases`. */
+export function namedAddress(name, to) {
+  return `#/affiliates/named?${new URLSearchParams(to ? { name, to } : { name })}`;
+}
+
+/** The name of a record's affiliate, as a link to it. */
+export function affiliateLink(name) {
+  return name ? element("a", { href: namedAddress(name) }, value(name)) : value(null);
+}
+
+/** A table of affiliates that were found. */
+export function affiliateTable(records) {
+  return table("Affiliates", ["ID", "Name", "Your affiliate ID", "Status"], records.map((record) => [
+    element("a", { href: `#/affiliates/${record.id}` }, record.id), value(record.distributor_name),
+    value(record.client_distributor_id), badge(record.distributor_status),
+  ]), { href: (index) => `#/affiliates/${records[index].id}` });
+}
+
+/** The view that goes on to the affiliate of a name. */
+export async function namedAffiliateView({ query, signal }) {
+  const name = query.get("name") ?? "";
+  const found = name === "" ? [] : await searchAffiliates(name, signal);
+  const record = found.find((other) => other.distributor_name === name);
+  if (record) {
+    const to = query.get("to");
+    location.replace(to === "urls" || to === "cases" ? `#/${to}?distributor_id=${record.id}` : `#/affiliates/${record.id}`);
+    return;
+  }
+  show("No such affiliate", element("p", {}, "No affiliate has exactly the name ", value(name), "."),
+    found.length > 0 && [element("h2", {}, "Similar names"), affiliateTable(found)],
+    element("p", {}, element("a", { href: "#/affiliates" }, "All affiliates")));
+}
+
+/** Lets a field for the ID of an affiliate take a name: what is typed is looked up, and the affiliates found are offered. */
+export function pickAffiliate(input, signal) {
+  const list = element("datalist", { id: `${input.id}-choices` });
+  const known = new Map();
+  let timer;
+  let asked = 0;
+  input.setAttribute("list", list.id);
+  input.after(list);
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    const text = input.value.trim();
+    if (text === "" || /^\d+$/.test(text)) return;
+    timer = setTimeout(async () => {
+      asked += 1;
+      const own = asked;
+      // A choice that cannot be offered is no trouble: the ID can be typed.
+      const found = await searchAffiliates(text, signal, 20).catch(() => []);
+      if (own !== asked) return;
+      list.replaceChildren(...found.map((record) => {
+        known.set(String(record.id), record.distributor_name);
+        return element("option", { value: record.id, label: `${record.distributor_name} (${record.client_distributor_id})` });
+      }));
+    }, 250);
+  });
+}
+
+/** The ID for what was typed: a number as it is; a name that one affiliate has, its ID. Otherwise a sentence in `violation`. */
+export async function typedAffiliate(text, signal) {
+  if (text === "" || /^\d+$/.test(text)) return { id: text };
+  const found = await searchAffiliates(text, signal);
+  const exact = found.filter((record) => record.distributor_name === text || record.client_distributor_id === text);
+  const chosen = exact.length === 1 ? exact : found;
+  if (chosen.length === 1) return { id: String(chosen[0].id) };
+  return { violation: found.length === 0 ? "No affiliate has this text in its name or identifier."
+    : "Several affiliates have this text in their name or identifier: type more of it, or choose one." };
+}

@@ -1,0 +1,64 @@
+// Which columns a list shows. The choice is kept in the browser for each list: names of columns, nothing that records hold.
+
+import { element } from "./elements.js";
+
+const KEY = (list) => `compliance-columns-${list}`;
+
+/** The chosen names out of those that there are, or those shown at first. The first column is always there: it opens the record. */
+export function chosenColumns(list, known, initial) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEY(list)));
+    if (Array.isArray(kept)) {
+      const names = known.filter((name, index) => index === 0 || kept.includes(name));
+      if (names.length > 1) return names;
+    }
+  } catch {
+    // Storage is switched off, or holds something else.
+  }
+  return initial;
+}
+
+function keep(list, names) {
+  try {
+    if (names === null) localStorage.removeItem(KEY(list));
+    else localStorage.setItem(KEY(list), JSON.stringify(names));
+  } catch {
+    // It is then chosen for this view only.
+  }
+}
+
+/** A control to choose columns: `known` are pairs of name and label. `onChange` receives the chosen names in the order of `known`. */
+export function columnChooser(list, known, initial, onChange) {
+  const names = known.map(([name]) => name);
+  const boxes = new Map();
+  const set = (chosen) => {
+    for (const [name, box] of boxes) box.checked = chosen.includes(name);
+  };
+  const changed = () => {
+    const chosen = names.filter((name, index) => index === 0 || boxes.get(name).checked);
+    keep(list, chosen);
+    onChange(chosen);
+  };
+  const items = known.slice(1).map(([name, text]) => {
+    const box = element("input", { type: "checkbox", on: { change: changed } });
+    boxes.set(name, box);
+    return element("li", {}, element("label", {}, box, " ", text));
+  });
+  set(chosenColumns(list, names, initial));
+  const reset = element("button", { type: "button", on: { click: () => {
+    keep(list, null);
+    set(initial);
+    onChange(initial);
+  } } }, "As at first");
+  const details = element("details", { class: "menu" }, element("summary", {}, "Columns"),
+    element("div", { class: "menu-body", role: "group", "aria-label": "Columns" }, element("ul", {}, items), reset));
+  const close = () => {
+    details.open = false;
+    details.querySelector("summary").focus();
+  };
+  details.addEventListener("keydown", (event) => event.key === "Escape" && details.open && close());
+  details.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !details.contains(event.relatedTarget)) details.open = false;
+  });
+  return details;
+}

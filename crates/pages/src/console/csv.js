@@ -1,0 +1,66 @@
+// Comma-separated values: written for spreadsheets, and read from what is pasted out of them.
+
+/** A cell. Spreadsheets run what begins as a formula, and records hold what strangers wrote: an apostrophe makes it text. */
+export function csvCell(content) {
+  if (content === null || content === undefined) return "";
+  let text = String(content);
+  if (/^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A line of cells. */
+export function csvLine(cells) {
+  return `${cells.map(csvCell).join(",")}\r\n`;
+}
+
+/** What separates the cells of a pasted text: tabs and semicolons if there are any outside of quotation marks, or else commas. */
+function separatorsOf(text) {
+  return /[\t;]/.test(text.replace(/"(?:[^"]|"")*"/g, "")) ? "\t;" : ",";
+}
+
+/**
+ * The lines of a pasted text that are not empty: the number of the line at which each begins, and its cells. A cell in quotation
+ * marks may hold separators, line ends and doubled quotation marks.
+ */
+export function pastedLines(text, separators = separatorsOf(text)) {
+  const lines = [];
+  let number = 1;
+  let line = { number, cells: [] };
+  let cell = "";
+  let isQuoted = false;
+  const endCell = () => {
+    line.cells.push(cell.trim());
+    cell = "";
+  };
+  const endLine = () => {
+    endCell();
+    if (line.cells.some((content) => content !== "")) lines.push(line);
+    line = { number: number + 1, cells: [] };
+  };
+  for (let position = 0; position < text.length; position += 1) {
+    const character = text[position];
+    if (isQuoted) {
+      if (character !== '"') cell += character;
+      else if (text[position + 1] === '"') cell += text[position += 1];
+      else isQuoted = false;
+      if (character === "\n") number += 1;
+    } else if (character === '"' && cell.trim() === "" && /"(?:[^"]|"")*"[ \r]*(?:$|[\n\t;,])/y.test(text.slice(position, position + 10_000))) {
+      cell = "";
+      isQuoted = true;
+    } else if (separators.includes(character)) {
+      endCell();
+    } else if (character === "\n") {
+      endLine();
+      number += 1;
+    } else {
+      cell += character;
+    }
+  }
+  endLine();
+  return lines;
+}
+
+/** A name of a column for comparison: `Affiliate name`, `affiliate_name` and `AFFILIATE-NAME` are the same. */
+export function columnName(text) {
+  return text.normalize("NFKC").toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, "");
+}

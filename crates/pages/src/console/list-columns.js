@@ -1,0 +1,39 @@
+// The lists of URLs and cases: what they are called, their columns, and the cells of a record.
+
+import { affiliateLink } from "./affiliate-lookup.js";
+import { badge, isBadge } from "./badges.js";
+import { element, value } from "./elements.js";
+import { isTimestamp, timestamp } from "./timestamps.js";
+
+/** Each list: the schema of its records, the field of their ID, names that sort by a column, and the columns shown at first. */
+export const LISTS = {
+  urls: {
+    title: "URLs", one: "URL", many: "URLs", schema: "ComplianceUrl", key: "id",
+    sorts: { id: "id", discovery_date: "discovery_dt", last_review_date: "last_review_dt", last_seen: "last_seen" },
+    initial: ["id", "url", "incident_status", "affiliate_name", "infractions", "case_id", "discovery_date", "last_seen"],
+  },
+  cases: {
+    title: "Cases", one: "case", many: "cases", schema: "ComplianceCase", key: "case_id",
+    sorts: { case_id: "id", created_date: "created_dt" },
+    initial: ["case_id", "case_status", "risk_level", "affiliate_name", "incidents", "case_worker", "follow_up_date", "created_date"],
+  },
+};
+
+const link = (section, id) => (id === null ? value(null) : element("a", { href: `#/${section}/${id}` }, id));
+/** A list shows the beginning of a long text; the record has all of it. */
+const MOST = 300;
+
+/** A cell of a record. */
+export function cell(section, name, record) {
+  const content = record[name];
+  if (name === LISTS[section].key) return link(section, content);
+  if (name === "case_id") return link("cases", content);
+  if (name === "affiliate_name") return affiliateLink(content);
+  if (isBadge(name)) return badge(content);
+  if (isTimestamp(name)) return timestamp(content, { isShort: true });
+  if (name === "tags") return value(content.join(", "));
+  if (Array.isArray(content)) return element("span", { class: "number" }, content.length);
+  if (typeof content !== "string") return value(content);
+  const text = content.length > MOST ? `${content.slice(0, MOST)}…` : content;
+  return element("span", { class: "cut", title: text.length > 30 && text }, value(text.replace(/\s+/g, " ")));
+}

@@ -1,0 +1,53 @@
+// The controls of a list's filters, made from the description of its parameters.
+
+import { label } from "./description.js";
+import { element } from "./elements.js";
+import { field, select } from "./fields.js";
+
+export const PAGE_SIZE = "20";
+const PAGE_SIZES = ["10", "20", "50", "100", "200"];
+const OTHER = "other";
+const DIRECTIONS = { asc: "ascending", desc: "descending" };
+
+/** How a value of a parameter reads. */
+export function choiceLabel({ names }, choice) {
+  return names?.[choice] ?? DIRECTIONS[choice] ?? (/^[a-z_]+$/.test(choice) ? label(choice) : choice);
+}
+
+/** The control of a parameter: its field, and reading and setting its value. */
+export function control(parameter) {
+  const { name, names, choices, isDay } = parameter;
+  let input;
+  let other = null;
+  if (names) {
+    input = select([["", "any"], ...Object.entries(names), [OTHER, "another ID"]]);
+    other = element("input", { type: "text", inputmode: "numeric", "aria-label": `ID of another ${parameter.label.toLowerCase()}`, hidden: true });
+    input.addEventListener("change", () => {
+      other.hidden = input.value !== OTHER;
+    });
+  } else if (name === "per_page") {
+    input = select(PAGE_SIZES);
+  } else if (choices) {
+    const all = choices.map((choice) => [choice, choiceLabel(parameter, choice)]);
+    input = select(parameter.default === null ? [["", "any"], ...all] : all);
+  } else {
+    input = element("input", isDay ? { type: "date" } : { type: "text", autocomplete: "off" });
+  }
+  const isAffiliate = name === "distributor_id";
+  const hint = isAffiliate ? "Its ID, or a part of its name or of your ID for it." : input instanceof HTMLSelectElement || isDay ? null : parameter.hint;
+  const made = field(name, isAffiliate ? "Affiliate" : parameter.label, input, { hint, extra: other });
+  return {
+    ...made,
+    get: () => (input.value === OTHER ? other.value : input.value).trim(),
+    set: (text) => {
+      const wanted = text || (name === "per_page" ? PAGE_SIZE : parameter.default) || "";
+      if (name === "per_page" && !PAGE_SIZES.includes(wanted)) input.append(element("option", { value: wanted }, wanted));
+      const isOther = other !== null && wanted !== "" && !(wanted in names);
+      input.value = isOther ? OTHER : wanted;
+      if (other !== null) {
+        other.hidden = !isOther;
+        other.value = isOther ? wanted : "";
+      }
+    },
+  };
+}

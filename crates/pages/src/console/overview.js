@@ -1,0 +1,59 @@
+// The start page: what is open, what is overdue, what is new, and how that has developed.
+
+import { affiliateLink } from "./affiliate-lookup.js";
+import { badge } from "./badges.js";
+import { bars } from "./bars.js";
+import { count, counted, element, show, table } from "./elements.js";
+import { call } from "./requests.js";
+import { instant, timestamp } from "./timestamps.js";
+import { trends } from "./trends.js";
+
+const DAY = 24 * 60 * 60 * 1000;
+
+function card(title, number, href, hint) {
+  return element("li", { class: "card" }, element("span", { class: "card-title" }, title),
+    href ? element("a", { class: "card-number", href }, count(number)) : element("span", { class: "card-number" }, count(number)),
+    element("span", { class: "hint" }, hint));
+}
+
+function ageName({ from_days: from, to_days: to }) {
+  if (to === null) return `from ${from} days`;
+  return from === 0 ? `up to ${to} days` : `${from} to ${to} days`;
+}
+
+function overdue({ overdue: all, overdue_cases: cases }, now) {
+  const rows = cases.map((record) => [
+    element("a", { href: `#/cases/${record.case_id}` }, record.case_id),
+    counted(Math.max(0, Math.floor((now - instant(record.follow_up_date)) / DAY)), "day", "days"),
+    badge(record.risk_level), badge(record.case_status), affiliateLink(record.affiliate_name),
+    timestamp(record.follow_up_date, { isShort: true }),
+  ]);
+  return element("section", { class: "panel wide", id: "overdue", tabindex: "-1" }, element("h2", {}, "Overdue follow-ups"),
+    rows.length === 0 ? element("p", {}, "No open case has a follow-up that is overdue.")
+      : table("Overdue follow-ups", ["Case", "Overdue", "Risk", "Status", "Affiliate", "Follow-up"], rows, { href: (index) => `#/cases/${cases[index].case_id}` }),
+    all > cases.length && element("p", { class: "hint" }, `The ${cases.length} oldest of ${count(all)}.`));
+}
+
+/** The day a number of days ago, as filters take it. */
+function daysAgo(days, now) {
+  return new Date(now - days * DAY).toISOString().slice(0, 10);
+}
+
+export async function overviewView({ signal }) {
+  const { body } = await call("GET", "api/overview", { signal });
+  const { cases, urls, infractions, weeks } = body.data;
+  const now = Date.now();
+  const due = cases.overdue === 0 ? "none" : "the date has passed";
+  const risks = cases.by_risk.map(({ risk_level: risk, open }) => [risk, open]);
+  show("Overview",
+    element("ul", { class: "cards" },
+      card("Open cases", cases.open, "#/cases", "not closed yet"),
+      card("Overdue follow-ups", cases.overdue, null, due),
+      card("New URLs", urls.new, `#/urls?discovery_after=${daysAgo(7, now)}`, `in 7 days, of ${count(urls.total)}`),
+      card("New infractions", infractions.new, null, "in 7 days")),
+    element("div", { class: "panels" },
+      bars("Open cases by risk", "Open cases", risks, { shown: (risk) => (risk === null ? "not rated" : badge(risk)) }),
+      bars("Open cases by age", "Open cases", cases.by_age.map((age) => [ageName(age), age.open])),
+      overdue(cases, now),
+      trends(weeks)));
+}

@@ -1,0 +1,42 @@
+// The newest cases and URLs of an affiliate, with a link to all of them.
+
+import { counted, element, table } from "./elements.js";
+import { label } from "./description.js";
+import { cell, LISTS } from "./list-columns.js";
+import { refusalMessage } from "./refusals.js";
+import { call, Refusal } from "./requests.js";
+
+const MOST = 5;
+const COLUMNS = {
+  cases: ["case_id", "case_status", "risk_level", "incidents", "follow_up_date", "created_date"],
+  urls: ["id", "url", "incident_status", "infractions", "case_id", "discovery_date"],
+};
+
+function part(section, id, signal) {
+  const { title, one, many, key } = LISTS[section];
+  const columns = COLUMNS[section];
+  const address = `#/${section}?distributor_id=${id}`;
+  const content = element("div", { class: "results", "aria-busy": "true" }, element("p", {}, element("a", { href: address }, `${title} of this affiliate`)));
+  const fill = async () => {
+    try {
+      const { body } = await call("GET", `api/${section}`, { query: { distributor_id: id, per_page: MOST }, signal });
+      const rows = body.data.map((record) => columns.map((name) => cell(section, name, record)));
+      content.replaceChildren(
+        rows.length > 0 ? table(`Newest ${many}`, columns.map(label), rows, { className: "list", href: (index) => `#/${section}/${body.data[index][key]}` })
+          : element("p", {}, `The affiliate has no ${many}.`),
+        element("p", {}, element("a", { href: address }, `${title} of this affiliate`), ` (${counted(body.meta.total, one, many)})`));
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof Refusal)) throw error;
+      content.append(refusalMessage(error, fill));
+    }
+    content.removeAttribute("aria-busy");
+  };
+  fill();
+  return element("section", {}, element("h2", {}, title), content);
+}
+
+/** Sections with the cases and URLs of an affiliate, which are filled when they have been read. */
+export function related(id, signal) {
+  return element("div", { class: "related" }, part("cases", id, signal), part("urls", id, signal));
+}

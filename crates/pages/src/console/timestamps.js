@@ -1,0 +1,33 @@
+// Timestamps of the service are UTC; the time of the reader's own zone is shown next to them, where it differs.
+
+import { element, value } from "./elements.js";
+
+/** The instant of a timestamp of the service, `YYYY-MM-DD HH:MM:SS` in UTC. */
+export function instant(text) {
+  return Date.parse(`${text.replace(" ", "T")}Z`);
+}
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** The same in the zone of the browser, such as `2026-01-31 14:05 GMT+2`, or null if that is UTC. In short, without a day that is the same. */
+function local(text, isShort) {
+  const time = new Date(instant(text));
+  if (Number.isNaN(time.valueOf()) || time.getTimezoneOffset() === 0) return null;
+  const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(time).find(({ type }) => type === "timeZoneName").value;
+  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${isShort && text.startsWith(day) ? "" : `${isShort ? day.slice(5) : day} `}${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
+}
+
+/** A timestamp in UTC, and in local time. In a list, without seconds. */
+export function timestamp(text, { isShort = false } = {}) {
+  if (!text) return value(null);
+  const here = local(text, isShort);
+  return element("span", { class: "timestamp" },
+    element("time", { datetime: `${text.replace(" ", "T")}Z` }, isShort ? text.slice(0, 16) : text, " UTC"),
+    here && element("span", { class: "local" }, here));
+}
+
+/** Whether a field holds a timestamp. `start_date` is a day. */
+export function isTimestamp(name) {
+  return (name.endsWith("_date") && name !== "start_date") || name === "last_seen";
+}

@@ -1,0 +1,32 @@
+// Numbers of each week as small charts, and as one table that has them all.
+
+import { count, element, svg, table } from "./elements.js";
+
+const SERIES = [["new_urls", "New URLs"], ["new_infractions", "New infractions"], ["new_cases", "New cases"], ["closed_cases", "Closed cases"]];
+const HEIGHT = 40;
+const STEP = 10;
+
+function chart(name, title, weeks) {
+  const numbers = weeks.map((week) => week[name]);
+  const most = Math.max(1, ...numbers);
+  const last = numbers.at(-1);
+  const summary = `${title} in ${weeks.length} weeks: from ${count(Math.min(...numbers))} to ${count(Math.max(...numbers))} a week, ${count(last)} in the last one.`;
+  const columns = weeks.map((week, index) => {
+    const height = (HEIGHT * week[name]) / most;
+    return svg("g", {}, svg("title", {}, `Week from ${week.from}: ${count(week[name])}`),
+      svg("rect", { class: "track", x: index * STEP, y: 0, width: STEP - 2, height: HEIGHT }),
+      svg("rect", { class: index === weeks.length - 1 ? "latest" : "", x: index * STEP, y: HEIGHT - height, width: STEP - 2, height }));
+  });
+  return element("figure", {},
+    element("figcaption", {}, element("span", {}, title), element("strong", {}, count(last)), element("span", { class: "hint" }, " this week")),
+    svg("svg", { class: "trend", viewBox: `0 0 ${weeks.length * STEP - 2} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": summary }, columns));
+}
+
+/** A section with the trends. */
+export function trends(weeks) {
+  const rows = weeks.toReversed().map((week) => [week.from, ...SERIES.map(([name]) => element("span", { class: "number" }, count(week[name])))]);
+  return element("section", { class: "panel wide" }, element("h2", {}, `Trends over ${weeks.length} weeks`),
+    weeks.length > 0 && element("div", { class: "figures" }, SERIES.map(([name, title]) => chart(name, title, weeks))),
+    element("details", { class: "plain" }, element("summary", {}, "The numbers as a table"),
+      table("Trends", ["Week from (UTC)", ...SERIES.map(([, title]) => title)], rows)));
+}

@@ -1,0 +1,74 @@
+// URLs that are added, and found.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes } = require("../browser.cjs");
+const { base, api, checked, column, columnOf, heading, message, section } = require("./common.cjs");
+
+/** One URL, and many, with a result for each line. */
+async function adding(page) {
+  await section(page, "URLs");
+  await page.getByRole("link", { name: "Add URLs" }).click();
+  await heading(page, "Add URLs");
+  await checked(page, "adding URLs");
+  const input = page.getByLabel("URLs", { exact: true });
+  const add = page.getByRole("button", { name: "Add" });
+  await add.click();
+  await message(page, "Enter at least one URL.");
+  await input.fill("https://added.example/one,two;three");
+  await add.click();
+  await message(page, "1 URL was added.");
+  await becomes(() => column(page, 2), ["https://added.example/one,two;three"]);
+  await page.getByRole("link", { name: /^added as URL/ }).click();
+  await page.getByText("https://added.example/one,two;three").first().waitFor();
+  await page.goBack();
+  await heading(page, "Add URLs");
+
+  // A line that is no URL: nothing is saved, and the line is named.
+  await input.fill("https://added.example/two\n\nno address\n");
+  await add.click();
+  await message(page, "Nothing was saved.");
+  await becomes(() => column(page, 1), ["Line 3"]);
+  await checked(page, "URLs with a violation");
+  // Out of a spreadsheet with a header line: the column of URLs counts.
+  await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\thttps://added.example/one,two;three\n");
+  await add.click();
+  await message(page, "2 URLs were added, 1 not.");
+  await message(page, "Line 1 is a header and was left out.");
+  await becomes(() => column(page, 1), ["Line 2", "Line 3", "Line 4"]);
+  await becomes(async () => (await column(page, 3)).map((text) => text.slice(0, 5)), ["added", "added", "alrea"]);
+  await checked(page, "added URLs");
+  await input.fill("url\nhttps://added.example/four");
+  await add.click();
+  await message(page, "1 URL was added.");
+  await becomes(() => column(page, 1), ["Line 2"]);
+  await input.fill("name;link\nFive;https://added.example/five");
+  await add.click();
+  await becomes(() => column(page, 2), ["https://added.example/five"]);
+  const found = (await api("GET", "urls?per_page=200")).data.filter(({ url }) => url.startsWith("https://added.example/"));
+  assert.equal(found.length, 5);
+}
+
+/** The search of the header finds affiliates by name, and URLs. */
+async function searching(page) {
+  const search = async (text) => {
+    await page.getByLabel("Search affiliates and URLs").fill(text);
+    await page.keyboard.press("Enter");
+    await heading(page, `Results for “${text}”`);
+  };
+  const record = (await api("GET", "affiliates")).data.find(({ distributor_name: name }) => /^[A-Za-z]+ [A-Za-z]+$/.test(name));
+  await search(record.distributor_name.toUpperCase());
+  await becomes(() => columnOf(page, "Affiliates", 2), [record.distributor_name]);
+  await checked(page, "a search");
+  await search("ADDED.example/t");
+  await heading(page, "No affiliates", 2);
+  await becomes(async () => (await columnOf(page, "URLs", 2)).sort(), ["https://added.example/three", "https://added.example/two"]);
+  await search("zz");
+  await page.getByText("URLs are searched for 3 characters or more.").waitFor();
+  await search("added.example/five");
+  await page.getByRole("rowheader").getByRole("link").click();
+  await heading(page, /^URL \d+/);
+  assert.ok(page.url().startsWith(base));
+}
+
+module.exports = { adding, searching };

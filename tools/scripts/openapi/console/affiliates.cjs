@@ -1,0 +1,177 @@
+// Affiliates: the list, one, new ones, several at once.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes, picture } = require("../browser.cjs");
+const { base, api, total, checked, column, heading, message, section } = require("./common.cjs");
+
+async function affiliates(page) {
+  const all = await total();
+  await section(page, "Affiliates");
+  await heading(page, `${all} affiliates`, 2);
+  await checked(page, "affiliates");
+  await picture(page, "console-affiliates.png");
+  const [name] = await column(page, 3);
+  for (const text of [name.toUpperCase(), "linnea EKDAHL"]) {
+    await page.getByLabel("Search", { exact: true }).fill(text);
+    await heading(page, `1 of ${all} affiliates`, 2);
+  }
+  await page.getByLabel("Search", { exact: true }).fill("");
+  await heading(page, `${all} affiliates`, 2);
+  await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("active");
+  await heading(page, new RegExp(`of ${all} affiliates`), 2);
+  await becomes(async () => [...new Set(await column(page, 6))], ["active"]);
+  await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("");
+  const header = page.getByRole("columnheader", { name: "Name" });
+  await header.getByRole("link").click();
+  await becomes(() => header.getAttribute("aria-sort"), "ascending");
+  const { compare } = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  const names = (await api("GET", "affiliates")).data.map((record) => record.distributor_name).sort(compare);
+  await becomes(() => column(page, 3), names.slice(0, 50));
+
+  // One is opened, edited and saved; only what was changed is sent.
+  const before = (await api("GET", "affiliates/1")).data;
+  await page.goto(`${base}/console#/affiliates/1`);
+  await heading(page, "Affiliate 1");
+  await becomes(() => page.getByLabel("Affiliate name").inputValue(), before.distributor_name);
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "Nothing has changed.");
+  await page.getByLabel("City", { exact: true }).fill("Neuchâtel");
+  await page.getByLabel("Country").selectOption({ label: "Switzerland (CH)" });
+  await page.getByLabel("Start date").fill("2026-02-03");
+  await page.getByLabel("Notes").fill("");
+  const sent = page.waitForRequest((request) => request.method() === "PUT");
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "Saved.");
+  const put = JSON.parse((await sent).postData());
+  assert.deepEqual({ city: "Neuchâtel", country: "CH", ...put }, { id: 1, city: "Neuchâtel", country: "CH", start_date: "2026-02-03", ...(before.notes && { notes: null }) });
+  const { data: after } = await api("GET", "affiliates/1");
+  assert.deepEqual(after, { ...before, city: "Neuchâtel", country: 756, start_date: "2026-02-03", notes: null });
+  await becomes(() => page.getByLabel("Country").inputValue(), "CH");
+
+  // A refused edit: each violation at its field; what was typed stays.
+  await page.getByLabel("E-mail 1").fill("no address");
+  await page.getByLabel("Replicated website").fill("ftp://example.org");
+  await page.getByLabel("Affiliate name").fill(names.find((other) => other !== before.distributor_name));
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "Nothing was saved. Some values are not valid.");
+  const error = async (label) => page.locator(`#${await page.getByLabel(label).getAttribute("id")}-error`).innerText();
+  assert.match(await error("E-mail 1"), /must be a valid email address/);
+  assert.match(await error("Replicated website"), /must be a valid URL/);
+  assert.equal(await page.getByLabel("E-mail 1").getAttribute("aria-invalid"), "true");
+  await page.getByRole("link", { name: /valid email/ }).click();
+  await becomes(() => page.evaluate("document.activeElement.id"), "field-email_one");
+  await checked(page, "a refused edit");
+  await page.getByLabel("E-mail 1").fill("");
+  await page.getByLabel("Replicated website").fill("");
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "has already been taken");
+  assert.match(await error("Affiliate name"), /has already been taken/);
+
+  // Leaving with changes asks.
+  page.once("dialog", (dialog) => dialog.dismiss());
+  await section(page, "Cases");
+  await page.waitForURL(/#\/affiliates\/1$/);
+  assert.notEqual(await page.getByLabel("Affiliate name").inputValue(), before.distributor_name);
+  page.once("dialog", (dialog) => dialog.accept());
+  await section(page, "Affiliates");
+  await heading(page, `${all} affiliates`, 2);
+}
+
+async function creating(page) {
+  await page.getByRole("link", { name: "New affiliate" }).click();
+  await heading(page, "New affiliate");
+  await checked(page, "a new affiliate");
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "The affiliate name field is required.");
+  const [{ distributor_name: taken }] = (await api("GET", "affiliates")).data;
+  await page.getByLabel("Affiliate name").fill(taken);
+  await page.getByLabel("Your affiliate ID").fill("NEW-1");
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "Nothing was saved. An affiliate with this name already exists.");
+  await page.getByLabel("Affiliate name").fill("Console One");
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "The affiliate was created.");
+  await section(page, "Affiliates");
+  await heading(page, `${await total()} affiliates`, 2);
+
+  // Several: some are created, some are not.
+  await page.getByRole("link", { name: "Add several" }).click();
+  await heading(page, "Add several affiliates");
+  await page.getByLabel("Affiliates", { exact: true }).fill("NEW-2;Console Two;DE\n\nNEW-1\tConsole One\nNEW-3;Console Three;ZZ");
+  await page.getByRole("button", { name: "Add" }).click();
+  await message(page, "1 affiliate was created, 2 not.");
+  await becomes(() => column(page, 1), ["Line 1", "Line 3", "Line 4"]);
+  await becomes(async () => (await column(page, 3)).map((text) => text.slice(0, 11)), ["created", "not created", "not created"]);
+  await checked(page, "several affiliates");
+  await page.getByLabel("Affiliates", { exact: true }).fill(`NEW-4;Console Four\n;${"x".repeat(200)}`);
+  await page.getByRole("button", { name: "Add" }).click();
+  await message(page, /Line 2: The affiliates.1.client_affiliate_id field is required/);
+  await page.getByLabel("Affiliates", { exact: true }).fill("NEW-4;Console Four");
+  await page.getByRole("button", { name: "Add" }).click();
+  await message(page, "All 1 affiliate was created.");
+
+  // Out of a spreadsheet: the header line says what the columns are, in any order.
+  await page.getByLabel("Affiliates", { exact: true }).fill('Name\tCity\tShoe size\tYour affiliate ID\n"Console\tFive"\tBern\t42\tNEW-5\nConsole Six\tBasel\t43\tNEW-6');
+  await page.getByRole("button", { name: "Add" }).click();
+  await message(page, "All 2 affiliates were created.");
+  await message(page, "Line 1 is a header. Columns that no field has were left out: Shoe size.");
+  await becomes(() => column(page, 1), ["Line 2", "Line 3"]);
+  const made = (await api("GET", "affiliates")).data.filter(({ client_distributor_id: id }) => ["NEW-5", "NEW-6"].includes(id));
+  assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);
+  // The header of what other programs write, with commas; and the three columns without a header.
+  await page.getByLabel("Affiliates", { exact: true }).fill("affiliate_name,client_affiliate_id\nConsole Seven,NEW-7\n");
+  await page.getByRole("button", { name: "Add" }).click();
+  await message(page, "All 1 affiliate was created.");
+  await page.getByLabel("Affiliates", { exact: true }).fill("NEW-8,Console Eight,CH");
+  await page.getByRole("button", { name: "Add" }).click();
+  await message(page, "All 1 affiliate was created.");
+  await becomes(() => column(page, 1), ["Line 1"]);
+}
+
+/** Several are chosen, over the pages of a search, and get a status at once. */
+async function statuses(page) {
+  await section(page, "Affiliates");
+  await page.getByLabel("Search", { exact: true }).fill("Console");
+  await heading(page, new RegExp(`^7 of ${await total()} affiliates`), 2);
+  await page.getByRole("checkbox", { name: "Choose Console Six" }).check();
+  await page.getByText("1 affiliate chosen").waitFor();
+  await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
+  await page.getByText("7 affiliates chosen").waitFor();
+  await page.getByRole("checkbox", { name: "Choose Console One" }).uncheck();
+  await page.getByText("6 affiliates chosen").waitFor();
+  await checked(page, "affiliates that are chosen");
+  // One of them cannot be changed: it is named.
+  await page.route("**/api/affiliates/*", async (route) => {
+    const body = JSON.parse(route.request().postData());
+    body.affiliates.at(-1).id = 999_999;
+    await route.continue({ postData: JSON.stringify(body) });
+  });
+  await page.getByLabel("New status").selectOption("suspended");
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Set status" }).click();
+  await message(page, "5 affiliates have the status “suspended” now; 1 could not be changed.");
+  await message(page, "No affiliate was found for the provided affiliate ID 999999.");
+  await page.unroute("**/api/affiliates/*");
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Set status" }).click();
+  await message(page, "1 affiliate has the status “suspended” now.");
+  await becomes(async () => (await column(page, 6)).filter((status) => status === "suspended").length, 6);
+  const saved = (await api("GET", "affiliates")).data.filter(({ distributor_status: status, distributor_name: name }) => name.startsWith("Console") && status === "suspended");
+  assert.equal(saved.length, 6);
+  assert.ok(saved.every(({ distributor_name: name }) => name !== "Console One"));
+
+  // The filters are chips, and they are kept on the way back from a record.
+  await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("suspended");
+  await page.getByRole("list", { name: "Filters that apply" }).getByText("Status: suspended").waitFor();
+  await page.getByRole("link", { name: "Console Six" }).click();
+  await heading(page, /^Affiliate \d+/);
+  await page.getByRole("link", { name: "Back to the affiliates" }).first().click();
+  await heading(page, /^6 of/, 2);
+  await page.getByRole("link", { name: "Remove the filter Status: suspended" }).click();
+  await heading(page, /^7 of/, 2);
+  await page.getByRole("link", { name: "Remove the filter Search: Console" }).click();
+  await heading(page, `${await total()} affiliates`, 2);
+}
+
+module.exports = { affiliates, creating, statuses };

@@ -1,0 +1,91 @@
+// What the walks through the console share: requests of their own, and what they look for on the page.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { picture } = require("../browser.cjs");
+
+// `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases; `LIMITED` is a service that takes six requests
+// a minute, and `CORELESS` a gateway whose core does not run.
+const { BASE: base, TOKEN: token, EXPIRED: expired, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
+const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const WIDE = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+const NARROWEST = 320;
+
+/** Sends a request of its own to the API, to prepare records. */
+async function api(method, path, body, bearer = token) {
+  const response = await fetch(`${base}/api/${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${bearer}`, "Content-Type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  assert.ok(response.ok, `${method} ${path}: ${response.status}`);
+  return response.json();
+}
+
+/** How many affiliates there are. */
+async function total() {
+  return (await api("GET", "affiliates")).data.length;
+}
+
+/** A view is without violations in both colour schemes and fits into every width. Keeps pictures of it, if they are wanted. */
+async function checked(page, view) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    for (const size of [WIDE, PHONE, { ...PHONE, width: NARROWEST }]) {
+      await page.setViewportSize(size);
+      const where = `${view}, ${colorScheme}, ${size.width} px`;
+      assert.ok(await page.evaluate("document.documentElement.scrollWidth") <= size.width, `${where} is too wide`);
+      if (size.width === NARROWEST) continue;
+      if (pictures) await page.evaluate("window.scrollTo(0, 0)");
+      await picture(page, `view-${view.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase()}-${colorScheme}-${size.width}.png`);
+      await page.evaluate(AXE);
+      const { violations } = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
+      assert.deepEqual(found, [], where);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(WIDE);
+}
+
+/** Records of a response are changed before the page gets them, while `action` runs. */
+async function changing(page, pattern, change, action) {
+  await page.route(pattern, async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    change(body.data);
+    await route.fulfill({ response, json: body });
+  });
+  await action();
+  await page.unroute(pattern);
+}
+
+const heading = (page, name, level = 1) => page.getByRole("heading", { name, level, exact: typeof name === "string" }).waitFor();
+const message = (page, text) => page.locator(".message, .field-error").filter({ hasText: text }).first().waitFor();
+const rows = (page) => page.locator("tbody tr");
+const column = (page, number) => page.locator(`tbody tr > :nth-child(${number})`).allInnerTexts();
+/** The texts of a column of the table with a name. */
+const columnOf = (page, name, number) => page.getByRole("region", { name, exact: true }).locator(`tbody tr > :nth-child(${number})`).allInnerTexts();
+
+async function signIn(page, text) {
+  await page.getByLabel("Token").fill(text);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+async function section(page, name) {
+  await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name, exact: true }).click();
+}
+
+/** Opens the filters of a list. */
+async function filters(page) {
+  const opener = page.getByRole("button", { name: "Filters and sorting" });
+  if (await opener.getAttribute("aria-expanded") === "false") await opener.click();
+  await page.getByRole("form", { name: "Filters" }).waitFor();
+}
+
+module.exports = {
+  base, token, expired, large, limited, limitedToken, coreless, WIDE, PHONE,
+  api, total, checked, changing, heading, message, rows, column, columnOf, signIn, section, filters,
+};

@@ -1,0 +1,91 @@
+// Lists as files.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { becomes } = require("../browser.cjs");
+const { base, api, heading, message, section } = require("./common.cjs");
+
+/** The records of a file: lines of cells. */
+function parsed(text) {
+  const lines = [];
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
+  let line = [];
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    line.push(match[1] === undefined ? match[2] : match[1].replaceAll('""', '"'));
+    if (match[3] === ",") continue;
+    lines.push(line);
+    line = [];
+  }
+  return lines;
+}
+
+/** Exports the list that is shown, and returns the records of the file by the names of their fields. */
+async function exported(page) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export CSV" }).click()]);
+  const text = fs.readFileSync(await download.path(), "utf8");
+  assert.equal(text[0], "\uFEFF");
+  const [fields, ...lines] = parsed(text.slice(1));
+  for (const line of lines) assert.equal(line.length, fields.length);
+  return { name: download.suggestedFilename(), records: lines.map((line) => Object.fromEntries(fields.map((field, index) => [field, line[index]]))) };
+}
+
+/** Every page of what matches the filters is in the file, and no cell is a formula. */
+async function exports(page) {
+  const formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://example.org","x"),\n'];
+  await api("POST", "affiliates", { affiliates: formulas.map((formula, index) => ({ client_affiliate_id: `F-${index}`, affiliate_name: `Formula ${index}`, city: formula, status: "forgotten" })) });
+  await page.goto(`${base}/console#/affiliates?status=forgotten`);
+  await page.reload();
+  await heading(page, /^\d+ of \d+ affiliates/, 2);
+  const all = (await api("GET", "affiliates")).data.filter((record) => record.distributor_status === "forgotten");
+  const affiliates = await exported(page);
+  await page.getByText(`${all.length} records exported.`).first().waitFor();
+  assert.match(affiliates.name, /^affiliates-\d{4}-\d\d-\d\d\.csv$/);
+  assert.deepEqual(affiliates.records.map(({ id }) => id), all.map(({ id }) => String(id)));
+  const cities = affiliates.records.filter(({ client_distributor_id: id }) => id.startsWith("F-")).map(({ city }) => city);
+  assert.deepEqual(cities, formulas.map((formula) => `'${formula}`));
+
+  // More records than one request returns.
+  const urls = Array.from({ length: 230 }, (_, index) => ({ url: `https://export.example/${index}` }));
+  await api("POST", "urls", { urls });
+  await page.goto(`${base}/console#/urls?disabled=no&per_page=10`);
+  await heading(page, /^URLs 1–10 of/, 2);
+  const { meta: { total } } = await api("GET", "urls?disabled=no&per_page=1");
+  assert.ok(total > 200);
+  const { records } = await exported(page);
+  assert.equal(records.length, total);
+  assert.equal(new Set(records.map(({ id }) => id)).size, total);
+  assert.ok(records.every(({ disabled }) => disabled === "no"));
+  for (const { url } of urls) assert.ok(records.some((record) => record.url === url), url);
+  const [first] = (await api("GET", "cases?per_page=200")).data.filter((record) => record.incidents.length > 1);
+  await section(page, "Cases");
+  await heading(page, /^Cases 1–/, 2);
+  const found = (await exported(page)).records.find((record) => record.case_id === String(first.case_id));
+  assert.equal(found.incidents, first.incidents.map((incident) => Object.values(incident).filter((part) => part !== null).join(": ")).join("; "));
+  assert.equal(found.tags, first.tags.join("; "));
+}
+
+/** An export waits while the company's limit is used up, and can be cancelled. */
+async function cancelling(page) {
+  await section(page, "URLs");
+  await heading(page, /^URLs 1–/, 2);
+  let refused = 0;
+  await page.route("**/api/urls?*", async (route) => {
+    refused += 1;
+    await route.fulfill({ status: 429, headers: { "Retry-After": "1" }, json: { code: "429", status: "error", detail: { msg: "limit" } } });
+  });
+  await page.getByRole("button", { name: "Export CSV" }).click();
+  await page.getByText("Your company has reached its request limit. Try again in 1 second.").waitFor();
+  await becomes(() => refused > 1, true);
+  await page.getByRole("button", { name: "Cancel export" }).click();
+  await page.getByText("The export was cancelled.").first().waitFor();
+  await page.unroute("**/api/urls?*");
+  await exported(page);
+  // A refusal that no repetition helps is shown.
+  await page.route("**/api/urls?*", (route) => route.fulfill({ status: 500, json: { code: "500", status: "error", detail: { msg: "error" } } }));
+  await page.getByRole("button", { name: "Export CSV" }).click();
+  await message(page, "The service had an error (500).");
+  await page.unroute("**/api/urls?*");
+}
+
+module.exports = { exports, cancelling };

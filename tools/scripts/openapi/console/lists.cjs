@@ -1,0 +1,177 @@
+// The lists of URLs and cases.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { becomes } = require("../browser.cjs");
+const { base, PHONE, WIDE, api, checked, column, filters, heading, message, rows, section } = require("./common.cjs");
+
+async function lists(page) {
+  await section(page, "URLs");
+  await heading(page, "URLs 1–20 of 30", 2);
+  await checked(page, "URLs");
+  const documented = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
+  for (const path of ["/api/urls", "/api/cases"]) {
+    const names = documented.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && parameter.name !== "page");
+    await page.goto(`${base}/console#${path.slice(4)}`);
+    await heading(page, /^(URLs|Cases) 1–/, 2);
+    await filters(page);
+    for (const { name } of names) await becomes(() => page.locator(`form.filters #field-${name}`).count(), 1, `${path} ${name}`);
+  }
+  await section(page, "URLs");
+  await heading(page, "URLs 1–20 of 30", 2);
+  const pages = page.getByRole("navigation", { name: "Pages" });
+  await pages.getByRole("link", { name: "Next" }).click();
+  await heading(page, "URLs 21–30 of 30", 2);
+  await becomes(() => rows(page).count(), 10);
+  await becomes(() => page.evaluate("document.activeElement.textContent.slice(0, 7)"), "URLs 21");
+  await page.goBack();
+  await heading(page, "URLs 1–20 of 30", 2);
+
+  const same = async (path) => {
+    const expected = (await api("GET", path)).data.map((record) => String(record.id ?? record.case_id));
+    // The results before may still be there.
+    await page.waitForFunction((ids) => {
+      const cells = Array.from(document.querySelectorAll("tbody tr > :first-child"), (cell) => cell.textContent);
+      return JSON.stringify(cells) === ids;
+    }, JSON.stringify(expected)).catch(async () => assert.deepEqual(await column(page, 1), expected, path));
+  };
+  const form = page.getByRole("form", { name: "Filters" });
+  await filters(page);
+  await checked(page, "filters");
+  await form.getByLabel("Disabled").selectOption("no");
+  await form.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });
+  await form.getByLabel("Sort by").selectOption("last_seen");
+  await form.getByLabel("Sort direction").selectOption("asc");
+  await form.getByLabel("Records a page").selectOption("10");
+  await form.getByLabel("Discovery after").fill("2020-01-01");
+  await form.getByLabel("Discovery before").fill("2030-01-01");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/sort_by=last_seen/);
+  await heading(page, /^URLs 1–/, 2);
+  await same("urls?disabled=no&incident_status_id=3&sort_by=last_seen&sort_dir=asc&per_page=10&discovery_after=2020-01-01&discovery_before=2030-01-01");
+  await becomes(async () => [...new Set(await column(page, 3))], ["In Violation"]);
+  await page.getByRole("link", { name: "Clear all" }).click();
+  await heading(page, "URLs 1–20 of 30", 2);
+  await page.getByRole("columnheader", { name: "Discovery date" }).getByRole("link").click();
+  await page.locator("th[aria-sort=descending]").filter({ hasText: "Discovery date" }).waitFor();
+  await same("urls?sort_by=discovery_dt&sort_dir=desc&per_page=20");
+  await form.getByLabel("Affiliate", { exact: true }).fill("1");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/distributor_id=1/);
+  await heading(page, /^(URLs 1–\d+ of \d$|No URLs)/, 2);
+  await same("urls?distributor_id=1&sort_by=discovery_dt&per_page=20");
+  await form.getByLabel("Affiliate", { exact: true }).fill("no such affiliate");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await message(page, "No affiliate has this text in its name or identifier.");
+  await page.goto(`${base}/console#/urls?distributor_id=abc`);
+  await message(page, "Some values are not valid.");
+  await becomes(async () => await form.locator("#field-distributor_id-error").innerText() !== "", true);
+  await form.getByLabel("Affiliate", { exact: true }).fill("");
+  await form.getByLabel("Incident status", { exact: true }).selectOption("other");
+  await form.getByLabel("ID of another incident status").fill("1000");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await heading(page, "No URLs match these filters", 2);
+  await checked(page, "URLs without a match");
+  await page.goto(`${base}/console#/urls?page=99`);
+  await heading(page, "None of 30 URLs on this page", 2);
+  await page.goto(`${base}/console#/urls/1`);
+  await heading(page, "URL 1");
+  await heading(page, "Infractions", 2);
+  await checked(page, "a URL");
+
+  await section(page, "Cases");
+  await heading(page, "Cases 1–10 of 10", 2);
+  await checked(page, "cases");
+  await filters(page);
+  await form.getByLabel("Case status", { exact: true }).selectOption({ label: "Open" });
+  await form.getByLabel("Created after").fill("2020-01-01");
+  await form.getByLabel("Sort by").selectOption("created_dt");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/sort_by=created_dt/);
+  await page.locator("th[aria-sort=descending]").filter({ hasText: "Created date" }).or(page.getByRole("heading", { name: /^No cases/ })).waitFor();
+  await same("cases?case_status_id=2&created_after=2020-01-01&sort_by=created_dt&per_page=20");
+}
+
+/** Filters are chips, an affiliate's by its name, and they are kept on the way back from a record. */
+async function filterChips(page) {
+  const [{ affiliate_name: name }] = (await api("GET", "urls?per_page=200")).data.filter((record) => record.affiliate_name !== null);
+  const { id } = (await api("GET", "affiliates")).data.find((record) => record.distributor_name === name);
+  const form = page.getByRole("form", { name: "Filters" });
+  await section(page, "URLs");
+  await heading(page, /^URLs 1–/, 2);
+  await filters(page);
+  await form.getByLabel("Affiliate", { exact: true }).fill(name);
+  await form.getByLabel("Disabled").selectOption("no");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(new RegExp(`distributor_id=${id}`));
+  const list = page.getByRole("list", { name: "Filters that apply" });
+  await list.getByText(`Affiliate: ${name}`).waitFor();
+  await list.getByText("Disabled: No").waitFor();
+  await checked(page, "URLs of an affiliate");
+  const found = await page.getByRole("heading", { level: 2 }).innerText();
+  await page.getByRole("rowheader").first().getByRole("link").click();
+  await heading(page, /^URL \d+/);
+  await page.getByRole("link", { name: "Back to the URLs" }).click();
+  await heading(page, found, 2);
+  await page.waitForURL(new RegExp(`distributor_id=${id}.*disabled=no|disabled=no.*distributor_id=${id}`));
+  await page.getByRole("link", { name: "Remove the filter Disabled: No" }).click();
+  await page.waitForURL((url) => !url.hash.includes("disabled") && url.hash.includes("distributor_id"));
+  await page.getByRole("link", { name: "Remove the filter Affiliate" }).click();
+  await page.waitForURL((url) => !url.hash.includes("distributor_id"));
+  await becomes(() => list.count(), 0);
+}
+
+/** Words and IDs stay whole, long texts take one line, the header stays in sight, and a click in a row opens it. */
+async function layout(page) {
+  const long = `https://example.org/${"x".repeat(8000)}`;
+  await api("POST", "urls", { urls: [{ url: long }] });
+  await page.goto(`${base}/console#/urls?per_page=200`);
+  await page.reload();
+  await heading(page, /^URLs 1–/, 2);
+  for (const size of [WIDE, PHONE]) {
+    await page.setViewportSize(size);
+    const { heights, page: height } = await page.evaluate(`({
+      heights: Array.from(document.querySelectorAll("tbody tr"), (row) => row.getBoundingClientRect().height),
+      page: document.documentElement.scrollHeight,
+    })`);
+    assert.ok(Math.max(...heights) < 45, `a row is ${Math.max(...heights)} px high at ${size.width} px`);
+    assert.ok(height < 2 * size.height, `the list is ${height} px high at ${size.width} px`);
+    const box = page.getByRole("region", { name: "URLs", exact: true });
+    await box.evaluate((node) => node.scrollTo(0, node.scrollHeight));
+    const [top, header] = await box.evaluate((node) => [node.getBoundingClientRect().top, node.querySelector("thead th").getBoundingClientRect().top]);
+    assert.ok(Math.abs(top - header) < 3, "the header scrolled away");
+  }
+  await page.setViewportSize(WIDE);
+  const id = (await column(page, 1))[0];
+  await rows(page).first().locator("td").nth(1).click();
+  await heading(page, `URL ${id}`);
+}
+
+/** Columns are chosen, kept by the browser, and taken back. */
+async function columns(page) {
+  const shown = () => page.getByRole("columnheader").allInnerTexts();
+  await section(page, "Cases");
+  await heading(page, /^Cases 1–/, 2);
+  const initial = await shown();
+  await page.locator("summary", { hasText: "Columns" }).click();
+  const menu = page.getByRole("group", { name: "Columns" });
+  await menu.getByLabel("Case worker").uncheck();
+  await menu.getByLabel("Case country").check();
+  await checked(page, "columns");
+  await page.keyboard.press("Escape");
+  const changed = [...initial.filter((name) => name !== "Case worker"), "Case country"];
+  await becomes(shown, changed);
+  await page.reload();
+  await heading(page, /^Cases 1–/, 2);
+  await becomes(shown, changed);
+  const kept = JSON.parse(await page.evaluate("JSON.stringify({ ...localStorage })"));
+  assert.deepEqual(Object.keys(kept), ["compliance-columns-cases"]);
+  assert.match(kept["compliance-columns-cases"], /^\["case_id",("[a-z_]+",?)+\]$/);
+  await page.locator("summary", { hasText: "Columns" }).click();
+  await page.getByRole("button", { name: "As at first" }).click();
+  await becomes(shown, initial);
+  await becomes(() => page.evaluate("localStorage.length"), 0);
+}
+
+module.exports = { lists, filterChips, layout, columns };

@@ -1,0 +1,95 @@
+// The start page and the charts.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes, picture } = require("../browser.cjs");
+const { base, api, changing, checked, columnOf, heading, section } = require("./common.cjs");
+
+/** The start page shows the numbers of the service, and leads to the records. */
+async function overview(page) {
+  const { data } = await api("GET", "overview");
+  await section(page, "Overview");
+  await heading(page, "Overview");
+  const cards = async () => Object.fromEntries(await page.locator(".card").evaluateAll((nodes) =>
+    nodes.map((node) => [node.children[0].textContent, node.children[1].textContent])));
+  const text = (number) => number.toLocaleString("en");
+  await becomes(cards, {
+    "Open cases": text(data.cases.open), "Overdue follow-ups": text(data.cases.overdue),
+    "New URLs": text(data.urls.new), "New infractions": text(data.infractions.new),
+  });
+  const numbers = (title) => page.getByRole("table", { name: title }).locator("td.number").allInnerTexts();
+  await becomes(() => numbers("Open cases by risk"), data.cases.by_risk.map(({ open }) => text(open)));
+  await becomes(() => numbers("Open cases by age"), data.cases.by_age.map(({ open }) => text(open)));
+  for (const [name, title] of [["new_urls", "New URLs"], ["new_infractions", "New infractions"], ["new_cases", "New cases"], ["closed_cases", "Closed cases"]]) {
+    const values = data.weeks.map((week) => week[name]);
+    await page.getByRole("img", { name: `${title} in 12 weeks: from ${text(Math.min(...values))} to ${text(Math.max(...values))} a week, ${text(values.at(-1))} in the last one.` }).waitFor();
+  }
+  await page.getByText("The numbers as a table").click();
+  await becomes(() => columnOf(page, "Trends", 2), data.weeks.map((week) => text(week.new_urls)).reverse());
+  await becomes(() => columnOf(page, "Trends", 1), data.weeks.map((week) => week.from).reverse());
+  await checked(page, "overview");
+
+  // Overdue follow-ups lead to their cases and affiliates. Which ones there are depends on the day, so two are put in.
+  const [one] = (await api("GET", "cases?per_page=1")).data;
+  const dueOn = new Date(Date.now() - 3 * 24 * 60 * 60 * 1000 - 60_000).toISOString().slice(0, 19).replace("T", " ");
+  const cases = [{ ...one, follow_up_date: dueOn, risk_level: "Critical" }, { ...one, case_id: one.case_id + 1, risk_level: null, follow_up_date: dueOn }];
+  await changing(page, "**/api/overview", (found) => Object.assign(found.cases, { overdue: 30, overdue_cases: cases }), async () => {
+    await page.reload();
+    await heading(page, "Overview");
+    await page.getByText("The 2 oldest of 30.").waitFor();
+    await becomes(() => columnOf(page, "Overdue follow-ups", 2), ["3 days", "3 days"]);
+    await becomes(() => columnOf(page, "Overdue follow-ups", 3), ["Critical", "–\nno value"]);
+    await checked(page, "overview with overdue follow-ups");
+    await picture(page, "console-overview.png");
+    await page.getByRole("region", { name: "Overdue follow-ups" }).getByRole("link", { name: String(one.case_id), exact: true }).click();
+    await heading(page, `Case ${one.case_id}`);
+  });
+  await section(page, "Overview");
+  await heading(page, "Overview");
+  await page.locator(".card").filter({ hasText: "New URLs" }).getByRole("link").click();
+  await page.waitForURL(/urls\?discovery_after=\d{4}-\d\d-\d\d$/);
+  await heading(page, /^(URLs 1–|There|No URLs)/, 2);
+}
+
+/** What takes long says so. */
+async function loading(page) {
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route("**/api/cases?*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`${base}/console#/cases`);
+  const results = page.getByRole("region", { name: "Results" });
+  await becomes(() => results.getAttribute("aria-busy"), "true");
+  const note = await results.evaluate((node) => {
+    const { content, display } = getComputedStyle(node, "::before");
+    return [content, display !== "none"];
+  });
+  assert.deepEqual(note, ['"Loading…"', true]);
+  release();
+  await heading(page, /^Cases 1–/, 2);
+  await becomes(() => results.getAttribute("aria-busy"), null);
+  await page.unroute("**/api/cases?*");
+}
+
+async function charts(page) {
+  const all = (await api("GET", "cases?per_page=200")).data;
+  const expected = (names) => Object.fromEntries(names.map((name) => [name ?? "none", String(names.filter((other) => other === name).length)]));
+  const shown = async (title) => {
+    const chart = page.getByRole("table", { name: title });
+    const cells = async (selector) => chart.locator(selector).allInnerTexts();
+    const [names, numbers] = [await cells("tbody th"), await cells("tbody td.number")];
+    return Object.fromEntries(names.map((name, index) => [name.trim(), numbers[index]]));
+  };
+  await section(page, "Charts");
+  await page.getByText("Made of all 10 cases.").and(page.locator("p")).waitFor();
+  await becomes(() => shown("Infractions by type"), expected(all.flatMap((record) => record.incidents.map((incident) => incident.infraction_type))));
+  await becomes(() => shown("Cases by status"), expected(all.map((record) => record.case_status)));
+  await becomes(async () => Object.values(await shown("Cases by age")).map(Number).reduce((one, other) => one + other, 0), 10);
+  await checked(page, "charts");
+  await page.getByRole("table", { name: "Cases by status" }).getByRole("link").first().click();
+  await page.waitForURL(/case_status_id=/);
+}
+
+module.exports = { overview, loading, charts };

@@ -1,0 +1,124 @@
+// Records, and what strangers wrote into them.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes, picture } = require("../browser.cjs");
+const { base, api, changing, checked, column, columnOf, heading, message } = require("./common.cjs");
+
+async function cases(page) {
+  const all = (await api("GET", "cases")).data;
+  const chosen = all.find((record) => record.incidents.length > 1 && record.tags.length > 0) ?? all[0];
+  await page.goto(`${base}/console#/cases`);
+  await heading(page, "Cases 1–10 of 10", 2);
+  await page.getByRole("rowheader").getByRole("link", { name: String(chosen.case_id), exact: true }).click();
+  await heading(page, `Case ${chosen.case_id}`);
+  await becomes(() => columnOf(page, "Incidents", 1), chosen.incidents.map((incident) => String(incident.incident_id)));
+  const terms = page.locator("dt, details.long summary");
+  await becomes(() => terms.count(), Object.keys(chosen).length - 1);
+  await becomes(() => page.locator("main [aria-busy]").count(), 0);
+  await checked(page, "a case");
+  await picture(page, "console-case.png");
+  await page.goto(`${base}/console#/cases/999999`);
+  await message(page, "Case not found.");
+  assert.match(await page.locator(".message code").innerText(), /^console-[0-9a-f]{16}$/);
+  await checked(page, "an unknown case");
+  await page.goto(`${base}/console#/nonsense`);
+  await heading(page, "Not found");
+}
+
+const MARKUP = `<img src=x onerror="alert(1)">`;
+
+/** Records hold what strangers wrote. */
+async function markup(page, context, problems) {
+  const texts = Object.fromEntries(["affiliate_name", "first_name", "last_name", "notes", "city", "facebook", "company_name", "address"].map((name) => [name, MARKUP]));
+  const affected = (await api("GET", "cases?per_page=1")).data[0];
+  const { id } = (await api("GET", "affiliates")).data.find((record) => record.distributor_name === affected.affiliate_name);
+  await api("PUT", `affiliates/${id}`, { id, ...texts });
+  const [{ detail: { url_id: url } }] = await api("POST", "urls", { urls: [{ url: `https://example.org/?q=${MARKUP}` }] });
+  const views = [["affiliates?search=onerror", "Affiliates"], [`affiliates/${id}`, `Affiliate ${id}`], ["urls", "URLs"], [`urls/${url}`, `URL ${url}`],
+    ["cases", "Cases"], [`cases/${affected.case_id}`, `Case ${affected.case_id}`]];
+  for (const [path, title] of views) {
+    await page.goto(`${base}/console#/${path}`);
+    await page.reload();
+    await heading(page, title);
+    const text = path === `affiliates/${id}` ? page.getByLabel("Affiliate name") : page.locator("bdi").filter({ hasText: MARKUP }).first();
+    await text.waitFor();
+    if (path === `affiliates/${id}`) await assert.doesNotReject(page.waitForFunction((wanted) => document.getElementById("field-affiliate_name").value === wanted, MARKUP));
+    assert.equal(await page.locator("main img, main script").count(), 0, path);
+  }
+  // Were there code that made markup of a text, the browser would refuse it.
+  const refused = await page.evaluate(`try { document.createElement("p").innerHTML = "x"; "made" } catch (error) { error.name }`);
+  assert.equal(refused, "TypeError");
+  assert.match(problems.pop() ?? "", /TrustedHTML/);
+}
+
+/** From a case to its affiliate and its URLs, and back. */
+async function links(page) {
+  const [url] = (await api("GET", "urls?per_page=200")).data.filter((record) => record.case_id !== null);
+  const { data: record } = await api("GET", `cases/${url.case_id}`);
+  const { id } = (await api("GET", "affiliates")).data.find((affiliate) => affiliate.distributor_name === record.affiliate_name);
+  const of = async (kind) => (await api("GET", `${kind}?distributor_id=${id}&per_page=200`)).data;
+  await page.goto(`${base}/console#/cases/${record.case_id}`);
+  await heading(page, `Case ${record.case_id}`);
+  const own = (await of("urls")).filter((other) => other.case_id === record.case_id).map((other) => String(other.id));
+  await becomes(() => columnOf(page, "URLs of the case", 1), own);
+  await page.getByRole("region", { name: "URLs of the case" }).getByRole("link", { name: String(url.id), exact: true }).click();
+  await heading(page, `URL ${url.id}`);
+  await page.locator("main").getByRole("link", { name: `Case ${record.case_id}`, exact: true }).click();
+  await heading(page, `Case ${record.case_id}`);
+  await page.locator(".head").getByRole("link", { name: record.affiliate_name }).click();
+  await heading(page, `Affiliate ${id}`);
+  await becomes(() => columnOf(page, "Newest cases", 1), (await of("cases")).slice(0, 5).map((other) => String(other.case_id)));
+  await becomes(() => columnOf(page, "Newest URLs", 1), (await of("urls")).slice(0, 5).map((other) => String(other.id)));
+  await checked(page, "an affiliate");
+  await page.getByRole("link", { name: "Cases of this affiliate" }).click();
+  await page.waitForURL(new RegExp(`cases\\?distributor_id=${id}$`));
+  await becomes(() => column(page, 1), (await of("cases")).map((other) => String(other.case_id)));
+  await page.getByRole("link", { name: String(record.case_id), exact: true }).click();
+  await heading(page, `Case ${record.case_id}`);
+  await page.getByRole("link", { name: "URLs of this affiliate" }).click();
+  await page.waitForURL(new RegExp(`urls\\?distributor_id=${id}$`));
+  await becomes(() => column(page, 1), (await of("urls")).slice(0, 20).map((other) => String(other.id)));
+  await page.goto(`${base}/console#/affiliates/named?name=Nobody%20at%20all`);
+  await heading(page, "No such affiliate");
+}
+
+/** A transcript of a megabyte is folded, and opened it scrolls in its own box. */
+async function longTexts(page) {
+  const change = (record) => Object.assign(record, { transcription_text: "one line of speech\n".repeat(55_000), note: "a note ".repeat(60) });
+  await changing(page, "**/api/urls/1", change, async () => {
+    await page.goto(`${base}/console#/urls/1`);
+    await page.reload();
+    await heading(page, "URL 1");
+    const height = () => page.evaluate("document.documentElement.scrollHeight");
+    const summary = page.locator("summary", { hasText: "Transcription text 1,045,000 characters" });
+    const box = page.getByRole("region", { name: "Transcription text" });
+    await summary.waitFor();
+    await becomes(() => box.isVisible(), false);
+    await page.getByRole("region", { name: "Note" }).waitFor();
+    assert.ok(await height() < 3000, `${await height()} px`);
+    await checked(page, "a URL with a transcript");
+    await summary.click();
+    await box.waitFor();
+    assert.ok(await height() < 3000, `${await height()} px`);
+    const [inner, outer, width, page_width] = await box.evaluate((node) => [node.scrollHeight, node.clientHeight, node.clientWidth, document.querySelector("main").clientWidth]);
+    assert.ok(inner > 100_000 && outer < 500 && width > page_width * 0.85, `${inner} ${outer} ${width}`);
+    await summary.click();
+    await becomes(() => box.isVisible(), false);
+  });
+}
+
+/** Timestamps are UTC, with local time next to them. The browser of this check is in Kolkata. */
+async function localTime(page) {
+  await changing(page, "**/api/urls/1", (record) => Object.assign(record, { discovery_date: "2026-01-31 20:15:42" }), async () => {
+    await page.goto(`${base}/console#/overview`);
+    await heading(page, "Overview");
+    await page.goto(`${base}/console#/urls/1`);
+    await heading(page, "URL 1");
+    const shown = page.locator("dd .timestamp").first();
+    assert.equal(await shown.locator("time").innerText(), "2026-01-31 20:15:42 UTC");
+    assert.equal(await shown.locator(".local").innerText(), "2026-02-01 01:45 GMT+5:30");
+  });
+}
+
+module.exports = { cases, links, longTexts, localTime, markup };

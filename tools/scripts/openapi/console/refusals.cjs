@@ -1,0 +1,103 @@
+// What the console says when a request is refused, and lists that are large or break off.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes } = require("../browser.cjs");
+const { base, token, expired, large, limited, limitedToken, coreless, api, checked, heading, message, rows, section, signIn } = require("./common.cjs");
+
+/** What the page says when the service cannot be reached, limits, is unavailable, or the token expires. */
+async function refusals(page, context) {
+  await page.goto(`${base}/console#/affiliates/2`);
+  await heading(page, "Affiliate 2");
+  await page.getByLabel("City", { exact: true }).fill("Offline");
+  await context.setOffline(true);
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "The service cannot be reached.");
+  await context.setOffline(false);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await message(page, "Saved.");
+  assert.equal((await api("GET", "affiliates/2")).data.city, "Offline");
+
+  // The token expires while somebody types: the reason, and after the next sign-in what was typed.
+  await page.getByLabel("City", { exact: true }).fill("Kept");
+  await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), expired);
+  await page.getByRole("button", { name: "Save" }).click();
+  await heading(page, "Sign in");
+  await message(page, "The bearer token has expired.");
+  await becomes(() => page.evaluate("sessionStorage.length"), 0);
+  await signIn(page, token);
+  await message(page, "What you had typed is in the form again.");
+  await becomes(() => page.getByLabel("City", { exact: true }).inputValue(), "Kept");
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "Saved.");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await message(page, "You have signed out.");
+  // Nothing of the session is left in the header.
+  await becomes(() => page.locator("header").innerText(), "Compliance console");
+  await becomes(() => page.evaluate("sessionStorage.length"), 0);
+  assert.ok(!page.url().includes(token));
+
+  await page.goto(`${coreless}/console`);
+  await signIn(page, token);
+  await message(page, "The service is temporarily unavailable. Try again in");
+  await page.getByText("Request ID:").waitFor();
+}
+
+async function limit(page) {
+  await page.goto(`${limited}/console`);
+  await signIn(page, limitedToken);
+  await heading(page, "Overview");
+  for (let number = 0; number < 8; number += 1) {
+    await page.goto(`${limited}/console#/cases/${(number % 9) + 1}`);
+    const limitedMessage = page.locator(".message").filter({ hasText: "has reached its request limit" });
+    await page.getByRole("heading", { name: `Case ${(number % 9) + 1}`, level: 1 }).or(limitedMessage).first().waitFor();
+    if (await limitedMessage.count() === 0) continue;
+    await message(page, /Try again in \d+ seconds?\./);
+    await checked(page, "the limit");
+    return;
+  }
+  assert.fail("the limit was not reached");
+}
+
+/** Lists that do not fit on a page. */
+async function largeLists(page) {
+  await page.goto(`${base}/console`);
+  await heading(page, "Sign in");
+  await signIn(page, large);
+  await section(page, "Affiliates");
+  await heading(page, "1,200 affiliates", 2);
+  await becomes(() => rows(page).count(), 50);
+  await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
+  await page.getByRole("button", { name: "Choose all 1,200 that match" }).click();
+  await page.getByText("1,200 affiliates chosen").waitFor();
+  await page.getByRole("button", { name: "Choose none" }).click();
+  await page.getByRole("link", { name: "Last" }).click();
+  await page.getByText("Page 24 of 24").waitFor();
+  await becomes(() => rows(page).count(), 50);
+  await section(page, "Charts");
+  await page.getByText("Made of all 450 cases.").and(page.locator("p")).waitFor();
+}
+
+/** Records are found in a list however it is cut into pieces, and a list that breaks off is noticed. */
+async function pieces(page) {
+  const records = [{ id: 1, name: 'a "b\\"} ]{', list: [{}, []] }, { id: 2, name: "\\" }, { id: 3, name: "é\u2028😀", none: null }];
+  const text = JSON.stringify({ code: "1026", detail: { msg: "[{}]" }, data: records });
+  const read = await page.evaluate(async ([whole, path]) => {
+    const { RecordStream } = await import(path);
+    const results = [];
+    for (let size = 1; size <= whole.length; size += 1) {
+      const found = [];
+      const stream = new RecordStream((record) => found.push(record));
+      const wasComplete = [];
+      for (let start = 0; start < whole.length; start += size) {
+        wasComplete.push(stream.isComplete);
+        stream.push(whole.slice(start, start + size));
+      }
+      results.push([found, stream.isComplete, wasComplete.includes(true)]);
+    }
+    return results;
+  }, [text, `${base}/console/record-stream.js`]);
+  for (const result of read) assert.deepEqual(result, [records, true, false]);
+}
+
+module.exports = { refusals, limit, largeLists, pieces };
