@@ -3,10 +3,11 @@
 import { forget } from "./affiliate-list.js";
 import { columnName, pastedLines } from "./csv.js";
 import { affiliateFields } from "./description.js";
-import { counted, element, show, table, value } from "./elements.js";
+import { counted, element, show, value } from "./elements.js";
 import { field } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { resultTable } from "./results.js";
 import { backLink } from "./visited.js";
 
 const COLUMNS = ["client_affiliate_id", "affiliate_name", "country"];
@@ -66,15 +67,15 @@ export async function affiliateBatchView({ signal }) {
       forget();
       sent = input.value;
       const done = body.filter(({ status }) => status === "ok").length;
-      const rows = body.map((result, index) => [
+      const rows = body.map((result, index) => ({ isDone: result.status === "ok", cells: [
         `Line ${items[index].number}`,
         value(items[index].item.affiliate_name),
         result.status === "ok" ? element("a", { href: `#/affiliates/${result.detail.affiliate_id}` }, "created") : `not created: ${result.detail.msg}`,
-      ]);
+      ] }));
       put(element("div", { class: `message ${done === body.length ? "done" : "error"}`, role: "status" },
         element("p", {}, done === body.length ? `All ${counted(done, "affiliate was", "affiliates were")} created.`
           : `${counted(done, "affiliate was", "affiliates were")} created, ${body.length - done} not. Correct those lines and send them again.`),
-        skipped, table("Results", ["Line", "Name", "Result"], rows)));
+        skipped, resultTable("Results", ["Line", "Name", "Result"], rows)));
     }, (refusal) => {
       const message = refusalMessage(refusal, refusal.status === 422 ? null : submit);
       const named = Object.entries(refusal.errors).map(([path, texts]) => {

@@ -131,7 +131,9 @@ export function affiliateView(id) {
     const record = await refresh(id, signal);
     const intro = [
       element("div", { class: "head" }, badge(record.distributor_status), element("span", {}, value(record.distributor_name))),
-      element("p", { class: "actions" }, backLink("affiliates")),
+      element("p", { class: "actions" }, backLink("affiliates"),
+        element("a", { href: `#/cases?distributor_id=${record.id}` }, "Cases of this affiliate"),
+        element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate")),
     ];
     const save = async (body) => {
       await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...body }, signal });

@@ -1,9 +1,10 @@
 // Several affiliates are chosen in the list, and get a status at once.
 
-import { append, announce, counted, element, table, value } from "./elements.js";
+import { announce, append, counted, element, value } from "./elements.js";
 import { select } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { resultTable } from "./results.js";
 
 export const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"];
 /** The service takes as many changes at once. */
@@ -78,7 +79,8 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
       put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },
         element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${wanted}” now`,
           failed.length > 0 && `; ${failed.length} could not be changed`, "."),
-        failed.length > 0 && table("Not changed", ["ID", "Name", "Why"], failed.map(([id, result]) => [id, value(nameOf(id)), result.detail.msg]))));
+        failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Why"], failed.map(([id, result]) => (
+          { isDone: false, cells: [id, value(nameOf(id)), result.detail.msg] })))));
     }, (refusal) => put(refusalMessage(refusal, save)));
     isSaving = false;
     apply.textContent = "Set status";

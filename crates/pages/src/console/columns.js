@@ -42,7 +42,7 @@ export function columnChooser(list, known, initial, onChange) {
   const items = known.slice(1).map(([name, text]) => {
     const box = element("input", { type: "checkbox", on: { change: changed } });
     boxes.set(name, box);
-    return element("li", {}, element("label", {}, box, " ", text));
+    return element("li", {}, element("label", {}, box, text));
   });
   set(chosenColumns(list, names, initial));
   const reset = element("button", { type: "button", on: { click: () => {

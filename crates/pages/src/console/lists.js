@@ -30,6 +30,7 @@ export function listView(section) {
     let columns = chosenColumns(section, names, initial);
     let shown = null;
     let asked = 0;
+    let wanted = first;
 
     const without = (query, ...names) => {
       const next = new URLSearchParams(query);
@@ -91,6 +92,7 @@ export function listView(section) {
     const update = async (query, isFirst = false) => {
       asked += 1;
       const own = asked;
+      wanted = query;
       for (const [name, { set, violate }] of controls) {
         set(query.get(name));
         violate([]);
@@ -149,8 +151,8 @@ export function listView(section) {
       element("a", { href: `#/${section}` }, "Clear all")));
     pickAffiliate(controls.get("distributor_id").input, signal);
     const { button, report } = exporter(section, () => {
-      const filters = Object.fromEntries(known.filter(({ name }) => !["page", "per_page"].includes(name) && shown?.query.get(name))
-        .map(({ name }) => [name, shown.query.get(name)]));
+      const filters = Object.fromEntries(known.filter(({ name }) => !["page", "per_page"].includes(name) && wanted.get(name))
+        .map(({ name }) => [name, wanted.get(name)]));
       return {
         fields: fields.map(({ name }) => name),
         read: (onPage, own, onWait) => readPages(`api/${section}`, filters, key, onPage, own, onWait),

@@ -34,22 +34,19 @@ function overdue({ overdue: all, overdue_cases: cases }, now) {
     all > cases.length && element("p", { class: "hint" }, `The ${cases.length} oldest of ${count(all)}.`));
 }
 
-/** The day a number of days ago, as filters take it. */
-function daysAgo(days, now) {
-  return new Date(now - days * DAY).toISOString().slice(0, 10);
-}
-
 export async function overviewView({ signal }) {
   const { body } = await call("GET", "api/overview", { signal });
   const { cases, urls, infractions, weeks } = body.data;
   const now = Date.now();
+  // The last week ends today, as does what is new.
+  const week = weeks.at(-1);
   const due = cases.overdue === 0 ? "none" : "the date has passed";
   const risks = cases.by_risk.map(({ risk_level: risk, open }) => [risk, open]);
   show("Overview",
     element("ul", { class: "cards" },
-      card("Open cases", cases.open, "#/cases", "not closed yet"),
+      card("Open cases", cases.open, "#/cases", "not resolved, rejected or closed"),
       card("Overdue follow-ups", cases.overdue, null, due),
-      card("New URLs", urls.new, `#/urls?discovery_after=${daysAgo(7, now)}`, `in 7 days, of ${count(urls.total)}`),
+      card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in 7 days, of ${count(urls.total)}`),
       card("New infractions", infractions.new, null, "in 7 days")),
     element("div", { class: "panels" },
       bars("Open cases by risk", "Open cases", risks, { shown: (risk) => (risk === null ? "not rated" : badge(risk)) }),

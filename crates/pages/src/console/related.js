@@ -16,7 +16,7 @@ function part(section, id, signal) {
   const { title, one, many, key } = LISTS[section];
   const columns = COLUMNS[section];
   const address = `#/${section}?distributor_id=${id}`;
-  const content = element("div", { class: "results", "aria-busy": "true" }, element("p", {}, element("a", { href: address }, `${title} of this affiliate`)));
+  const content = element("div", { class: "results", "aria-busy": "true" });
   const fill = async () => {
     try {
       const { body } = await call("GET", `api/${section}`, { query: { distributor_id: id, per_page: MOST }, signal });
@@ -24,7 +24,7 @@ function part(section, id, signal) {
       content.replaceChildren(
         rows.length > 0 ? table(`Newest ${many}`, columns.map(label), rows, { className: "list", href: (index) => `#/${section}/${body.data[index][key]}` })
           : element("p", {}, `The affiliate has no ${many}.`),
-        element("p", {}, element("a", { href: address }, `${title} of this affiliate`), ` (${counted(body.meta.total, one, many)})`));
+        body.meta.total > rows.length && element("p", {}, element("a", { href: address }, `All ${counted(body.meta.total, one, many)}`)) || "");
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Refusal)) throw error;

@@ -9,7 +9,8 @@ import * as session from "./session.js";
 /** The view to sign in; `reason` says why, and `done` is called after it. */
 export function signInView(reason, done) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
-  const token = field("token", "Token", input, { hint: "The operator of the service gives you one, such as with: compliance token --company 1. This tab keeps it until you sign out or close the tab." });
+  const token = field("token", "Token", input, { hint: ["The operator of the service gives you one, such as with ",
+    element("code", {}, "compliance token --company 1"), ". This tab keeps it until you sign out or close the tab."] });
   const button = element("button", { type: "submit", class: "primary" }, "Sign in");
   const messages = element("div", {});
   if (reason) messages.append(element("div", { class: "message error", role: "alert" }, element("p", {}, reason)));

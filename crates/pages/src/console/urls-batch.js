@@ -1,10 +1,11 @@
 // Adds URLs: one, or many, one a line, such as from a spreadsheet.
 
 import { columnName, pastedLines } from "./csv.js";
-import { counted, element, show, table, value } from "./elements.js";
+import { append, counted, element, show, value } from "./elements.js";
 import { field } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { resultTable } from "./results.js";
 import { backLink } from "./visited.js";
 
 const HEADERS = new Set(["url", "urls", "link", "links", "address", "addresses", "website", "websites", "webaddress", "page"]);
@@ -55,15 +56,15 @@ export async function addUrlsView({ signal }) {
       const { body } = await call("POST", "api/urls", { body: { urls: items.map(({ url }) => ({ url })) }, signal });
       sent = input.value;
       const added = body.filter(({ status }) => status === "ok").length;
-      const rows = body.map((result, index) => [
+      const rows = body.map((result, index) => ({ isDone: result.status === "ok", cells: [
         `Line ${items[index].number}`,
         element("span", { class: "cut" }, value(items[index].url.slice(0, 300))),
         result.status === "ok" ? element("a", { href: `#/urls/${result.detail.url_id}` }, `added as URL ${result.detail.url_id}`)
           : result.code === "1023" ? "already there, skipped" : `not added: ${result.detail.msg}`,
-      ]);
+      ] }));
       put(element("div", { class: "message done", role: "status" },
         element("p", {}, `${counted(added, "URL was", "URLs were")} added`, added < body.length && `, ${body.length - added} not`, "."),
-        skipped, table("Results", ["Line", "URL", "Result"], rows)));
+        skipped, resultTable("Results", ["Line", "URL", "Result"], rows)));
     }, (refusal) => {
       const message = refusalMessage(refusal, refusal.status === 422 ? null : submit);
       const named = Object.entries(refusal.errors).map(([path, texts]) => {
@@ -71,7 +72,8 @@ export async function addUrlsView({ signal }) {
         return [index === undefined ? path : `Line ${items[index].number}`, index === undefined ? "" : items[index].url.slice(0, 300), texts.join(" ")];
       });
       if (named.length > 0) {
-        message.append(table("Lines to correct", ["Line", "URL", "Why"], named.map(([line, url, why]) => [line, element("span", { class: "cut" }, value(url)), why])));
+        append(message, resultTable("Lines to correct", ["Line", "URL", "Why"], named.map(([line, url, why]) => (
+          { isDone: false, cells: [line, element("span", { class: "cut" }, value(url)), why] }))));
         lines.violate([`${counted(named.length, "line has", "lines have")} to be corrected; see above.`]);
       }
       put(message);

@@ -1,0 +1,16 @@
+// The results of the lines or records of a batch.
+
+import { count, element, table } from "./elements.js";
+
+/** A page can show as many; what was not done comes first. */
+const MOST = 1000;
+
+/** A table of `rows`, each with its cells and whether it `isDone`. */
+export function resultTable(caption, headings, rows) {
+  const isCut = rows.length > MOST;
+  const shown = isCut ? [...rows.filter(({ isDone }) => !isDone), ...rows.filter(({ isDone }) => isDone)].slice(0, MOST) : rows;
+  return [
+    isCut && element("p", {}, `${count(MOST)} of ${count(rows.length)} are shown, those that were not done first.`),
+    table(caption, headings, shown.map(({ cells }) => cells)),
+  ];
+}
