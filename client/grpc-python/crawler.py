@@ -3,7 +3,7 @@
     pip install ./client/grpc-python
     GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/crawler.py findings.ndjson
 
-GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the authorities to trust, instead of those that are usual;
+GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the authorities to trust, instead of those of the library;
 GRPC_CERT and GRPC_KEY are the PEM files of a certificate to present, and of its key (mutual TLS).
 
 A line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type": "Health Claim",
