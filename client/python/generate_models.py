@@ -18,9 +18,8 @@ HEADER = '''"""The records and the inputs of the interface, as JSON has them. Ge
 
 from typing import Literal, NotRequired, TypedDict
 '''
-# What is sent and received; the client has types of its own for results and errors.
-KEPT = ("Affiliate", "Compliance", "Infraction", "Incident", "YesNo", "Overview")
-LEFT_OUT = ("Batch", "Item", "Found", "List", "Created", "Duplicate", "InvalidCountry", "Updated", "UpdateFailed", "Unknown", "Search")
+# With those that they use. The client has types of its own for results and errors.
+ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict[str, object]"}
 # Parameters that the client sets when it reads page after page.
 PAGING = {"sort_by", "sort_dir", "per_page", "page"}
@@ -70,11 +69,12 @@ def filters(name: str, operation: dict[str, Any]) -> str:
 
 def models(document: dict[str, Any]) -> str:
     schemas = document["components"]["schemas"]
-    kept = {name: schema for name, schema in schemas.items() if name.startswith(KEPT) and not name.endswith(LEFT_OUT)}
-    parts = [f"{name} = {python_type(schema)}" for name, schema in kept.items() if "properties" not in schema]
-    # A type is defined before it is used in another.
-    objects = sorted(((name, schema) for name, schema in kept.items() if "properties" in schema), key=lambda item: depth(item[1], kept))
-    parts += [typed_dict(name, schema) for name, schema in objects]
+    names: dict[str, None] = {}
+    for root in (*ROOTS, "YesNo"):
+        add(root, schemas, names)
+    parts = [
+        typed_dict(name, schemas[name]) if "properties" in schemas[name] else f"{name} = {python_type(schemas[name])}" for name in names
+    ]
     parts.append(filters("UrlFilters", document["paths"]["/api/urls"]["get"]))
     parts.append(filters("CaseFilters", document["paths"]["/api/cases"]["get"]))
     lengths = {field: max_length(schema) for field, schema in schemas["AffiliateCreate"]["properties"].items()}
@@ -84,11 +84,18 @@ def models(document: dict[str, Any]) -> str:
     return HEADER + "\n\n" + "\n\n\n".join(parts) + "\n"
 
 
-def depth(schema: Any, kept: dict[str, Any]) -> int:
+def add(name: str, schemas: dict[str, Any], names: dict[str, None]) -> None:
+    """Adds a schema after those that it uses."""
+    for used in references(schemas[name]):
+        add(used, schemas, names)
+    names[name] = None
+
+
+def references(schema: Any) -> list[str]:
     if isinstance(schema, dict):
-        own = 1 + depth(kept.get(python_type(schema), {}), kept) if "$ref" in schema else 0
-        return max([own, *(depth(part, kept) for part in schema.values())])
-    return max((depth(part, kept) for part in schema), default=0) if isinstance(schema, list) else 0
+        own = [python_type(schema)] if "$ref" in schema else []
+        return own + [name for part in schema.values() for name in references(part)]
+    return [name for part in schema for name in references(part)] if isinstance(schema, list) else []
 
 
 def max_length(schema: dict[str, Any]) -> int | None:

@@ -6,23 +6,6 @@ from typing import Literal, NotRequired, TypedDict
 AffiliateStatus = Literal["active", "inactive", "probation", "suspended", "terminated", "forgotten"]
 
 
-IncidentType = Literal["url", "form", "display ad", "paid search ad"]
-
-
-YesNo = Literal["yes", "no"]
-
-
-class Infraction(TypedDict):
-    """A breach of policy found on a URL."""
-
-    infraction_type: str | None
-    """Type, a name of the catalogue."""
-    infraction_name: str | None
-    """Name, a name of the catalogue."""
-    created_date: str | None
-    """When it was recorded, UTC."""
-
-
 class Affiliate(TypedDict):
     """An affiliate as it is read. Names are those of the documented read form."""
 
@@ -112,78 +95,6 @@ class Affiliate(TypedDict):
     """Pay rank."""
     recognition_rank: str | None
     """Recognition rank."""
-
-
-class ComplianceUrl(TypedDict):
-    """A web address monitored for the company."""
-
-    id: int
-    """Assigned by the service."""
-    url: str
-    """The full URL, as it was sent."""
-    domain: str | None
-    """Host of the URL."""
-    incident_status: str | None
-    """Name of the incident status. Every company starts with: New, Open, In Violation, Approved, Remediated, Archived. It may add its own names."""
-    disabled: YesNo
-    """Whether monitoring is switched off (`yes` or `no` in JSON)."""
-    false_positive: YesNo | None
-    """Whether it was marked a false positive (`yes` or `no` in JSON)."""
-    country: str | None
-    """ISO 3166-1 short name of the country."""
-    discovery_date: str | None
-    """When it was first discovered, UTC."""
-    last_review_date: str | None
-    """When it was last reviewed, UTC."""
-    last_crawl_date: str | None
-    """When it was last crawled, UTC."""
-    last_seen: str | None
-    """When it was last seen active, UTC."""
-    affiliate_name: str | None
-    """Name of the affiliate."""
-    affiliate_id: str | None
-    """The client's own identifier of the affiliate."""
-    sub_affiliate_id: str | None
-    """Identifier of the sub-affiliate."""
-    owner_email: str | None
-    """E-mail address of the URL's owner."""
-    social_one: str | None
-    """Social media link."""
-    social_two: str | None
-    """Social media link."""
-    social_three: str | None
-    """Social media link."""
-    phone_one: str | None
-    """Phone number."""
-    phone_two: str | None
-    """Phone number."""
-    landing_page: str | None
-    """URL of the landing page."""
-    case_id: int | None
-    """The compliance case that the URL is an incident of."""
-    note: str | None
-    """Notes."""
-    video_path: str | None
-    """Path to video content."""
-    transcription_text: str | None
-    """Transcribed text."""
-    transcription_status: str | None
-    """Name of the transcription status. Every company starts with: Queued, In Progress, Completed, Failed. It may add its own names."""
-    infractions: list[Infraction]
-    """What was found on it, oldest first."""
-
-
-class Incident(TypedDict):
-    """Content found in breach of policy."""
-
-    incident_id: int
-    """Identifier of the incident."""
-    incident_type: IncidentType
-    """What it was found in."""
-    infraction_type: str | None
-    """Type, a name of the catalogue."""
-    infraction_name: str | None
-    """Name, a name of the catalogue."""
 
 
 class AffiliateCreate(TypedDict):
@@ -360,6 +271,95 @@ class AffiliateUpdate(TypedDict):
     """Pay rank."""
     recognition_rank: NotRequired[str | None]
     """Recognition rank."""
+
+
+YesNo = Literal["yes", "no"]
+
+
+class Infraction(TypedDict):
+    """A breach of policy found on a URL."""
+
+    infraction_type: str | None
+    """Type, a name of the catalogue."""
+    infraction_name: str | None
+    """Name, a name of the catalogue."""
+    created_date: str | None
+    """When it was recorded, UTC."""
+
+
+class ComplianceUrl(TypedDict):
+    """A web address monitored for the company."""
+
+    id: int
+    """Assigned by the service."""
+    url: str
+    """The full URL, as it was sent."""
+    domain: str | None
+    """Host of the URL."""
+    incident_status: str | None
+    """Name of the incident status. Every company starts with: New, Open, In Violation, Approved, Remediated, Archived. It may add its own names."""
+    disabled: YesNo
+    """Whether monitoring is switched off (`yes` or `no` in JSON)."""
+    false_positive: YesNo | None
+    """Whether it was marked a false positive (`yes` or `no` in JSON)."""
+    country: str | None
+    """ISO 3166-1 short name of the country."""
+    discovery_date: str | None
+    """When it was first discovered, UTC."""
+    last_review_date: str | None
+    """When it was last reviewed, UTC."""
+    last_crawl_date: str | None
+    """When it was last crawled, UTC."""
+    last_seen: str | None
+    """When it was last seen active, UTC."""
+    affiliate_name: str | None
+    """Name of the affiliate."""
+    affiliate_id: str | None
+    """The client's own identifier of the affiliate."""
+    sub_affiliate_id: str | None
+    """Identifier of the sub-affiliate."""
+    owner_email: str | None
+    """E-mail address of the URL's owner."""
+    social_one: str | None
+    """Social media link."""
+    social_two: str | None
+    """Social media link."""
+    social_three: str | None
+    """Social media link."""
+    phone_one: str | None
+    """Phone number."""
+    phone_two: str | None
+    """Phone number."""
+    landing_page: str | None
+    """URL of the landing page."""
+    case_id: int | None
+    """The compliance case that the URL is an incident of."""
+    note: str | None
+    """Notes."""
+    video_path: str | None
+    """Path to video content."""
+    transcription_text: str | None
+    """Transcribed text."""
+    transcription_status: str | None
+    """Name of the transcription status. Every company starts with: Queued, In Progress, Completed, Failed. It may add its own names."""
+    infractions: list[Infraction]
+    """What was found on it, oldest first."""
+
+
+IncidentType = Literal["url", "form", "display ad", "paid search ad"]
+
+
+class Incident(TypedDict):
+    """Content found in breach of policy."""
+
+    incident_id: int
+    """Identifier of the incident."""
+    incident_type: IncidentType
+    """What it was found in."""
+    infraction_type: str | None
+    """Type, a name of the catalogue."""
+    infraction_name: str | None
+    """Name, a name of the catalogue."""
 
 
 class ComplianceCase(TypedDict):

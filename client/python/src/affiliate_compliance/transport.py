@@ -1,5 +1,6 @@
 """Sends requests: the token, time limits, repetition, and what a refusal says."""
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,8 @@ LONGEST_WAIT = 30.0
 LONGEST_RETRY_AFTER = 300.0
 # Characters of a response that is not one of the service.
 SHOWN = 200
+
+LOG = logging.getLogger("affiliate_compliance")
 
 BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)
 
@@ -61,7 +64,9 @@ class Transport:
             if number == self.tries or attempt.retry_after > LONGEST_RETRY_AFTER:
                 raise attempt.problem
             backoff = min(FIRST_WAIT * 2 ** (number - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
-            time.sleep(max(backoff, attempt.retry_after))
+            wait = max(backoff, attempt.retry_after)
+            LOG.info("%s; again in %.1f s", attempt.problem, wait)
+            time.sleep(wait)
 
     def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
         """The JSON of the response."""

@@ -27,8 +27,8 @@ class Row:
     """Where the row begins. A quoted cell may have several lines."""
     cells: dict[str, str]
     """As they are sent."""
-    values: dict[str, Value]
-    """As they are read back."""
+    values: tuple[Value, ...]
+    """As they are read back, in the same order."""
 
     @property
     def identifier(self) -> str:
@@ -50,7 +50,7 @@ class Problem:
 @dataclass
 class File:
     columns: list[str]
-    """Those that are not ignored."""
+    """Those that are not ignored, in the order of the rows."""
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -98,16 +98,16 @@ def add(file: File, line: int, names: list[str], cells: list[str]) -> None:
     if len(cells) != len(names):
         file.problems.append(Problem(line, None, f"has {len(cells)} cells; the header has {len(names)}"))
         return
-    row = Row(line, {name: cell for name, cell in zip(names, cells) if name in file.columns}, {})
-    violations = []
-    for name, cell in row.cells.items():
+    kept = {name: cell for name, cell in zip(names, cells) if name in file.columns}
+    values, violations = [], []
+    for name, cell in kept.items():
         try:
-            row.values[name] = value_of(name, cell)
+            values.append(value_of(name, cell))
         except Violation as violation:
             violations.append(Problem(line, name, str(violation)))
     file.problems += violations
     if not violations:
-        file.rows.append(row)
+        file.rows.append(Row(line, kept, tuple(values)))
 
 
 def without_repeated(file: File) -> File:

@@ -13,6 +13,7 @@ Exit status: 0 if everything is up to date, 1 if some rows were refused, 2 if th
 """
 
 import argparse
+import logging
 import sys
 from pathlib import Path
 
@@ -24,6 +25,9 @@ from .job import Summary, sync
 
 def main() -> int:
     arguments = parse()
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    # Waits, and why.
+    logging.getLogger("affiliate_compliance").setLevel(logging.INFO)
     token_file = Path(arguments.token_file)
     try:
         # Read for each request, since a token may be replaced while the job runs.
@@ -32,10 +36,10 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted: run it again to go on", file=sys.stderr)
         return 130
-    except NotReadable as error:
+    except (NotReadable, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    except (ComplianceError, OSError) as error:
+    except ComplianceError as error:
         print(f"{error}{request_id(error)}: run it again to go on", file=sys.stderr)
         return 2
     return report(summary, arguments.file, arguments.dry_run)

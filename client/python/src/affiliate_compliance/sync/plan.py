@@ -11,12 +11,12 @@ from .file import Problem, Row
 
 @dataclass(frozen=True)
 class Stored:
-    """An affiliate of the service, with the values of the file's columns."""
+    """An affiliate of the service, with the values of the file's columns in their order."""
 
     id: int
     identifier: str
     name: str
-    values: dict[str, Value]
+    values: tuple[Value, ...]
 
 
 @dataclass
@@ -52,7 +52,7 @@ def known(affiliates: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Kn
     result = Known()
     for affiliate in affiliates:
         identifier, name = str(stored(IDENTIFIER, affiliate) or ""), str(stored(NAME, affiliate) or "")
-        one = Stored(affiliate["id"], identifier, name, {column: stored(column, affiliate) for column in columns})
+        one = Stored(affiliate["id"], identifier, name, tuple(stored(column, affiliate) for column in columns))
         result.by_identifier[identifier].append(one)
         result.by_name[name] = one
     return result
@@ -75,7 +75,8 @@ def plan(rows: Iterable[Row], service: Known) -> Plan:
         if one is None:
             result.create.append(Item(row, {name: cell for name, cell in row.cells.items() if cell}))
             continue
-        body = {name: cell or None for name, cell in row.cells.items() if row.values[name] != one.values[name]}
+        compared = zip(row.cells.items(), row.values, one.values, strict=True)
+        body = {name: cell or None for (name, cell), wanted, found in compared if wanted != found}
         if NAME in body and body[NAME] in service.by_name:
             result.rename.append(Item(row, {"id": one.id, NAME: body.pop(NAME)}))
         if body:
