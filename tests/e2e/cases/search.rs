@@ -1,6 +1,9 @@
 //! Searches for affiliates and URLs by a part of their texts.
 
-use test_support::tests;
+use compliance_api::v1::SearchComplianceUrlsRequest;
+use sqlx::AssertSqlSafe;
+use test_support::{Options, TestService, fresh_database, new_company, reason_of, tests};
+use tonic::Code;
 
 use super::{
     Case,
@@ -8,7 +11,7 @@ use super::{
     records, run_table,
 };
 
-tests![affiliates, urls, wrong_parameters];
+tests![affiliates, urls, wrong_parameters, records_that_are_too_large];
 
 /// The client's identifier and the name of each affiliate (`<1>` to `<4>`).
 const AFFILIATES: [(&str, &str); 4] =
@@ -167,4 +170,28 @@ async fn wrong_parameters() {
             .get("/urls:search?q=ab", invalid_one("q", "The q field must be at least 3 characters.")),
     );
     run_table(table).await;
+}
+
+/// Three records, of which a message holds one.
+async fn records_that_are_too_large() {
+    let options = Options { message_limit: 1 << 20, ..Options::default() };
+    let service = TestService::over(fresh_database().await.options, options).await;
+    let company = new_company();
+    let records = format!(
+        "insert into compliance_urls (company_id, url, url_hash, transcription_text)
+        select {company}, 'https://example.org/' || n, n::text::bytea, repeat('x', 400000) from generate_series(1, 3) n"
+    );
+    sqlx::raw_sql(AssertSqlSafe(records)).execute(&service.pool).await.unwrap();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let response = rest.get("/urls:search?q=example").await;
+        let msg = "The records need more than 524288 bytes. Please request fewer at once.";
+        let expected = format!(r#"{{"code":"413","status":"error","detail":{{"msg":"{msg}"}}}}"#);
+        assert_eq!((response.status, response.text), (413, expected));
+        let response = rest.get("/urls:search?q=example&limit=1").await.with_status(200);
+        assert_eq!(response["data"][0]["url"], "https://example.org/3");
+    }
+    let mut grpc = service.grpc(company).await;
+    let request = SearchComplianceUrlsRequest { q: "example".to_owned(), limit: Some(2) };
+    let status = grpc.urls.search_compliance_urls(request).await.unwrap_err();
+    assert_eq!((status.code(), reason_of(&status).as_str()), (Code::OutOfRange, "BODY_TOO_LARGE"));
 }
