@@ -29,10 +29,11 @@ const KEYWORDS: &[&str] = &[
     "with",
 ];
 
-/// The name of a language, for readers.
-pub(crate) fn language(name: &str) -> &str {
+/// The name of the language of a sample, for readers.
+pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
     match name {
-        "sh" => "curl",
+        "sh" if text.contains("curl ") => "curl",
+        "sh" => "Shell",
         "python" => "Python",
         "ts" => "TypeScript",
         "json" => "JSON",

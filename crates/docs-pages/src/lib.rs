@@ -76,7 +76,8 @@ fn content(kind: Kind, json: &Json, guide: &[Section], sources: &Sources, links:
             let text: String = guide.iter().filter(of_kind).map(|section| section.text.as_str()).collect();
             let (all, links_of_all) = errors(&document);
             let html = format!(
-                "<h1 id=\"results-and-errors\">{}</h1>{}<h2 id=\"each\"><a class=\"anchor\" href=\"#each\">Each error</a></h2>{all}",
+                "<h1 id=\"results-and-errors\">{}</h1><p class=\"lead\">What each result code and status means, what to do \
+                 about it, and every error with its response.</p>{}<h2 id=\"each\"><a class=\"anchor\" href=\"#each\">Each error</a></h2>{all}",
                 kind.title(),
                 render(&text, links).0
             );
@@ -84,7 +85,8 @@ fn content(kind: Kind, json: &Json, guide: &[Section], sources: &Sources, links:
         }
         Kind::Policy => {
             let text: String = guide.iter().filter(of_kind).map(|section| section.text.as_str()).collect();
-            (format!("<h1 id=\"compatibility\">{}</h1>{}", kind.title(), render(&text, links).0), Contents::default())
+            let (html, headings) = render(&text, links);
+            (format!("<h1 id=\"compatibility\">{}</h1>{html}", kind.title()), Contents::of(&headings))
         }
         Kind::Clients => {
             let text: String = sections(sources.clients)
@@ -203,5 +205,43 @@ mod tests {
         let changelog = "# Changelog\n\n## [2.0.0]\n\n### For partners\n\n- New field.\n\n### Added\n\n- A metric.\n\n\
                          ## [1.0.0]\n\n### Added\n\n- Another.\n";
         assert_eq!(for_partners(changelog).trim(), "## 2.0.0\n\n\n- New field.");
+    }
+
+    /// Whatever a document may hold is shown, and its texts are no markup.
+    #[test]
+    fn other_documents_are_shown_as_well() {
+        let document = r##"{
+            "paths": {
+                "/a/{b}": {
+                    "parameters": [],
+                    "delete": {"summary": "<i>x</i>", "responses": {"204": {"description": "Gone."}}},
+                    "patch": {
+                        "operationId": "patchA",
+                        "tags": ["<b>"],
+                        "parameters": [{"name": "b", "in": "path", "required": true, "schema": {"type": "string"}, "example": "c d/<e>"}],
+                        "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}},
+                        "responses": {"default": {"$ref": "#/components/responses/None"}, "200": {"description": "", "content": {"text/plain": {}}}}
+                    }
+                }
+            },
+            "components": {"schemas": {
+                "A": {"allOf": [{"$ref": "#/components/schemas/B"}, {"properties": {"own": true}}]},
+                "B": {"properties": {"of_b": {"$ref": "#/components/schemas/A"}, "n": {"maximum": 1.5}}}
+            }}
+        }"##;
+        let html =
+            pages(&Sources { document, ..SOURCES }).unwrap().into_iter().map(|(_, html)| html).collect::<String>();
+        for expected in [
+            "id=\"patchA\"",
+            "id=\"delete-ab\"",
+            "&lt;i&gt;x&lt;/i&gt;",
+            "$BASE/a/c%20d%2F%3Ce%3E",
+            "<code class=\"name\">own</code>",
+            "<code class=\"name\">of_b</code>",
+            "at most 1.5",
+        ] {
+            assert!(html.contains(expected), "{expected}");
+        }
+        assert!(!html.contains("<i>") && !html.contains("<b>"));
     }
 }

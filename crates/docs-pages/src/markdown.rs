@@ -189,7 +189,8 @@ pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>)
     let mut html = "<div class=\"samples\">".to_owned();
     for (info, text) in blocks {
         let (language, status) = info.split_once(' ').unwrap_or((info, ""));
-        let name = if status.is_empty() { code::language(language).to_owned() } else { format!("Response {status}") };
+        let name =
+            if status.is_empty() { code::language(language, text).to_owned() } else { format!("Response {status}") };
         let name = code::escape(&name);
         let title = if info.is_empty() { String::new() } else { format!("<p class=\"sample-name\">{name}</p>") };
         let block = code::block(language, text);

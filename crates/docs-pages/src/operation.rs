@@ -221,14 +221,11 @@ pub(crate) fn headers<'a>(document: &Document<'a>, response: &'a Json) -> String
     if headers.is_empty() {
         return String::new();
     }
-    let items: Vec<String> = headers
-        .iter()
-        .map(|(name, header)| {
-            let text = document.resolve(header).text("description");
-            format!("<li><code>{}</code> {}</li>", escape(name), document.text(text))
-        })
-        .collect();
-    format!("<details class=\"more\"><summary>{} headers</summary><ul>{}</ul></details>", items.len(), items.concat())
+    let items = concat(headers.iter().map(|(name, header)| {
+        let text = document.resolve(header).text("description");
+        format!("<li><code>{}</code> {}</li>", escape(name), document.text(text))
+    }));
+    format!("<details class=\"more\"><summary>Headers of the response</summary><ul>{items}</ul></details>")
 }
 
 /// A status, with a class by its first digit.

@@ -9,6 +9,7 @@ use crate::{
     operation::{Operation, headers, status_badge},
     samples::{Shown, content_examples},
     schema::Document,
+    site::Kind,
 };
 
 /// The content of the reference, and its contents for the navigation.
@@ -17,7 +18,7 @@ pub(crate) fn reference(document: &Document, shown: &[Shown]) -> (String, Conten
     let mut html = format!(
         "<h1>Reference</h1><p class=\"lead\">Every operation, with a form to try it. Set a token in the header of this page \
          first. Clients can be generated from the <a href=\"{}openapi.json\">OpenAPI document</a>.</p>",
-        "../"
+        Kind::Reference.root()
     );
     let mut contents = Contents { groups: Vec::new(), has_filter: true };
     let mut tags: Vec<(&str, &str)> =
@@ -118,7 +119,7 @@ pub(crate) fn errors(document: &Document) -> (String, Vec<(String, String)>) {
         );
         let _ = write!(
             html,
-            "<details class=\"more\"><summary>{} operations</summary><ul>{items}</ul></details></div><div class=\"code\">",
+            "<details class=\"more\"><summary>Operations ({})</summary><ul>{items}</ul></details></div><div class=\"code\">",
             returned_by.len()
         );
         for (summary, example) in content_examples(response) {

@@ -89,9 +89,11 @@ impl<'a> Document<'a> {
         if !description.is_empty() {
             let _ = write!(html, "<p>{}</p>", self.text(description));
         }
+        let parts = schema.list("allOf");
+        html.extend(parts.iter().map(|part| self.whole(self.resolve(part))));
         if schema.get("properties").is_some() {
             html.push_str(&self.fields(schema));
-        } else {
+        } else if parts.is_empty() {
             let rules = rules(schema);
             let rules = if rules.is_empty() { String::new() } else { format!(" · {}", rules.join(" · ")) };
             let _ = write!(html, "<p class=\"rules\">{}{rules}</p>", kind(schema));
@@ -114,7 +116,7 @@ pub(crate) fn kind(schema: &Json) -> String {
                 kinds.push(kind);
             }
         }
-        return kinds.join(" or ");
+        return kinds.join(if schema.get("allOf").is_some() { " and " } else { " or " });
     }
     let names: Vec<&str> = match schema.get("type") {
         Some(Json::Text(name)) => vec![name],

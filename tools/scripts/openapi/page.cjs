@@ -157,6 +157,8 @@ async function checkForms(page) {
   await open(other, "");
   assert.equal(await other.locator("#token summary").innerText(), "Set a token");
   await other.close();
+  await page.goto(`${base}/console`);
+  await page.getByRole("navigation", { name: "Sections" }).waitFor();
 
   // A body that violates rules, and one that is right.
   box = await form(page, "createAffiliates");
@@ -205,7 +207,11 @@ async function check(page, problems) {
   await checkPages(page);
   const links = await checkLinks(page);
   await checkForms(page);
+  // As a reader first sees an operation.
+  await page.evaluate("sessionStorage.clear()");
   await page.setViewportSize({ width: 1280, height: 800 });
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await open(page, "");
   await page.goto(`${base}/docs/reference#createAffiliates`);
   await page.locator("html[data-ready]").waitFor();
   await picture(page, "docs.png");
