@@ -228,9 +228,9 @@ fn a_trace_leads_from_the_client_to_the_statement() {
         // A request leads to the statement that it shares with others, and that leads to its requests.
         if let Some(batch) = batch {
             let batch = span("compliance-core", batch);
-            let links = |span: &Span| span.links.iter().map(|link| link.span_id.clone()).collect::<Vec<_>>();
-            assert_eq!(links(of_statement), [batch.span_id.clone()], "{spans:#?}");
-            assert_eq!(links(batch), [of_statement.span_id.clone()], "{spans:#?}");
+            let links = |span: &Span| span.links.iter().map(|link| &link.span_id).cloned().collect::<Vec<_>>();
+            assert_eq!(links(of_statement), std::slice::from_ref(&batch.span_id), "{spans:#?}");
+            assert_eq!(links(batch), std::slice::from_ref(&of_statement.span_id), "{spans:#?}");
             assert_eq!(sent.parent_span_id, batch.span_id, "{spans:#?}");
         }
     }
