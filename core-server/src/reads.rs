@@ -125,7 +125,8 @@ impl<T: Record> Reads<T> {
             let _watch = Watch::start();
             database::short_read(read).await
         };
-        let rows = tokio::time::timeout(COALESCED_TIMEOUT, watched).await;
+        let purpose = Purpose { name: self.statement.name, ..Purpose::current() };
+        let rows = tokio::time::timeout(COALESCED_TIMEOUT, purpose.run(watched)).await;
         let rows = rows.map_err(|_| Error::deadline_exceeded())?.and_then(|rows| Rows::new(decode, rows));
         let rows = rows.map_err(from_database)?.ok_or_else(|| not_found(key.1))?;
         Ok((rows.record(0)?, Some(memory)))

@@ -37,7 +37,8 @@ impl Purpose {
         Self { name, request_id: None }
     }
 
-    fn current() -> Self {
+    /// That of what runs here.
+    pub(crate) fn current() -> Self {
         CURRENT.try_with(|statement| statement.purpose.clone()).unwrap_or_else(|_| Self::of("internal"))
     }
 
