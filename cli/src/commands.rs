@@ -86,7 +86,7 @@ impl Cli {
             Some(Command::Token(args)) => token::run(&args),
             Some(Command::Migrate(args)) => migrate::run(&args),
             Some(Command::DemoData(args)) => demo_data::run(&args),
-            Some(Command::Doctor(args)) => doctor::run(&args),
+            Some(Command::Doctor(args)) => doctor::run(&args, &self.configuration),
             Some(Command::Health(args)) => health::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),

@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use core_server::database::{self, grant, migrate};
+use core_server::database::{self, Database, Target, grant, migrate};
 use embedded_postgres::{Access, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use runtime::DatabaseUrlArgs;
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::{PgPool, postgres::PgPoolOptions};
 
 use crate::data_dir::DataDirArgs;
 
@@ -22,9 +19,9 @@ const OTHER_CONNECTIONS: u32 = 50;
 #[derive(Debug)]
 pub(crate) struct DatabaseServer {
     /// As the role that serves.
-    options: PgConnectOptions,
+    target: Target,
     /// As the role that owns the schema. It is the same if a server is given.
-    owner: PgConnectOptions,
+    owner: Target,
     /// The service's own server; `None` if another one is given.
     own: Option<Access>,
     /// The location of the data, for people.
@@ -34,13 +31,9 @@ pub(crate) struct DatabaseServer {
 impl DatabaseServer {
     /// Uses the given server, or starts the one in `data_dir` with enough connections for a service with `connections`.
     /// Fails if another process runs the one in `data_dir`.
-    pub(crate) async fn start(
-        given: Option<PgConnectOptions>,
-        data_dir: &Path,
-        connections: u32,
-    ) -> anyhow::Result<Self> {
-        if let Some(options) = given {
-            return Ok(Self::given(options));
+    pub(crate) async fn start(given: Option<Target>, data_dir: &Path, connections: u32) -> anyhow::Result<Self> {
+        if let Some(target) = given {
+            return Ok(Self::given(target));
         }
         let max_connections = connections.saturating_add(OTHER_CONNECTIONS).max(100);
         let cluster = Cluster::start(ClusterOptions { max_connections, ..ClusterOptions::new(data_dir) }).await;
@@ -50,8 +43,8 @@ impl DatabaseServer {
 
     /// Uses the given server, or the one in the data folder, which is started if it does not run, and created if `init` is set.
     pub(crate) async fn find(args: &DatabaseUrlArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Self> {
-        if let Some(options) = args.options()? {
-            return Ok(Self::given(options));
+        if let Some(target) = args.target()? {
+            return Ok(Self::given(target));
         }
         let folder = data_dir.choose()?;
         if !init && !embedded_postgres::has_cluster(&folder) {
@@ -66,10 +59,9 @@ impl DatabaseServer {
         Self::own(access, &folder).await
     }
 
-    fn given(options: PgConnectOptions) -> Self {
-        let database = options.get_database().unwrap_or_else(|| options.get_username());
-        let description = format!("the database {database} at {}", options.get_host());
-        Self { owner: options.clone(), options, own: None, description }
+    fn given(target: Target) -> Self {
+        let description = target.description();
+        Self { owner: target.clone(), target, own: None, description }
     }
 
     async fn own(access: Access, data_dir: &Path) -> anyhow::Result<Self> {
@@ -77,27 +69,35 @@ impl DatabaseServer {
         // A server that was started by an earlier version has other roles.
         endpoint.ensure_roles().await?;
         endpoint.create_database(NAME).await?;
-        let (options, owner) = (endpoint.options(SERVICE_ROLE, NAME), endpoint.options(OWNER_ROLE, NAME));
-        Ok(Self { options, owner, own: Some(access), description: data_dir.display().to_string() })
+        let [target, owner] = [SERVICE_ROLE, OWNER_ROLE].map(|role| endpoint.options(role, NAME).into());
+        Ok(Self { target, owner, own: Some(access), description: data_dir.display().to_string() })
     }
 
     /// Connects as the service does, and brings the schema up to date.
-    pub(crate) async fn connect(&self, connections: u32) -> anyhow::Result<PgPool> {
+    pub(crate) async fn connect(&self, connections: u32) -> anyhow::Result<Database> {
         if self.own.is_some() {
-            let owner = database::connect(self.owner.clone(), 1).await?;
+            let owner = database::open(self.owner.clone(), 1).await?.pool;
             migrate(&owner).await?;
             grant(&owner, SERVICE_ROLE).await?;
             owner.close().await;
         }
-        let pool = database::connect(self.options.clone(), connections).await?;
-        migrate(&pool).await?;
-        Ok(pool)
+        let database = database::open(self.target.clone(), connections).await?;
+        migrate(&database.pool).await?;
+        Ok(database)
     }
 
     /// Connects as the owner for bulk statements, which have no timeout.
     pub(crate) async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
-        // Bulk statements are few and large: compiling them does not pay.
-        let options = self.owner.clone().application_name("compliance").options([("timezone", "UTC"), ("jit", "off")]);
+        let database = database::open(self.owner.clone(), 1).await?;
+        let options = (*database.pool.connect_options()).clone().application_name("compliance");
+        // As PostgreSQL has them by default. Bulk statements are few and large.
+        let options = options.options([
+            ("statement_timeout", "0"),
+            ("idle_in_transaction_session_timeout", "0"),
+            ("plan_cache_mode", "auto"),
+            ("max_parallel_workers_per_gather", "2"),
+        ]);
+        database.pool.close().await;
         let pool = PgPoolOptions::new().max_connections(connections).connect_with(options).await;
         pool.with_context(|| format!("cannot connect to {}", self.description))
     }

@@ -10,10 +10,9 @@ use compliance_api::{
     token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
     v1::{affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient},
 };
-use core_server::{Core, CoreSettings, access::RateLimit};
+use core_server::{Core, CoreSettings, access::RateLimit, database::Database};
 use http::{HeaderValue, header::AUTHORIZATION};
 use runtime::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, SigningArgs, unix_now};
-use sqlx::PgPool;
 use tonic::{Response, Status, body::Body};
 use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
 
@@ -83,7 +82,7 @@ pub(crate) struct ServiceArgs {
 pub(crate) struct Service {
     channel: Channel,
     /// What runs in this process.
-    own: Option<(Core, PgPool, DatabaseServer)>,
+    own: Option<(Core, Database, DatabaseServer)>,
 }
 
 /// The service in this process or across a network; sends the token with every call. `MonitoringService` has streams of
@@ -117,7 +116,7 @@ impl Service {
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let server = DatabaseServer::find(&args.database, &args.data_dir, args.init).await?;
-        let pool = server.connect(CONNECTIONS).await?;
+        let database = server.connect(CONNECTIONS).await?;
         // Only the database limits the command.
         let settings = CoreSettings {
             rate_limit: RateLimit::Off,
@@ -125,10 +124,10 @@ impl Service {
             list_timeout: Duration::from_hours(24),
             ..CoreSettings::default()
         };
-        match Core::new(&pool, verifier, &settings).await {
-            Ok(core) => Ok(Self { channel: with_token(core.service(), &token)?, own: Some((core, pool, server)) }),
+        match Core::new(&database, verifier, &settings).await {
+            Ok(core) => Ok(Self { channel: with_token(core.service(), &token)?, own: Some((core, database, server)) }),
             Err(error) => {
-                server.close(&pool).await?;
+                server.close(&database.pool).await?;
                 Err(error).context("the service cannot be set up")
             }
         }
@@ -143,9 +142,9 @@ impl Service {
     }
 
     pub(crate) async fn close(self) -> anyhow::Result<()> {
-        let Some((core, pool, server)) = self.own else { return Ok(()) };
+        let Some((core, database, server)) = self.own else { return Ok(()) };
         drop((self.channel, core));
-        server.close(&pool).await
+        server.close(&database.pool).await
     }
 }
 

@@ -2,22 +2,27 @@
 
 mod connection;
 mod connections;
+mod current;
 mod lease;
+mod pooler;
 mod probe;
 mod reserve;
 mod roles;
+mod session;
+mod target;
 mod url;
 
 pub(crate) use connection::Unavailable;
 pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
 pub(crate) use probe::probe;
 pub use roles::{grant, warn_if_owner};
-pub use url::options;
+pub use target::{HostState, Target};
+pub use url::target;
 
 use std::time::Instant;
 
 use sqlx::{
-    Connection as _, PgConnection, PgPool,
+    Connection as _, PgPool,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -25,7 +30,7 @@ use sqlx::{
 use crate::{
     error::{is_disconnected, is_lock_timeout},
     gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
-    limits::{ACQUIRE_TIMEOUT, LOCK_WAIT, SHORT_READ_TIMEOUT, START_TIMEOUT, STATEMENT_CACHE},
+    limits::{ACQUIRE_TIMEOUT, LOCK_WAIT, SHORT_READ_TIMEOUT, START_TIMEOUT},
     statement::Watch,
 };
 
@@ -39,6 +44,20 @@ pub enum DatabaseError {
     Url(String),
     #[error("cannot connect to the database {database} at {host}: {source}")]
     Connect { host: String, database: String, source: sqlx::Error },
+    #[error("no host of the database {database} takes writes: {reasons}")]
+    NoHost { database: String, reasons: String },
+    #[error(
+        "{host} refuses a parameter that connections of the service begin with ({source}): a pooler such as PgBouncer is in \
+         between. Connect to PostgreSQL itself, or let the pooler use `pool_mode = session` and \
+         `ignore_startup_parameters = extra_float_digits,options`"
+    )]
+    Parameter { host: String, source: sqlx::Error },
+    #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`): \
+         prepared statements and the settings of a session, which the service needs, do not survive that. Connect to \
+         PostgreSQL itself, or use `pool_mode = session`"
+    )]
+    TransactionPooler { host: String },
     #[error("cannot bring the database's schema up to date: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     #[error(
@@ -59,43 +78,65 @@ impl DatabaseError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
-            Self::History(_) | Self::NotMigrated { .. } => true,
-            Self::Url(_) | Self::Migrate(_) | Self::Grant { .. } => false,
+            Self::NoHost { .. } | Self::History(_) | Self::NotMigrated { .. } => true,
+            Self::Url(_)
+            | Self::Parameter { .. }
+            | Self::TransactionPooler { .. }
+            | Self::Migrate(_)
+            | Self::Grant { .. } => false,
         }
+    }
+}
+
+/// A database with a pool of connections to the host that serves.
+#[derive(Clone, Debug)]
+pub struct Database {
+    /// The connections.
+    pub pool: PgPool,
+    pub(crate) target: Target,
+}
+
+impl From<&Database> for Database {
+    fn from(database: &Database) -> Self {
+        database.clone()
+    }
+}
+
+/// A database of one host, whose password does not change.
+impl From<&PgPool> for Database {
+    fn from(pool: &PgPool) -> Self {
+        Self { pool: pool.clone(), target: Target::from((*pool.connect_options()).clone()) }
     }
 }
 
 /// Opens a pool of connections and makes sure that the database responds.
 pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPool, DatabaseError> {
-    let options = session(options);
-    // Not through the pool, which tries until its time is up and then knows no more than that.
-    let first = tokio::time::timeout(START_TIMEOUT, PgConnection::connect_with(&options)).await;
-    let first = first.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(|source| {
-        let (host, database) = (options.get_host().to_owned(), options.get_database().unwrap_or("").to_owned());
-        DatabaseError::Connect { host, database, source }
-    })?;
-    let _ = first.close().await;
-    // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
-    let pool = PgPoolOptions::new().max_connections(connections);
-    Ok(pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT).connect_lazy_with(options))
+    Ok(open(options.into(), connections).await?.pool)
 }
 
-fn session(options: PgConnectOptions) -> PgConnectOptions {
-    options.application_name("affiliate-compliance").statement_cache_capacity(STATEMENT_CACHE).options([
-        ("timezone", "UTC"),
-        // As long as the reader of a large page may take for what is not in memory yet.
-        ("statement_timeout", "120s"),
-        ("idle_in_transaction_session_timeout", "60s"),
-        // The statements are made for one plan each; planning them anew would cost more than running them.
-        ("plan_cache_mode", "force_generic_plan"),
-        ("jit", "off"),
-        ("max_parallel_workers_per_gather", "0"),
-        // The server stops the statements of a service that was killed, and closes connections to one that is unreachable.
-        ("client_connection_check_interval", "1s"),
-        ("tcp_keepalives_idle", "10"),
-        ("tcp_keepalives_interval", "5"),
-        ("tcp_keepalives_count", "4"),
-    ])
+/// Opens a pool of connections to the first host that serves, and makes sure that its sessions are those of PostgreSQL.
+pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
+    // Not through the pool, which tries until its time is up and then knows no more than that.
+    let (host, mut first) = target.first().await?;
+    if pooler::shares_sessions(&mut first, host).await {
+        return Err(DatabaseError::TransactionPooler { host: target::name(host) });
+    }
+    // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
+    let pool = PgPoolOptions::new().max_connections(connections);
+    let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
+    let pool = match pooler::has_settings(&mut first).await {
+        Ok(false) => {
+            tracing::warn!(
+                host = target::name(host),
+                "a pooler ignores the settings of connections: statements make them"
+            );
+            pool.after_connect(|connection, _| Box::pin(session::set(connection)))
+        }
+        _ => pool,
+    };
+    let _ = first.close().await;
+    let pool = pool.connect_lazy_with(host.clone());
+    Ok(Database { pool, target })
 }
 
 /// Brings the schema up to date, without a time limit. A role that does not own the schema can do this only if there is nothing

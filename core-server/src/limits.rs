@@ -177,6 +177,11 @@ pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 pub(crate) const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the first connection may take, and how long connections of the pool are kept after the start.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many hosts a database may have, and for how many seconds a connection to one may be waited for.
+pub(crate) const MAX_HOSTS: usize = 16;
+pub(crate) const MAX_CONNECT_SECONDS: u64 = 300;
+/// How long it may take to find out whether a pooler is in between.
+pub(crate) const POOLER_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// When a connection is replaced, so that none keeps its memory, or the server that a name resolved to, for good.
 pub(crate) const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 /// Errors of abandoned statements that a connection may report before it is ready. There is one for each statement.

@@ -27,7 +27,6 @@ use compliance_api::{
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
-use sqlx::PgPool;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, service::Routes};
@@ -43,7 +42,7 @@ use crate::{
     affiliates::Affiliates,
     backend::Backend,
     cases::ComplianceCases,
-    database::Connections,
+    database::{Connections, Database},
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
@@ -89,8 +88,12 @@ pub struct Core {
 
 impl Core {
     /// Puts the service together. The database must be migrated: its tables and input types are checked first.
-    pub async fn new(pool: &PgPool, verifier: Arc<Verifier>, settings: &CoreSettings) -> Result<Self, StartError> {
-        let connections = Connections::open(pool, schema::expected()).await?;
+    pub async fn new(
+        database: impl Into<Database>,
+        verifier: Arc<Verifier>,
+        settings: &CoreSettings,
+    ) -> Result<Self, StartError> {
+        let connections = Connections::open(&database.into(), schema::expected()).await?;
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);

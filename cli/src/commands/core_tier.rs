@@ -11,6 +11,7 @@ use runtime::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::doctor::{CertificateNeed, Needs, PortNeed};
 use crate::start::{ServicePort, wait_for};
 
 /// Run the core alone: gRPC over PostgreSQL, for gateways and internal services.
@@ -37,6 +38,21 @@ pub(crate) struct CoreTierArgs {
     telemetry: TelemetryArgs,
 }
 
+impl CoreTierArgs {
+    /// What `doctor` checks.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        let (loaded, path) = (self.grpc_tls.load(), self.grpc_tls.certificate());
+        Needs {
+            ports: vec![PortNeed::grpc(self.core.address())],
+            certificates: Vec::from_iter(CertificateNeed::of("gRPC certificate", loaded, path, true)),
+            database: Some((&self.database, self.core.database_connections)),
+            data_dir: None,
+            keys: &self.keys,
+            cores: &[],
+        }
+    }
+}
+
 pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
     runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
 }
@@ -49,19 +65,19 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let prepare = async || {
         let verifier = args.keys.verifier().await?;
         // A file may have another URL by now.
-        let pool = database::connect(args.database.required()?, args.core.database_connections).await?;
+        let database = database::open(args.database.required()?, args.core.database_connections).await?;
         if args.migrate {
-            database::migrate(&pool).await?;
+            database::migrate(&database.pool).await?;
         }
-        database::check_migrated(&pool).await?;
-        anyhow::Ok((verifier, pool))
+        database::check_migrated(&database.pool).await?;
+        anyhow::Ok((verifier, database))
     };
     let prepared = shutdown.run_until_cancelled(wait_for(&args.start, &mut ports, prepare));
-    let Some((verifier, pool)) = prepared.await.transpose()? else { return Ok(()) };
-    database::warn_if_owner(&pool).await;
+    let Some((verifier, database)) = prepared.await.transpose()? else { return Ok(()) };
+    database::warn_if_owner(&database.pool).await;
     let mut settings = CoreSettings::from(&args.core);
     Descriptors::raise().bound("gRPC", &mut settings.connections, 1, args.core.database_connections as usize);
-    let core = Core::new(&pool, Arc::clone(&verifier), &settings).await;
+    let core = Core::new(&database, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = args.tls_refresh.keep([("gRPC", &tls)], None);
@@ -71,7 +87,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
     // The health check uses the pool until the core is dropped.
     drop(core);
-    close_pool(&pool).await;
+    close_pool(&database.pool).await;
     tracing::info!("stopped");
     Ok(())
 }

@@ -1,24 +1,32 @@
 //! `compliance doctor`: checks what a service needs on this machine, or the stored data.
 
+mod certificate;
 mod checks;
+mod database;
+mod needs;
 
-use std::{io::Write as _, net::SocketAddr, process::ExitCode};
+use std::{ffi::OsString, io::Write as _, net::SocketAddr, process::ExitCode};
 
-use clap::Args;
+use clap::{Args, CommandFactory as _};
 use core_server::{
     database::check_migrated,
     doctor::{Difference, check_counts},
 };
-use runtime::{DatabaseUrlArgs, Hidden, KeyArgs, units::listen_address, unix_now};
+use runtime::{ConfigurationArgs, DatabaseUrlArgs, Hidden, KeyArgs, try_parse, units::listen_address, unix_now};
+
+pub(super) use self::needs::{CertificateNeed, Needs, PortNeed};
 
 use self::checks::{Finding, State};
+use super::{Cli, Command};
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
 
 /// The exit status if something is wrong and was not repaired.
 const WRONG: u8 = 3;
 
-/// Check what a service needs on this machine: ports, PostgreSQL, permissions, clock, keys, a token, file descriptors. With
-/// --counts, check the stored data instead.
+/// Check what a service needs on this machine: ports, certificates, PostgreSQL and its connections, permissions, clocks, keys, a
+/// token, file descriptors. With --counts, check the stored data instead.
+///
+/// If the configuration file has tables of `serve`, `core` or `gateway`, the settings of these commands are checked.
 ///
 /// Works with and without a running service, and changes nothing unless --repair is given. The exit status is 3 if
 /// something is wrong and was not repaired.
@@ -26,6 +34,7 @@ const WRONG: u8 = 3;
 #[command(after_help = "Examples:
   compliance doctor
   compliance doctor --database-url postgres://compliance@db/compliance --jwks-url https://issuer/keys --json
+  compliance doctor --config /etc/compliance/compliance.toml --cores 2
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
     /// Compare the counts of the lists with the records, for every company.
@@ -39,6 +48,13 @@ pub(crate) struct DoctorArgs {
     json: bool,
     #[command(flatten)]
     database: DatabaseUrlArgs,
+    /// Maximum number of connections of a core to the database.
+    #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(2..=1000))]
+    database_connections: u32,
+    /// Number of cores that use the database [default: those of --core-url in the file, or one].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    cores: Option<u32>,
     #[command(flatten)]
     data_dir: DataDirArgs,
     /// Address of REST; port 0 chooses a free port.
@@ -56,26 +72,69 @@ pub(crate) struct DoctorArgs {
     token: Option<Hidden>,
 }
 
-pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(async { if args.counts { counts(args).await } else { machine(args).await } })
+impl DoctorArgs {
+    /// The settings of a service without tables.
+    fn needs(&self) -> Needs<'_> {
+        Needs {
+            ports: vec![PortNeed::rest(self.rest_addr), PortNeed::grpc(self.grpc_addr)],
+            certificates: Vec::new(),
+            database: Some((&self.database, self.database_connections)),
+            data_dir: Some(&self.data_dir),
+            keys: &self.keys,
+            cores: &[],
+        }
+    }
 }
 
-async fn machine(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let data_dir = args.data_dir.choose()?;
-    let mut findings = vec![
-        checks::descriptors(),
-        checks::port("REST", args.rest_addr, "--rest-addr", "COMPLIANCE_REST_ADDR"),
-        checks::port("gRPC", args.grpc_addr, "--grpc-addr", "COMPLIANCE_GRPC_ADDR"),
-    ];
-    findings.extend(match args.database.options()? {
-        Some(options) => checks::given_database(options).await,
-        None => checks::own_database(&data_dir).await,
-    });
-    let given = args.keys.given().await.map(|keys| keys.map(|(_, verifier)| verifier));
-    let (keys, verifier) = checks::keys(given, secret::stored(&data_dir)).await;
-    findings.push(keys);
-    if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
-        findings.push(checks::token(token, verifier.as_deref(), unix_now()?));
+impl Command {
+    fn needs(&self) -> Option<Needs<'_>> {
+        match self {
+            Self::Serve(args) => Some(args.needs()),
+            Self::Core(args) => Some(args.needs()),
+            Self::Gateway(args) => Some(args.needs()),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn run(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
+    runtime::block_on(async { if args.counts { counts(args).await } else { machine(args, configuration).await } })
+}
+
+async fn machine(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
+    let mut findings = vec![checks::descriptors()];
+    let tables = configuration.commands(&Cli::command());
+    let tables = tables.into_iter().filter(|name| ["serve", "core", "gateway"].contains(&name.as_str()));
+    let parsed: Vec<_> = tables
+        .map(|name| {
+            let file = configuration.file().map(|path| path.as_os_str().to_owned()).unwrap_or_default();
+            let arguments = [OsString::from("compliance"), "--config".into(), file, name.clone().into()];
+            (name, try_parse::<Cli>(&arguments))
+        })
+        .collect();
+    let mut all: Vec<(Option<&str>, Needs<'_>)> = Vec::new();
+    for (name, parsed) in &parsed {
+        match parsed {
+            Ok(cli) => {
+                all.extend(cli.command.as_ref().and_then(Command::needs).map(|needs| (Some(name.as_str()), needs)));
+            }
+            Err(error) => {
+                let finding =
+                    Finding::new("settings", State::Problem, error, "correct the file: compliance help COMMAND");
+                findings.push(Finding { command: Some(name.clone()), ..finding });
+            }
+        }
+    }
+    if parsed.is_empty() {
+        all.push((None, args.needs()));
+    }
+    let hosts: Vec<String> = all.iter().flat_map(|(_, needs)| needs.secure_hosts()).collect();
+    let listed = all.iter().map(|(_, needs)| needs.cores.len() as u32).max().unwrap_or_default();
+    let cores = args.cores.unwrap_or(listed.max(1));
+    for (name, needs) in all {
+        let command = name.map(str::to_owned);
+        let found = check(args, needs, &hosts, cores).await?;
+        findings.extend(found.into_iter().map(|finding| Finding { command: command.clone(), ..finding }));
     }
     for finding in &findings {
         print(finding, args.json)?;
@@ -84,21 +143,59 @@ async fn machine(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     Ok(if is_wrong { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
 }
 
+/// Checks what one command needs. `hosts` are those of its cores that gateways connect to.
+async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for PortNeed { check, address, flag, variable } in needs.ports {
+        findings.push(checks::port(check, address, flag, variable));
+    }
+    for certificate in needs.certificates {
+        findings.push(certificate::check(certificate, hosts, unix_now()?));
+    }
+    let data_dir = needs.data_dir.map(DataDirArgs::choose).transpose()?;
+    if let Some((database, connections)) = needs.database {
+        // The command line of this command may name one, too.
+        let target = database.target()?;
+        let target = if target.is_none() { args.database.target()? } else { target };
+        findings.extend(match (target, &data_dir) {
+            (Some(target), _) => database::check(target, connections, cores).await,
+            (None, Some(data_dir)) => checks::own_database(data_dir).await,
+            (None, None) => {
+                let next_step = "give its URL with --database-url-file";
+                vec![Finding::new("database", State::Problem, "none is given", next_step)]
+            }
+        });
+    }
+    let mut given = needs.keys.given().await;
+    if matches!(given, Ok(None)) {
+        given = args.keys.given().await;
+    }
+    let given = given.map(|keys| keys.map(|(_, verifier)| verifier));
+    let (keys, verifier) = checks::keys(given, data_dir.map(|data_dir| secret::stored(&data_dir))).await;
+    findings.push(keys);
+    findings.extend(checks::issuer_clock(needs.keys).await);
+    if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
+        findings.push(checks::token(token, verifier.as_deref(), unix_now()?));
+    }
+    Ok(findings)
+}
+
 fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     if as_json {
         writeln!(out, "{}", serde_json::to_string(finding)?)?;
         return Ok(());
     }
-    let Finding { check, state, found, next_step } = finding;
+    let Finding { command, check, state, found, next_step } = finding;
+    let check = command.as_ref().map_or_else(|| (*check).to_owned(), |command| format!("{command}: {check}"));
     let state = match state {
         State::Ok => "ok",
         State::Warning => "warning",
         State::Problem => "PROBLEM",
     };
-    writeln!(out, "{state:<8} {check:<16} {found}")?;
+    writeln!(out, "{state:<8} {check:<25} {found}")?;
     if let Some(next_step) = next_step {
-        writeln!(out, "{:<8} {:<16} next: {next_step}", "", "")?;
+        writeln!(out, "{:<8} {:<25} next: {next_step}", "", "")?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use runtime::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::doctor::{CertificateNeed, Needs, PortNeed};
 use crate::{
     service::CORE_URL,
     start::{ServicePort, wait_for},
@@ -47,6 +48,25 @@ pub(crate) struct GatewayTierArgs {
     tls_refresh: TlsRefreshArgs,
     #[command(flatten)]
     telemetry: TelemetryArgs,
+}
+
+impl GatewayTierArgs {
+    /// What `doctor` checks.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        let (rest, client) = (&self.rest_tls, &self.core_tls);
+        let certificates = [
+            CertificateNeed::of("REST certificate", rest.load(), rest.certificate(), false),
+            CertificateNeed::of("client certificate", client.load(), client.certificate(), false),
+        ];
+        Needs {
+            ports: vec![PortNeed::rest(self.gateway.address())],
+            certificates: certificates.into_iter().flatten().collect(),
+            database: None,
+            data_dir: None,
+            keys: &self.keys,
+            cores: &self.core_url,
+        }
+    }
 }
 
 pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {

@@ -25,6 +25,7 @@ use runtime::{
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
+use super::doctor::{CertificateNeed, Needs, PortNeed};
 use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
@@ -67,6 +68,25 @@ pub(crate) struct ServeArgs {
     telemetry: TelemetryArgs,
 }
 
+impl ServeArgs {
+    /// What `doctor` checks.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        let (rest, grpc) = (&self.rest_tls, &self.grpc_tls);
+        let certificates = [
+            CertificateNeed::of("REST certificate", rest.load(), rest.certificate(), false),
+            CertificateNeed::of("gRPC certificate", grpc.load(), grpc.certificate(), true),
+        ];
+        Needs {
+            ports: vec![PortNeed::rest(self.gateway.address()), PortNeed::grpc(self.core.address())],
+            certificates: certificates.into_iter().flatten().collect(),
+            database: Some((&self.database, self.core.database_connections)),
+            data_dir: Some(&self.data_dir),
+            keys: &self.keys,
+            cores: &[],
+        }
+    }
+}
+
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
 }
@@ -74,7 +94,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 /// Serves until `shutdown`, then lets accepted requests finish and stops what was started.
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Wrong settings are reported before a database is created.
-    let given_database = args.database.options()?;
+    let given_database = args.database.target()?;
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
     let [rest_tls, grpc_tls] = certificates.clone();
     let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
@@ -102,7 +122,7 @@ async fn serve_over(
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
     let connect = wait_for(&args.start, &mut ports, async || database.connect(args.core.database_connections).await);
-    let Some(pool) = shutdown.run_until_cancelled(Box::pin(connect)).await.transpose()? else { return Ok(()) };
+    let Some(connected) = shutdown.run_until_cancelled(Box::pin(connect)).await.transpose()? else { return Ok(()) };
     let issuer = args.keys.issuer();
     let (secret, verifier) = if let Some(keys) = given_keys {
         keys
@@ -111,8 +131,8 @@ async fn serve_over(
         let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
         (Some(secret), Arc::new(Verifier::new(keys, issuer.clone()).await?))
     };
-    core_server::database::warn_if_owner(&pool).await;
-    if args.demo && fixtures::fill_demo(&pool).await? {
+    core_server::database::warn_if_owner(&connected.pool).await;
+    if args.demo && fixtures::fill_demo(&connected.pool).await? {
         tracing::info!(company = DEMO_COMPANY, "the demo company was filled");
     }
     let mut settings = Settings::from(&args.gateway);
@@ -120,7 +140,7 @@ async fn serve_over(
     let (descriptors, others) = (Descriptors::raise(), args.core.database_connections as usize);
     descriptors.bound("REST", &mut settings.connections, 2, others);
     descriptors.bound("gRPC", &mut core_settings.connections, 2, others);
-    let core = Core::new(&pool, Arc::clone(&verifier), &core_settings).await;
+    let core = Core::new(&connected, Arc::clone(&verifier), &core_settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let router = rest_gateway::router(core.clients(), Some(core.memory()), Arc::clone(&verifier), &settings);
     let _refresh = args.keys.refresh(&verifier);
@@ -143,7 +163,7 @@ async fn serve_over(
     rest.and(grpc)?;
     // The health check uses the pool until the core is dropped.
     drop(core);
-    close_pool(&pool).await;
+    close_pool(&connected.pool).await;
     tracing::info!("stopped");
     Ok(())
 }

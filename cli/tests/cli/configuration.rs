@@ -97,6 +97,11 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
         (serve(&["--log", "nonsense"]), &[], &["--log", "nonsense", "warn, info"]),
         (serve(&[]), &[("COMPLIANCE_LOG", "info,loud")], &["--log", "environment variable COMPLIANCE_LOG"]),
         (serve(&["--database-url", "mysql://h/d"]), &[], &["--database-url", "postgres://"]),
+        (
+            serve(&["--database-url", "postgres://h/d?pasword=Hid4en"]),
+            &[],
+            &["--database-url", "the parameter pasword is not known"],
+        ),
         (serve(&["--database-url-file", &short]), &[], &["--database-url-file", "postgres://"]),
         (serve(&["--rest-addr", "8080"]), &[], &["--rest-addr", "localhost:8080"]),
         (serve(&["--call-timeout", "30 parsecs"]), &[], &["--call-timeout", "ms"]),

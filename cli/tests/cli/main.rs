@@ -9,6 +9,7 @@ mod configuration;
 mod data;
 mod doctor;
 mod durability;
+mod failover;
 mod files;
 mod given_database;
 mod health;

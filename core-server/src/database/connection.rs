@@ -9,9 +9,10 @@ use std::{
     time::Instant,
 };
 
-use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
+use sqlx::{Connection as _, PgConnection, Row as _};
 use tokio_util::sync::CancellationToken;
 
+use super::{current::Current, session};
 use crate::{
     error::is_disconnected,
     limits::{CONNECTION_LIFETIME, LATE_ERRORS, LOCK_TIMEOUT},
@@ -50,6 +51,8 @@ pub(crate) enum Unavailable {
     Down,
     #[error("the connection to the database hangs")]
     Hung,
+    #[error("the database takes no writes")]
+    ReadOnly,
 }
 
 impl Unavailable {
@@ -66,6 +69,11 @@ impl From<Unavailable> for sqlx::Error {
     }
 }
 
+/// The process of the server, whether it takes writes, and whether the session has its settings, which a pooler may ignore.
+const OPENED: &str = "select pg_backend_pid(),
+    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
+    current_setting('plan_cache_mode') = 'force_generic_plan'";
+
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) raw: PgConnection,
@@ -80,10 +88,18 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// `options` let statements wait for locks for [`LOCK_TIMEOUT`].
-    pub(super) async fn open(options: &PgConnectOptions, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
-        let mut raw = PgConnection::connect_with(options).await?;
-        let backend = sqlx::raw_sql("select pg_backend_pid()").fetch_one(&mut raw).await?.try_get(0)?;
+    /// Its statements wait for locks for [`LOCK_TIMEOUT`]. A server that takes no writes, as after a fail-over, does not serve.
+    pub(super) async fn open(current: &Current, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
+        let mut raw = current.connect().await?;
+        let found = sqlx::raw_sql(OPENED).fetch_one(&mut raw).await?;
+        let backend = found.try_get(0)?;
+        let [takes_writes, has_settings]: [bool; 2] = [found.try_get(1)?, found.try_get(2)?];
+        if !takes_writes {
+            return Err(Unavailable::ReadOnly.into());
+        }
+        if !has_settings {
+            session::set(&mut raw).await?;
+        }
         let now = Instant::now();
         Ok(Self { raw, backend, generation, worked: now, lock_timeout: Some(LOCK_TIMEOUT), opened: now })
     }

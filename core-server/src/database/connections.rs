@@ -5,7 +5,7 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use admission::{Full, Reservation, SMALL};
@@ -14,10 +14,9 @@ use futures::{
     future::{BoxFuture, ready},
     stream::{self, BoxStream},
 };
-use log::LevelFilter;
 use sqlx::{
-    ConnectOptions as _, Describe, Either, Execute, Executor, PgPool, Postgres, Row as _, SqlStr,
-    postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+    Describe, Either, Execute, Executor, PgPool, Postgres, Row as _, SqlStr,
+    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
@@ -25,7 +24,9 @@ use tokio::{
 };
 
 use super::{
+    Database,
     connection::{Connection, Generation, Unavailable},
+    current::Current,
     lease::Lease,
     reserve::Reserve,
 };
@@ -65,7 +66,7 @@ pub(crate) struct Connections {
 #[derive(Debug)]
 pub(crate) struct SharedConnections {
     pool: PgPool,
-    options: PgConnectOptions,
+    pub(super) current: Arc<Current>,
     permits: Arc<Semaphore>,
     limit: usize,
     /// Connections that are not in use, the last used last.
@@ -83,22 +84,21 @@ pub(crate) struct SharedConnections {
 impl Connections {
     /// The connections to the database of a pool, which must have the tables and input types that are expected. They are as
     /// many as those of the pool may be; of the pool itself, at most one is used at a time.
-    pub(crate) async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
+    pub(crate) async fn open(database: &Database, expected: Expected) -> Result<Self, SchemaError> {
+        let pool = &database.pool;
         let inputs = Inputs::open(pool, expected).await?;
         let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
-        let options = (*pool.connect_options()).clone().options([("lock_timeout", LOCK_TIMEOUT)]);
-        // Those are attempts, of which the service logs the whole.
-        let options = options.log_slow_statements(LevelFilter::Off, Duration::ZERO);
+        let current = Arc::new(Current::new(pool, database.target.clone()));
         let inner = SharedConnections {
             pool: pool.clone(),
             permits: Arc::new(Semaphore::new(limit)),
             limit,
             idle: Mutex::default(),
-            reserve: Reserve::new(options.clone()),
+            reserve: Reserve::new(Arc::clone(&current)),
             responds: watch::Sender::new(true),
             generation: watch::Sender::default(),
             check_soon: Notify::new(),
-            options,
+            current,
             inputs,
         };
         Ok(Self { inner: Arc::new(inner), lock_timeout: LOCK_TIMEOUT, of_call: false })
@@ -334,7 +334,7 @@ impl SharedConnections {
     }
 
     async fn open(&self) -> Result<Connection, sqlx::Error> {
-        let opened = Connection::open(&self.options, self.generation()).await;
+        let opened = Connection::open(&self.current, self.generation()).await;
         opened.inspect_err(|_| self.check_soon.notify_one())
     }
 

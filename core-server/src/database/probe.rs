@@ -4,7 +4,10 @@ use std::{mem, sync::Arc, time::Instant};
 
 use tokio::time::{sleep, timeout};
 
-use super::connections::{Connections, SharedConnections};
+use super::{
+    connection::Unavailable,
+    connections::{Connections, SharedConnections},
+};
 use crate::limits::{
     CHECK_INTERVAL, CHECK_INTERVAL_WHEN_DOWN, CHECK_TIMEOUT, SHORTEST_CHECK_INTERVAL, SUSPECTED_SILENCE,
 };
@@ -15,10 +18,21 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections) {
     loop {
         let generation = connections.generation();
         let responses = generation.responses();
-        let result = connections.reserve.check().await;
+        let mut result = connections.reserve.check().await;
         // Callers got responses meanwhile: the database is slow, or only that connection was lost.
         let others_have_responses = generation.responses() != responses;
-        let serves = result.is_ok() || others_have_responses && connections.responds();
+        // Those may be reads, which a server without writes serves for a while.
+        let is_read_only = matches!(&result, Err(Some(error)) if Unavailable::of(error) == Some(Unavailable::ReadOnly));
+        let mut serves = result.is_ok() || others_have_responses && connections.responds() && !is_read_only;
+        // Callers know by now that it does not respond.
+        if !serves
+            && !connections.responds()
+            && let Some(found) = connections.current.find_another().await
+        {
+            suspect(&connections, false);
+            connections.reserve.keep(found).await;
+            (result, serves) = (Ok(false), true);
+        }
         if matches!(result, Ok(true) | Err(None)) {
             suspect(&connections, others_have_responses);
         }

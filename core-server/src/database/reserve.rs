@@ -1,11 +1,14 @@
 //! The connection that no caller gets: it checks the database, and cancels statements.
 
-use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
+use std::sync::Arc;
+
+use sqlx::PgConnection;
 use tokio::{
     sync::Mutex,
     time::{sleep, timeout},
 };
 
+use super::{connection::Unavailable, current::Current};
 use crate::{
     error::is_disconnected,
     limits::{CANCEL_TIMEOUT, CHECK_TIMEOUT, HEDGE_DELAY},
@@ -18,7 +21,7 @@ const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('tra
 
 #[derive(Debug)]
 pub(super) struct Reserve {
-    options: PgConnectOptions,
+    current: Arc<Current>,
     /// Missing while it is in use, so that a check or a cancellation that is abandoned takes its connection with it.
     connection: Mutex<Option<PgConnection>>,
 }
@@ -27,8 +30,8 @@ pub(super) struct Reserve {
 type Failure = Option<sqlx::Error>;
 
 impl Reserve {
-    pub(super) fn new(options: PgConnectOptions) -> Self {
-        Self { options, connection: Mutex::default() }
+    pub(super) fn new(current: Arc<Current>) -> Self {
+        Self { current, connection: Mutex::default() }
     }
 
     /// Asks the server to cancel the statement of one of its processes.
@@ -37,13 +40,18 @@ impl Reserve {
             let mut reserve = self.connection.lock().await;
             let mut connection = match reserve.take() {
                 Some(connection) => connection,
-                None => PgConnection::connect_with(&self.options).await?,
+                None => self.current.connect().await?,
             };
             sqlx::query("select pg_cancel_backend($1)").bind(backend).execute(&mut connection).await?;
             *reserve = Some(connection);
             Ok(())
         };
         timeout(CANCEL_TIMEOUT, cancel).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    }
+
+    /// Keeps a connection that responds, as to another host.
+    pub(super) async fn keep(&self, connection: PgConnection) {
+        *self.connection.lock().await = Some(connection);
     }
 
     /// Checks the database. Returns whether it responded on a new connection, but not on the one that was open.
@@ -95,11 +103,11 @@ impl Reserve {
     }
 
     async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
-        ask(PgConnection::connect_with(&self.options).await?).await
+        ask(self.current.connect().await?).await
     }
 }
 
-async fn ask(mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
+pub(super) async fn ask(mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
     let serves: bool = sqlx::query_scalar(CHECK).fetch_one(&mut connection).await?;
-    if serves { Ok(connection) } else { Err(sqlx::Error::Io(std::io::Error::other("the database takes no writes"))) }
+    if serves { Ok(connection) } else { Err(Unavailable::ReadOnly.into()) }
 }

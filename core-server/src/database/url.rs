@@ -1,22 +1,21 @@
-//! The URL of a database, which may hold a password.
+//! The URL of a database, which may hold a password: one host or several, and parameters. One without an effect is refused.
 
-use std::str::FromStr as _;
+use std::{borrow::Cow, str::FromStr as _, time::Duration};
 
 use sqlx::postgres::PgConnectOptions;
 use tracing::subscriber::{NoSubscriber, with_default};
+use url::form_urlencoded::{self, Serializer};
 
-use super::DatabaseError;
+use super::{DatabaseError, target::Target};
+use crate::limits::{MAX_CONNECT_SECONDS, MAX_HOSTS, START_TIMEOUT};
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
-/// The parameters of a URL that have an effect, apart from those of the session, `options[name]`.
-const PARAMETERS: [&str; 18] = [
+/// Parameters that go to each host as they are.
+const PASSED: [&str; 14] = [
     "application_name",
     "dbname",
-    "host",
-    "hostaddr",
     "options",
     "password",
-    "port",
     "ssl-ca",
     "ssl-cert",
     "ssl-key",
@@ -26,40 +25,193 @@ const PARAMETERS: [&str; 18] = [
     "sslkey",
     "sslmode",
     "sslrootcert",
-    "statement-cache-capacity",
     "user",
 ];
+/// What the service decides about each connection.
+const DECIDED: [&str; 6] = [
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "statement-cache-capacity",
+    "tcp_user_timeout",
+];
 
-/// Reads a `postgres://` URL. Parameters without an effect are logged by name: the value of a misspelt `password` is one.
-pub fn options(url: &str) -> Result<PgConnectOptions, DatabaseError> {
-    // sqlx takes any scheme. In `user:password@host`, the scheme is the user, and the name of the database has the password.
-    if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(DatabaseError::Url("it must begin with postgres://".to_owned()));
-    }
-    // sqlx logs such parameters with their values.
-    let options = with_default(NoSubscriber::default(), || PgConnectOptions::from_str(url));
-    let options = options.map_err(|error| DatabaseError::Url(error.to_string()))?;
-    for name in unknown_parameters(url) {
-        tracing::warn!(name, "the database URL has a parameter without an effect");
-    }
-    Ok(options)
+/// Reads a `postgres://` URL. Errors name parameters without their values: that of a misspelt `password` is one.
+pub fn target(url: &str) -> Result<Target, DatabaseError> {
+    read(url).map_err(DatabaseError::Url)
 }
 
-fn unknown_parameters(url: &str) -> Vec<String> {
-    let query = url.split_once('?').map_or("", |(_, query)| query).split('#').next().unwrap_or_default();
-    let names = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(name, _)| name.to_owned());
-    names.filter(|name| !PARAMETERS.contains(&name.as_str()) && !name.starts_with("options[")).collect()
+fn read(url: &str) -> Result<Target, String> {
+    // sqlx takes any scheme. In `user:password@host`, the scheme is the user, and the name of the database has the password.
+    let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).ok_or("it must begin with postgres://")?;
+    if rest.contains('#') {
+        return Err("it has a #, which ends a URL: write %23".to_owned());
+    }
+    let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = before.split_at(before.find('/').unwrap_or(before.len()));
+    let (user, named) = authority.rsplit_once('@').map_or((None, authority), |(user, hosts)| (Some(user), hosts));
+    let parameters = Parameters::read(query)?;
+    let user = user.map_or_else(String::new, |user| format!("{user}@"));
+    let urls: Vec<String> = match &parameters.hosts {
+        // A user needs a host beside it; the parameter replaces it.
+        Some(hosts) => hosts.iter().map(|host| (format!("{user}localhost"), Some(host))).collect(),
+        None => named.split(',').map(|host| (format!("{user}{host}"), None)).collect::<Vec<_>>(),
+    }
+    .into_iter()
+    .enumerate()
+    .map(|(index, (authority, host))| Ok(format!("postgres://{authority}{path}?{}", parameters.of(index, host)?)))
+    .collect::<Result<_, String>>()?;
+    if urls.len() > MAX_HOSTS {
+        return Err(format!("it has more than {MAX_HOSTS} hosts"));
+    }
+    if parameters.ports.len() > 1 && parameters.ports.len() != urls.len() {
+        return Err(format!("it has {} ports for {} hosts", parameters.ports.len(), urls.len()));
+    }
+    // sqlx logs parameters that it ignores with their values.
+    let parse = |url: &String| with_default(NoSubscriber::default(), || PgConnectOptions::from_str(url));
+    let hosts = urls.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    Ok(Target::new(url, hosts, parameters.connect_timeout, parameters.must_write, parameters.is_named))
+}
+
+/// The parameters of a URL.
+struct Parameters {
+    passed: Vec<(String, String)>,
+    hosts: Option<Vec<String>>,
+    ports: Vec<String>,
+    connect_timeout: Duration,
+    must_write: bool,
+    /// Whether there is an `application_name`.
+    is_named: bool,
+}
+
+impl Parameters {
+    fn read(query: &str) -> Result<Self, String> {
+        let mut read = Self {
+            passed: Vec::new(),
+            hosts: None,
+            ports: Vec::new(),
+            connect_timeout: START_TIMEOUT,
+            must_write: false,
+            is_named: false,
+        };
+        let mut addresses = None;
+        let list = |value: &str| value.split(',').map(str::to_owned).collect();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match (&*name, &*value) {
+                ("host", value) => read.hosts = Some(list(value)),
+                ("hostaddr", value) => addresses = Some(list(value)),
+                ("port", value) => read.ports = list(value),
+                ("connect_timeout", value) => read.connect_timeout = connect_timeout(value)?,
+                ("target_session_attrs", "any")
+                | ("load_balance_hosts", "disable")
+                | ("gssencmode" | "channel_binding", "disable" | "prefer") => {}
+                ("target_session_attrs", "read-write" | "primary") => read.must_write = true,
+                (name, _) => {
+                    if let Some(reason) = refusal(name, &value) {
+                        return Err(format!("the parameter {name} {reason}"));
+                    }
+                    read.is_named |= name == "application_name";
+                    read.passed.push((name.to_owned(), value.into_owned()));
+                }
+            }
+        }
+        // No name has to be looked up then.
+        read.hosts = addresses.or(read.hosts);
+        Ok(read)
+    }
+
+    /// The parameters of one host.
+    fn of(&self, index: usize, host: Option<&String>) -> Result<String, String> {
+        let mut parameters = Serializer::new(String::new());
+        parameters.extend_pairs(&self.passed);
+        if let Some(host) = host {
+            parameters.append_pair("host", host);
+        }
+        if let Some(port) = self.ports.get(index).or(self.ports.first()) {
+            if port.parse::<u16>().is_err() {
+                return Err("the parameter port is not a number of a port, or several, separated by commas".to_owned());
+            }
+            parameters.append_pair("port", port);
+        }
+        Ok(parameters.finish())
+    }
+}
+
+/// Why a parameter is refused; `None` if it is not.
+fn refusal(name: &str, value: &str) -> Option<Cow<'static, str>> {
+    let reason = match (name, value) {
+        ("target_session_attrs", "read-only" | "standby" | "prefer-standby") => {
+            "asks for a server that takes no writes, and the service writes: use read-write, primary or any"
+        }
+        ("target_session_attrs", _) => "must be read-write, primary or any",
+        ("load_balance_hosts", _) => "must be disable: only one of the hosts takes writes",
+        ("gssencmode" | "channel_binding", _) => "asks for what the service cannot do: use disable or prefer",
+        ("sslrootcert" | "ssl-root-cert" | "ssl-ca", "system") => {
+            "must be a file of authorities in PEM, such as /etc/ssl/certs/ca-certificates.crt"
+        }
+        (name, _) if DECIDED.contains(&name) => "has no effect: the service decides it",
+        (name, _) if PASSED.contains(&name) || name.starts_with("options[") => return None,
+        _ => "is not known and would have no effect: correct or remove it",
+    };
+    Some(reason.into())
+}
+
+fn connect_timeout(value: &str) -> Result<Duration, String> {
+    let seconds = value.parse().ok().filter(|seconds| (1..=MAX_CONNECT_SECONDS).contains(seconds));
+    let seconds = seconds.ok_or_else(|| {
+        format!("the parameter connect_timeout must be a number of seconds from 1 to {MAX_CONNECT_SECONDS}")
+    })?;
+    Ok(Duration::from_secs(seconds))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The hosts of a URL with their ports.
+    fn hosts(url: &str) -> Vec<String> {
+        target(url).unwrap().hosts().map(super::super::target::name).collect()
+    }
+
     #[test]
-    fn parameters_with_an_effect_are_known() {
-        let known = "postgres://u:p@h:1/d?sslmode=disable&application_name=a&options[x]=y&password=a?b";
-        assert_eq!(unknown_parameters(known), [""; 0]);
-        assert_eq!(unknown_parameters("postgres://h/d?pasword=p&user=u&x=#y=z"), ["pasword", "x"]);
-        assert!(options(known).is_ok() && options("user:password@host").is_err());
+    fn a_url_has_one_host_or_several() {
+        for (url, expected) in [
+            ("postgres://u:p@h:1/d?sslmode=disable&application_name=a&options[x]=y&password=a?b", &["h:1"][..]),
+            ("postgresql://u:p%2C%40@one:1,two,[::1]:3/d?connect_timeout=3", &["one:1", "two:5432", "[::1]:3"]),
+            ("postgres://u@%2Frun%2Fa,%2Frun%2Fb:6/d", &["/run/a:5432", "/run/b:6"]),
+            ("postgres://u:p@ignored/d?host=one,/run/b&port=7", &["one:7", "/run/b:7"]),
+            ("postgres:///d?host=one,two&port=1,2&target_session_attrs=read-write", &["one:1", "two:2"]),
+            ("postgres://u@h/d?hostaddr=127.0.0.1,127.0.0.2&host=a,b", &["127.0.0.1:5432", "127.0.0.2:5432"]),
+        ] {
+            assert_eq!(hosts(url), expected, "{url}");
+        }
+        let of_user = target("postgres://u:p%2C%40@one,two/d").unwrap();
+        assert!(of_user.hosts().all(|host| host.get_username() == "u" && host.get_database() == Some("d")));
+    }
+
+    #[test]
+    fn what_has_no_effect_is_refused_with_the_reason() {
+        for (url, reason) in [
+            ("user:password@host", "postgres://"),
+            ("postgres://h/d?pasword=hidden", "the parameter pasword is not known"),
+            ("postgres://h/d?target_session_attrs=standby", "the service writes"),
+            ("postgres://h/d?target_session_attrs=best", "must be read-write"),
+            ("postgres://h/d?load_balance_hosts=random", "must be disable"),
+            ("postgres://h/d?connect_timeout=0", "from 1 to"),
+            ("postgres://h/d?connect_timeout=soon", "from 1 to"),
+            ("postgres://h/d?statement-cache-capacity=0", "the service decides it"),
+            ("postgres://h/d?keepalives_idle=9", "the service decides it"),
+            ("postgres://h/d?channel_binding=require", "use disable or prefer"),
+            ("postgres://h/d?sslmode=never", "sslmode"),
+            ("postgres://h/d?sslmode=verify-full&sslrootcert=system", "in PEM"),
+            ("postgres://a,b,c/d?port=1,2", "2 ports for 3 hosts"),
+            ("postgres://h/d?port=x", "port"),
+            ("postgres://h:x/d", "port"),
+            ("postgres://u:p#x@h/d", "%23"),
+        ] {
+            let error = target(url).unwrap_err().to_string();
+            assert!(error.contains(reason) && !error.contains("hidden"), "{url}: {error}");
+        }
     }
 }

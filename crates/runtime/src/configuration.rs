@@ -7,7 +7,7 @@ mod print;
 use std::{
     ffi::{OsStr, OsString},
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::exit,
 };
 
@@ -32,6 +32,19 @@ pub struct ConfigurationArgs {
     /// hidden.
     #[arg(id = PRINT, long = "print-config", global = true)]
     print: bool,
+}
+
+impl ConfigurationArgs {
+    /// The file.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The commands of a program for which the file has a table.
+    pub fn commands(&self, program: &Command) -> Vec<String> {
+        let file = self.file.as_deref().and_then(|path| ConfigurationFile::read(path, program).ok());
+        file.map(|file| file.commands().map(str::to_owned).collect()).unwrap_or_default()
+    }
 }
 
 /// How the names of variables begin.
@@ -69,6 +82,22 @@ pub fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<It
         exit(0)
     }
     P::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
+/// Parses arguments like [`parse`]. Returns the message of an error.
+pub fn try_parse<P: CommandFactory + FromArgMatches>(arguments: &[OsString]) -> Result<P, String> {
+    let program = P::command();
+    let given = first_look(&program, arguments);
+    let file = given.file.map(|path| ConfigurationFile::read(&path, &program)).transpose();
+    let program = match file.map_err(|error| format!("{error:#}"))? {
+        Some(file) => file.apply(program, given.command.as_deref()),
+        None => program,
+    };
+    let parsed = ignore_empty_variables(program).try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|mut matches| P::from_arg_matches_mut(&mut matches));
+    // The rest is usage.
+    parsed
+        .map_err(|error| error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
 fn ignore_empty_variables(command: Command) -> Command {

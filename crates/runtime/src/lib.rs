@@ -12,7 +12,7 @@ mod settings;
 mod signals;
 mod telemetry;
 
-pub use configuration::{ConfigurationArgs, parse, unknown_variables};
+pub use configuration::{ConfigurationArgs, parse, try_parse, unknown_variables};
 pub use descriptors::Descriptors;
 pub use failure::{InvalidSetting, describe, report as report_failure};
 pub use logging::{LoggingArgs, start as start_logging};

@@ -4,11 +4,13 @@
 
 mod client;
 mod current;
+mod inspect;
 mod pem;
 mod server;
 
 pub use client::ClientTls;
 pub use current::Reloaded;
+pub use inspect::Inspected;
 pub use pem::TlsError;
 pub use server::ServerTls;
 

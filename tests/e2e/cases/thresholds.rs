@@ -76,7 +76,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
     (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),
-    (CORE, &["MAX_QUEUED_LARGE_PAGES", "LOGGED_REQUESTS"]),
+    (CORE, &["MAX_QUEUED_LARGE_PAGES", "LOGGED_REQUESTS", "MAX_HOSTS", "MAX_CONNECT_SECONDS"]),
     (GATEWAY, &["DISCARD_BYTES", "MAX_QUEUED_LARGE_REQUESTS", "MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY"]),
     (GATEWAY, &["MAX_QUEUED_READS", "MAX_IGNORED_NAMES", "MAX_IGNORED_CHARS"]),
     ("proto/src/lib.rs", &["MAX_ID"]),

@@ -11,6 +11,7 @@ mod data_dir;
 #[cfg(feature = "core")]
 mod database;
 mod grpc;
+mod network_server;
 mod process;
 mod program;
 mod proxy;
@@ -35,6 +36,7 @@ pub use data_dir::DataDir;
 #[cfg(feature = "core")]
 pub use database::{TestDatabase, fresh_database};
 pub use grpc::{Bearer, Calls, GrpcClients, reason_of};
+pub use network_server::NetworkServer;
 pub use process::{command_line, is_running, kill_process, output, wait_until};
 pub use program::{Program, program_token, service_command};
 pub use proxy::{Held, Proxy};

@@ -29,7 +29,7 @@ pub fn serve_if_requested() -> Option<ExitCode> {
     if arguments.next().as_deref() != Some(ARGUMENT) {
         return None;
     }
-    let options = core_server::database::options(&arguments.next().unwrap()).unwrap();
+    let options = arguments.next().unwrap().parse().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let service = runtime.block_on(TestService::over(options, Options::default()));
     println!("{} {} {}", service.rest, service.rest_remote, service.grpc);

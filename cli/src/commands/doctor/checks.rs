@@ -4,23 +4,18 @@ use std::{
     net::SocketAddr,
     path::Path,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use compliance_api::token::{KeySource, Secret, Verifier};
-use core_server::database::check_migrated;
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
-use runtime::{Descriptors, Port, describe};
+use runtime::{Descriptors, KeyArgs, Port, describe};
 use serde::Serialize;
-use sqlx::{PgPool, postgres::PgConnectOptions};
-use tokio::time::timeout;
 
-/// How long the database may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(5);
+use super::database::clock;
+
 /// Enough for a few thousand connections.
 const ENOUGH_DESCRIPTORS: u64 = 10_000;
-/// How far two clocks may be apart, in seconds. Tokens are refused before and after their time.
-const CLOCK_TOLERANCE: f64 = 5.0;
 /// A token that ends sooner is mentioned, in seconds.
 const SOON: i64 = 3600;
 
@@ -34,6 +29,9 @@ pub(super) enum State {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
+    /// The command whose settings were checked, if the configuration file has a table for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) command: Option<String>,
     pub(super) check: &'static str,
     pub(super) state: State,
     pub(super) found: String,
@@ -43,12 +41,12 @@ pub(super) struct Finding {
 
 impl Finding {
     /// `next_step` is for other states than [`State::Ok`].
-    fn new(check: &'static str, state: State, found: impl Into<String>, next_step: &'static str) -> Self {
-        Self { check, state, found: found.into(), next_step: (state != State::Ok).then_some(next_step) }
+    pub(super) fn new(check: &'static str, state: State, found: impl Into<String>, next_step: &'static str) -> Self {
+        Self { command: None, check, state, found: found.into(), next_step: (state != State::Ok).then_some(next_step) }
     }
 
     /// What was found, or the error, which has a state and a next step.
-    fn of(
+    pub(super) fn of(
         check: &'static str,
         found: Result<String, impl Into<anyhow::Error>>,
         state: State,
@@ -83,45 +81,6 @@ pub(super) fn port(check: &'static str, address: SocketAddr, flag: &str, variabl
     Finding::of(check, found, State::Warning, next_step)
 }
 
-/// The database that was given: whether it answers, its version, its schema and its clock.
-pub(super) async fn given_database(options: PgConnectOptions) -> Vec<Finding> {
-    let check = "database";
-    let asked = timeout(TIMEOUT, async {
-        let pool = PgPool::connect_lazy_with(options);
-        let before = SystemTime::now();
-        let question = "select current_setting('server_version'), current_setting('server_version_num')::int, \
-                        extract(epoch from clock_timestamp())::float8";
-        let answer = sqlx::query_as::<_, (String, i32, f64)>(question).fetch_one(&pool).await?;
-        let here = (before + before.elapsed().unwrap_or_default() / 2).duration_since(UNIX_EPOCH).unwrap_or_default();
-        let schema = check_migrated(&pool).await;
-        pool.close().await;
-        Ok::<_, sqlx::Error>((answer, here.as_secs_f64(), schema))
-    });
-    let ((version, number, there), here, schema) = match asked.await {
-        Ok(Ok(found)) => found,
-        Ok(Err(error)) => {
-            let next_step =
-                "check host, port, database, role and password of --database-url, and pg_hba.conf of the server";
-            return vec![Finding::new(check, State::Problem, format!("it cannot be reached: {error}"), next_step)];
-        }
-        Err(_) => {
-            let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
-            return vec![Finding::new(check, State::Problem, format!("no response within {TIMEOUT:?}"), next_step)];
-        }
-    };
-    let state_if = |is_right: bool| if is_right { State::Ok } else { State::Problem };
-    let (found, next_step) = (format!("PostgreSQL {version} responds"), "upgrade to PostgreSQL 15 or newer");
-    let version = Finding::new(check, state_if(number >= 150_000), found, next_step);
-    let (found, next_step) =
-        ("it is that of this version".to_owned(), "run `compliance migrate` as the role that owns the tables");
-    let schema = Finding::of("schema", schema.map(|()| found), State::Problem, next_step);
-    let apart = (there - here).abs();
-    let found = format!("that of the database differs by {apart:.1} s");
-    let next_step = "synchronise both machines (NTP): tokens are rejected before and after their time";
-    let clock = Finding::new("clock", state_if(apart <= CLOCK_TOLERANCE), found, next_step);
-    vec![version, schema, clock]
-}
-
 /// The programs and the folder of the service's own database.
 pub(super) async fn own_database(data_dir: &Path) -> Vec<Finding> {
     let found = Installation::find(None).await;
@@ -140,30 +99,45 @@ pub(super) async fn own_database(data_dir: &Path) -> Vec<Finding> {
     vec![installation, Finding::of("data folder", found, State::Problem, next_step)]
 }
 
-/// The keys that tokens are verified with: those that were given, or the secret of the data folder.
+/// The keys that tokens are verified with: those that were given, or the secret of the data folder, if the command has one.
 pub(super) async fn keys(
     given: anyhow::Result<Option<Arc<Verifier>>>,
-    stored: anyhow::Result<Option<Secret>>,
+    stored: Option<anyhow::Result<Option<Secret>>>,
 ) -> (Finding, Option<Arc<Verifier>>) {
     let check = "keys";
     let next_step = "give a secret of at least 32 bytes (--jwt-secret-file) or a key set (--jwks-url)";
     match (given, stored) {
-        (Err(error), _) | (Ok(None), Err(error)) => {
+        (Err(error), _) | (Ok(None), Some(Err(error))) => {
             (Finding::new(check, State::Problem, describe(&error), next_step), None)
         }
         (Ok(Some(verifier)), _) => {
             (Finding::new(check, State::Ok, "those that were given can be used", next_step), Some(verifier))
         }
-        (Ok(None), Ok(Some(secret))) => {
+        (Ok(None), Some(Ok(Some(secret)))) => {
             let keys = KeySource { secret: Some(secret), ..KeySource::default() };
             let verifier = Verifier::new(keys, None).await.ok().map(Arc::new);
             (Finding::new(check, State::Ok, "the data folder holds a secret", next_step), verifier)
         }
-        (Ok(None), Ok(None)) => {
+        (Ok(None), None) => (Finding::new(check, State::Problem, "none are given", next_step), None),
+        (Ok(None), Some(Ok(None))) => {
             let found = "none are given, and the data folder holds none: `compliance serve` creates a secret in it";
             (Finding::new(check, State::Warning, found, next_step), None)
         }
     }
+}
+
+/// The clock of the server that the key set comes from, which is often the issuer's.
+pub(super) async fn issuer_clock(keys: &KeyArgs) -> Option<Finding> {
+    let (there, took) = match keys.issuer_time().await? {
+        Ok(found) => found,
+        Err(reason) => {
+            let found = format!("that of --jwks-url is unknown: {reason}");
+            return Some(Finding::new("clock", State::Warning, found, "compare the clocks of both machines"));
+        }
+    };
+    let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let here = seconds(SystemTime::now().checked_sub(took / 2).unwrap_or(UNIX_EPOCH));
+    Some(clock("that of --jwks-url", seconds(there).as_secs_f64(), here, took))
 }
 
 /// A token, as the service would see it.

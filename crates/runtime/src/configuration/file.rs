@@ -99,6 +99,11 @@ impl ConfigurationFile {
         own.or_else(|| self.common.get(setting))
     }
 
+    /// The commands that have a table.
+    pub(super) fn commands(&self) -> impl Iterator<Item = &str> {
+        self.commands.keys().map(String::as_str)
+    }
+
     /// Whether the file gives a setting for a command.
     pub(super) fn gives(&self, setting: &str, command: &str) -> bool {
         self.values(setting, Some(command)).is_some()

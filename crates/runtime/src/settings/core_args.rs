@@ -85,6 +85,11 @@ pub struct CoreArgs {
 }
 
 impl CoreArgs {
+    /// The address of gRPC.
+    pub fn address(&self) -> SocketAddr {
+        self.grpc_addr
+    }
+
     /// Binds the port of gRPC.
     pub fn bind(&self) -> anyhow::Result<Port> {
         Port::bind(self.grpc_addr, self.grpc_reuse_port, "--grpc-addr", "COMPLIANCE_GRPC_ADDR")

@@ -78,6 +78,11 @@ pub struct GatewayArgs {
 }
 
 impl GatewayArgs {
+    /// The address of REST.
+    pub fn address(&self) -> SocketAddr {
+        self.rest_addr
+    }
+
     /// Binds the port of REST.
     pub fn bind(&self) -> anyhow::Result<Port> {
         Port::bind(self.rest_addr, self.rest_reuse_port, "--rest-addr", "COMPLIANCE_REST_ADDR")

@@ -4,7 +4,7 @@ use std::{
     path::{Path, PathBuf},
     pin::Pin,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant, SystemTime},
 };
 
 use clap::Args;
@@ -161,6 +161,21 @@ impl KeyArgs {
         })))
     }
 
+    /// The time that the server of the key set reports, and how long its response took. `None` without a server.
+    pub async fn issuer_time(&self) -> Option<Result<(SystemTime, Duration), String>> {
+        let url = self.jwks_url.as_ref().filter(|url| !url.reveal().is_empty())?;
+        let asked = async {
+            let (client, url) = client(url, self.jwks_ca.as_deref())?;
+            let start = Instant::now();
+            let response = client.build().map_err(|error| error.to_string())?.get(url).send().await;
+            let response = response.map_err(|error| describe(&error.without_url().into()))?;
+            let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+            let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+            Ok((date.ok_or("its response has no date")?, start.elapsed()))
+        };
+        Some(asked.await)
+    }
+
     /// The issuer that tokens must name, if any.
     pub fn issuer(&self) -> Option<String> {
         self.signing.issuer()
@@ -170,13 +185,19 @@ impl KeyArgs {
 /// Fetches the key set at an address. The authorities are read each time, so that they can be replaced.
 fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
     Box::pin(async move {
-        let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
-        // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
-        let mut client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
-        if let Some(path) = ca {
-            client = client.tls_certs_only(authorities(&path)?);
-        }
+        let (client, url) = client(&url, ca.as_deref())?;
         download(client, url).await.map_err(|error| describe(&error.without_url().into()))?
+    })
+}
+
+/// A client for an address.
+fn client(url: &PrivateUrl, ca: Option<&Path>) -> Result<(reqwest::ClientBuilder, url::Url), String> {
+    let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
+    // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
+    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
+    Ok(match ca {
+        Some(path) => (client.tls_certs_only(authorities(path)?), url),
+        None => (client, url),
     })
 }
 

@@ -52,7 +52,7 @@ pub(super) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
 }
 
 /// The content of a file without white space at its ends, as systems that manage secrets provide it.
-fn read(path: &Path) -> io::Result<String> {
+pub(super) fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
     read.map_err(|error| io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))?;

@@ -1,6 +1,9 @@
 //! Certificates of both ports, and for connections to cores.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 use metrics::{describe_gauge, gauge};
@@ -131,6 +134,11 @@ fn identity(certificate: Option<&PathBuf>, key: Option<&PathBuf>) -> Option<Iden
 }
 
 impl RestTlsArgs {
+    /// The file of the certificate.
+    pub fn certificate(&self) -> Option<&Path> {
+        self.rest_tls_cert.as_deref()
+    }
+
     /// Reads the certificate, if one is given.
     pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let identity = identity(self.rest_tls_cert.as_ref(), self.rest_tls_key.as_ref());
@@ -140,6 +148,11 @@ impl RestTlsArgs {
 }
 
 impl GrpcTlsArgs {
+    /// The file of the certificate.
+    pub fn certificate(&self) -> Option<&Path> {
+        self.grpc_tls_cert.as_deref()
+    }
+
     /// Reads the certificate and the authorities of clients, if they are given.
     pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let identity = identity(self.grpc_tls_cert.as_ref(), self.grpc_tls_key.as_ref());
@@ -150,6 +163,11 @@ impl GrpcTlsArgs {
 }
 
 impl CoreTlsArgs {
+    /// The file of the certificate.
+    pub fn certificate(&self) -> Option<&Path> {
+        self.core_tls_cert.as_deref()
+    }
+
     /// Reads what is given. `None` if nothing is.
     pub fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
         let identity = identity(self.core_tls_cert.as_ref(), self.core_tls_key.as_ref());

@@ -1,0 +1,161 @@
+//! A password that is replaced, and a server that is: the service goes on without a restart.
+
+use std::{
+    collections::HashSet,
+    fs,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use test_support::NetworkServer;
+use tokio::runtime::Runtime;
+
+use crate::{
+    common::{DataDir, Service, compliance, output, token, wait_until},
+    durability::Connection,
+};
+
+/// Creates the database `given` and the role `service`, which has a password and owns nothing.
+fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
+    let server = runtime.block_on(NetworkServer::start());
+    let role = format!("create database given; create role service login password '{password}'");
+    runtime.block_on(server.execute("postgres", &role));
+    let url = server.url("postgres", "given");
+    let arguments = ["migrate", "--service-role", "service", "--database-url", &url];
+    let (status, _, log) = output(compliance(&DataDir::new()).args(arguments));
+    assert!(status.success(), "{log}");
+    server
+}
+
+/// Ends the work of others, also if the test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn ready(service: &Service) -> bool {
+    service.request("GET", "/readyz", "", "").0 == 200
+}
+
+fn create(service: &Service, token: &str, name: &str) -> u16 {
+    let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
+    service.request("POST", "/api/affiliates", token, &body).0
+}
+
+#[test]
+fn a_password_in_a_file_is_replaced_without_a_restart() {
+    const CUT: &str = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'service'";
+    let runtime = Runtime::new().unwrap();
+    let server = set_up(&runtime, "pw-first");
+    let execute = |statement| runtime.block_on(server.execute("postgres", statement));
+    let (data, files) = (DataDir::new(), DataDir::new());
+    fs::create_dir_all(files.path()).unwrap();
+    let file = files.path().join("url");
+    let url = |password: &str| server.url(&format!("service:{password}"), "given");
+    fs::write(&file, url("pw-first")).unwrap();
+    let service =
+        Service::start_as(compliance(&data).arg("serve").env("COMPLIANCE_DATABASE_URL_FILE", file.as_os_str()));
+    let token = token(&data, 7);
+    assert_eq!(create(&service, &token, "before"), 201);
+
+    // Open connections stay. New ones need the new password, which the file does not have yet.
+    execute("alter role service password 'pw-second'");
+    assert_eq!(create(&service, &token, "open connections"), 201);
+    fs::write(&file, "mysql://service:pw-hidden@host").unwrap();
+    execute(CUT);
+    wait_until("the service does not serve", || !ready(&service));
+    service.wait_for_log("the previous one stays in use");
+    fs::write(&file, url("pw-second")).unwrap();
+    wait_until("the service serves again", || ready(&service));
+    assert_eq!(create(&service, &token, "second"), 201);
+
+    // The file is first.
+    fs::write(&file, url("pw-third")).unwrap();
+    execute("alter role service password 'pw-third'");
+    execute(CUT);
+    service.wait_for_log("the database URL has changed");
+    wait_until("a write succeeds", || create(&service, &token, "third") != 503);
+    let log = service.logged().join("\n");
+    assert!(!log.contains("pw-"), "{log}");
+}
+
+/// Everything that was acknowledged is on the standby, which follows synchronously, before and after it takes over.
+#[test]
+fn a_standby_that_is_promoted_is_found_without_a_restart() {
+    const ENOUGH: usize = 40;
+    let runtime = Runtime::new().unwrap();
+    let mut primary = set_up(&runtime, "password");
+    let standby = runtime.block_on(async {
+        let standby = primary.standby().await;
+        primary.execute("postgres", "alter system set synchronous_standby_names = '*'; select pg_reload_conf()").await;
+        primary.wait_for("select exists (select from pg_stat_replication where sync_state = 'sync')").await;
+        standby
+    });
+
+    // A standby alone is no database for the service.
+    let alone = standby.url("service:password", "given");
+    let url = format!("{alone}?target_session_attrs=primary");
+    let arguments = ["core", "--jwt-secret", "0123456789abcdef0123456789abcdef", "--database-url", &url];
+    let (status, _, log) = output(compliance(&DataDir::new()).args(arguments));
+    assert!(status.code() == Some(1) && log.contains("takes no writes"), "{log}");
+    let (status, findings, _) = output(compliance(&DataDir::new()).args(["doctor", "--database-url", &alone]));
+    assert!(status.code() == Some(3) && findings.contains("is a standby"), "{findings}");
+
+    let data = DataDir::new();
+    let url = format!(
+        "postgres://service:password@{},{}/given?target_session_attrs=read-write&connect_timeout=5",
+        standby.address, primary.address
+    );
+    let service = Service::start_as(compliance(&data).args(["serve", "--rate-limit", "off"]).env("DATABASE_URL", url));
+    let (token, address) = (token(&data, 7), service.rest);
+    let (over, acknowledged, other) = (AtomicBool::new(false), Mutex::new(HashSet::new()), Mutex::new(Vec::new()));
+    let count = || acknowledged.lock().unwrap().len();
+    let work = |worker: usize| {
+        for number in 0.. {
+            if over.load(Ordering::Relaxed) {
+                return;
+            }
+            let name = format!("{worker}-{number}");
+            let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
+            let mut connection = Connection::new(address).unwrap();
+            match connection.post("/api/affiliates", &token, &body).unwrap().status {
+                201 => _ = acknowledged.lock().unwrap().insert(name),
+                503 | 504 => {}
+                status => other.lock().unwrap().push(status),
+            }
+            let mut connection = Connection::new(address).unwrap();
+            let read = connection.request("GET", "/api/affiliates/1", &token, "").unwrap().status;
+            if ![200, 404, 503].contains(&read) {
+                other.lock().unwrap().push(read);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let _over = Over(&over);
+        for worker in 0..3 {
+            let work = &work;
+            scope.spawn(move || work(worker));
+        }
+        wait_until("enough is acknowledged", || count() >= ENOUGH);
+        primary.kill();
+        wait_until("the service does not serve", || !ready(&service));
+        let before = count();
+        runtime.block_on(standby.execute("postgres", "select pg_promote()"));
+        wait_until("the service serves again", || ready(&service));
+        wait_until("enough is acknowledged", || count() >= before + ENOUGH);
+    });
+    assert_eq!(*other.lock().unwrap(), [0; 0]);
+    service.wait_for_log("another host of the database takes the writes");
+    let affiliates = service.get("/api/affiliates", &token);
+    let there = affiliates["data"].as_array().unwrap().iter();
+    let there: HashSet<_> = there.map(|record| record["distributor_name"].as_str().unwrap().to_owned()).collect();
+    let acknowledged = acknowledged.lock().unwrap();
+    let lost: Vec<_> = acknowledged.difference(&there).collect();
+    assert!(lost.is_empty(), "{lost:?} of {}", acknowledged.len());
+}

@@ -1,0 +1,103 @@
+//! How connections are opened now: on which host, and with which password. Both are found anew when they are wrong.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::join_all;
+use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
+use tokio::time::timeout;
+
+use super::{
+    reserve::ask,
+    session,
+    target::{Target, name},
+};
+use crate::limits::CHECK_TIMEOUT;
+
+/// The host and the password of new connections, which are those of the pool.
+#[derive(Debug)]
+pub(super) struct Current {
+    pool: PgPool,
+    found: Mutex<Found>,
+}
+
+#[derive(Debug)]
+struct Found {
+    target: Target,
+    /// Why the URL could not be read again, if that was logged.
+    logged: Option<String>,
+}
+
+impl Current {
+    pub(super) fn new(pool: &PgPool, target: Target) -> Self {
+        Self { pool: pool.clone(), found: Mutex::new(Found { target, logged: None }) }
+    }
+
+    /// Opens a connection. If the password is refused, the URL is read again.
+    pub(super) async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        let options = self.pool.connect_options();
+        match self.connect_to(&options).await {
+            Err(error) if is_refused(&error) => {
+                self.reread();
+                let new = self.pool.connect_options();
+                // Another task may have replaced them.
+                if Arc::ptr_eq(&options, &new) { Err(error) } else { self.connect_to(&new).await }
+            }
+            connected => connected,
+        }
+    }
+
+    async fn connect_to(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
+        self.target().connect(&session::with_lock_timeout(host.clone())).await
+    }
+
+    /// Looks for a host that takes writes, since the current one does not serve: among those of the URL as it is now. Returns a
+    /// connection to it, and uses it from now on.
+    pub(super) async fn find_another(&self) -> Option<PgConnection> {
+        let is_new = self.reread();
+        let (target, current) = (self.target(), name(&self.pool.connect_options()));
+        let others: Vec<_> = target.hosts().filter(|host| is_new || name(host) != current).collect();
+        let asked = others.iter().map(|host| timeout(CHECK_TIMEOUT, async { ask(self.connect_to(host).await?).await }));
+        let mut found = join_all(asked).await.into_iter().zip(others);
+        let (connection, host) = found.find_map(|(asked, host)| Some((asked.ok()?.ok()?, host)))?;
+        if name(host) != current {
+            tracing::warn!(from = current, to = name(host), "another host of the database takes the writes");
+        }
+        self.pool.set_connect_options(host.clone());
+        Some(connection)
+    }
+
+    /// Reads the URL again. Returns whether it has changed. If it cannot be read, the previous one stays.
+    fn reread(&self) -> bool {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        match found.target.reread() {
+            None => false,
+            Some(Err(reason)) => {
+                if found.logged.as_ref() != Some(&reason) {
+                    tracing::warn!(reason, "the database URL cannot be read again; the previous one stays in use");
+                    found.logged = Some(reason);
+                }
+                false
+            }
+            Some(Ok(target)) => {
+                let current = name(&self.pool.connect_options());
+                let host = target.hosts().find(|host| name(host) == current).or_else(|| target.hosts().next());
+                if let Some(host) = host {
+                    self.pool.set_connect_options(host.clone());
+                }
+                tracing::info!("the database URL has changed: new connections use it");
+                *found = Found { target, logged: None };
+                true
+            }
+        }
+    }
+
+    fn target(&self) -> Target {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).target.clone()
+    }
+}
+
+/// `invalid_authorization_specification` and `invalid_password`.
+fn is_refused(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    matches!(code.as_deref(), Some("28000" | "28P01"))
+}

@@ -1,0 +1,165 @@
+//! A database as its URL names it: its hosts, of which one takes writes, and where the URL is read again.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
+use tokio::time::timeout;
+
+use super::{DatabaseError, connection::Unavailable, pooler, session};
+use crate::limits::START_TIMEOUT;
+
+/// Whether a server takes writes.
+const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
+
+/// Reads the URL again from where it came from.
+type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
+
+/// How a database is reached.
+#[derive(Clone)]
+pub struct Target {
+    /// The URL, which shows whether it has changed.
+    url: String,
+    hosts: Vec<PgConnectOptions>,
+    connect_timeout: Duration,
+    /// Whether a single host must take writes, too. One of several must.
+    must_write: bool,
+    source: Option<Source>,
+}
+
+/// What a host of a database is found to be.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum HostState {
+    TakesWrites,
+    TakesNoWrites,
+    Unreachable(DatabaseError),
+}
+
+impl Target {
+    pub(super) fn new(
+        url: &str,
+        hosts: Vec<PgConnectOptions>,
+        connect_timeout: Duration,
+        must_write: bool,
+        is_named: bool,
+    ) -> Self {
+        let hosts = hosts.into_iter().map(|host| session::with_settings(host, is_named)).collect();
+        Self { url: url.to_owned(), hosts, connect_timeout, must_write, source: None }
+    }
+
+    /// The same database, whose URL is read again from where it came from when connections fail.
+    #[must_use]
+    pub fn reread_by(self, source: impl Fn() -> Result<Self, String> + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
+    }
+
+    /// Its hosts, in their order.
+    pub fn hosts(&self) -> impl Iterator<Item = &PgConnectOptions> {
+        self.hosts.iter()
+    }
+
+    /// The database and its hosts, for people.
+    pub fn description(&self) -> String {
+        let database = self.hosts.first().map_or("", |host| host.get_database().unwrap_or_else(|| host.get_username()));
+        let hosts: Vec<String> = if let [host] = &self.hosts[..] {
+            vec![host.get_socket().map_or_else(|| host.get_host().to_owned(), |socket| socket.display().to_string())]
+        } else {
+            self.hosts.iter().map(name).collect()
+        };
+        format!("the database {database} at {}", hosts.join(", "))
+    }
+
+    /// What each host is, for people who look for what is wrong.
+    pub async fn states(&self) -> Vec<(String, HostState)> {
+        let states = self.hosts.iter().map(|host| async {
+            let asked = async { self.takes_writes(&mut self.connect(host).await?).await };
+            let state = match asked.await {
+                Ok(true) => HostState::TakesWrites,
+                Ok(false) => HostState::TakesNoWrites,
+                Err(source) => HostState::Unreachable(unreachable(host, source)),
+            };
+            (name(host), state)
+        });
+        futures::future::join_all(states).await
+    }
+
+    /// The URL as it is now, if it has changed. Fails if it cannot be read.
+    pub(super) fn reread(&self) -> Option<Result<Self, String>> {
+        let source = self.source.as_ref()?;
+        match source() {
+            Ok(new) if new.url == self.url => None,
+            Ok(new) => Some(Ok(Self { source: Some(Arc::clone(source)), ..new })),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// How long a connection to one host may take.
+    pub(super) async fn connect(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
+        let connecting = PgConnection::connect_with(host);
+        timeout(self.connect_timeout, connecting).await.unwrap_or_else(|_| Err(silence()))
+    }
+
+    /// Connects to the first host that serves.
+    pub(super) async fn first(&self) -> Result<(&PgConnectOptions, PgConnection), DatabaseError> {
+        let mut failures = Vec::new();
+        for host in &self.hosts {
+            let connecting = async {
+                let mut connection = self.connect(host).await?;
+                if (self.must_write || self.hosts.len() > 1) && !self.takes_writes(&mut connection).await? {
+                    return Err(Unavailable::ReadOnly.into());
+                }
+                Ok(connection)
+            };
+            match connecting.await {
+                Ok(connection) => return Ok((host, connection)),
+                Err(source) if pooler::refuses_parameter(&source) => return Err(unreachable(host, source)),
+                Err(source) => failures.push((host, source)),
+            }
+        }
+        if failures.len() == 1
+            && let Some((host, source)) = failures.pop()
+        {
+            return Err(unreachable(host, source));
+        }
+        let database = self.hosts.first().and_then(PgConnectOptions::get_database).unwrap_or("").to_owned();
+        let reasons: Vec<String> = failures.iter().map(|(host, source)| format!("{}: {source}", name(host))).collect();
+        Err(DatabaseError::NoHost { database, reasons: reasons.join("; ") })
+    }
+
+    async fn takes_writes(&self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        let asked = sqlx::raw_sql(TAKES_WRITES).fetch_one(connection);
+        timeout(self.connect_timeout, asked).await.unwrap_or_else(|_| Err(silence()))?.try_get(0)
+    }
+}
+
+impl From<PgConnectOptions> for Target {
+    fn from(options: PgConnectOptions) -> Self {
+        Self::new("", vec![options], START_TIMEOUT, false, false)
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The options hold a password.
+        f.debug_tuple("Target").field(&self.description()).finish()
+    }
+}
+
+/// Why a host cannot be used.
+fn unreachable(host: &PgConnectOptions, source: sqlx::Error) -> DatabaseError {
+    if pooler::refuses_parameter(&source) {
+        return DatabaseError::Parameter { host: name(host), source };
+    }
+    let database = host.get_database().unwrap_or("").to_owned();
+    DatabaseError::Connect { host: host.get_host().to_owned(), database, source }
+}
+
+fn silence() -> sqlx::Error {
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no response in time"))
+}
+
+/// A host and its port.
+pub(super) fn name(host: &PgConnectOptions) -> String {
+    let port = host.get_port();
+    host.get_socket().map_or_else(|| format!("{}:{port}", host.get_host()), |path| format!("{}:{port}", path.display()))
+}

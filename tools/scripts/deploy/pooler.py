@@ -1,0 +1,69 @@
+"""Runs the service behind PgBouncer: `pooler.py ROOT PROGRAM`. Where sessions change their process it is refused, with the reason; where
+they keep it, it serves."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from machine import Machine, Process, fail, get, wait_until, writes_and_reads
+
+IGNORED = "extra_float_digits,options"
+SECRET = "0123456789abcdef0123456789abcdef"
+
+
+def pooler(machine, database, url, mode, ignored):
+    """Starts PgBouncer in a mode, and returns the URL of the database behind it."""
+    user, password = url.split("//")[1].split("@")[0].split(":")
+    name = url.rsplit("/", 1)[1]
+    address = machine.address()
+    file = machine.folder / f"pgbouncer-{address}.ini"
+    file.write_text(
+        f"[databases]\n{name} = host={database} port=5432 dbname={name} user={user} password={password}\n"
+        f"[pgbouncer]\nlisten_addr = {address}\nlisten_port = 6432\nunix_socket_dir =\nauth_type = any\npool_mode = {mode}\n"
+        f"default_pool_size = 30\nignore_startup_parameters = {ignored}\n"
+    )
+    shutil.chown(file, "postgres")
+    as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+    program = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin")
+    process = machine.keep(Process(f"pgbouncer-{address}", [*as_user, program, file], {"PATH": os.environ["PATH"]}, machine.folder))
+    ready = ["pg_isready", "-q", "-h", address, "-p", "6432"]
+    wait_until("PgBouncer answers", lambda: subprocess.run(ready).returncode == 0, process)
+    return f"postgres://{user}:{password}@{address}:6432/{name}"
+
+
+def main():
+    root, program = sys.argv[1:]
+    with Machine(root) as machine:
+        folder = machine.set_up_database()
+        database = next(iter(machine.names))
+        owner, service = ((folder / f"deploy/secrets/{role}-database-url").read_text().strip() for role in ("owner", "service"))
+        environment = {"PATH": os.environ["PATH"], "COMPLIANCE_JWT_SECRET": SECRET, "COMPLIANCE_START_TIMEOUT": "0"}
+
+        def run(arguments, url):
+            command = [program, *arguments]
+            return subprocess.run(command, env=environment | {"DATABASE_URL": url}, capture_output=True, text=True, timeout=120)
+
+        migrated = run(["migrate", "--service-role", "compliance_service"], owner.replace("db.internal", database))
+        if migrated.returncode != 0:
+            fail(f"migrate: {migrated.stderr}")
+        for ignored, reason in (("", "refuses a parameter"), (IGNORED, "changes the server's process between transactions")):
+            for mode in ("transaction", "statement"):
+                url = pooler(machine, database, service, mode, ignored)
+                for command, status in (("core", 1), ("doctor", 3)):
+                    refused = run([command], url)
+                    if refused.returncode != status or reason not in refused.stdout + refused.stderr:
+                        fail(f"{command}, pool_mode = {mode}: {refused.returncode}, {refused.stdout}{refused.stderr}")
+        url = pooler(machine, database, service, "session", IGNORED)
+        address = machine.address()
+        serve = [program, "serve", "--rest-addr", f"{address}:8080", "--grpc-addr", f"{address}:50051"]
+        process = machine.keep(Process("serve", serve, environment | {"DATABASE_URL": url}, machine.folder))
+        wait_until("the service serves", lambda: get(f"http://{address}:8080/readyz")[0] == 200, process)
+        if "a pooler ignores the settings" not in process.log():
+            fail(process.log())
+        token = subprocess.run([program, "token", "--company", "1"], env=environment, capture_output=True, text=True, check=True)
+        writes_and_reads(address, token.stdout.strip(), "pooler")
+        print("PgBouncer: transactions and statements are refused with the reason, sessions serve")
+
+
+main()
