@@ -61,7 +61,7 @@ enum What {
     /// already takes the values of the line.
     Urls(Box<CommonArgs>),
     /// Cases with their incidents: one JSON object per line, as `export cases` writes them. A case whose `request_id` the
-    /// company has already is skipped.
+    /// company has already is skipped if it was opened with the same content.
     Cases(Box<CommonArgs>),
 }
 

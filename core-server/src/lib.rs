@@ -11,6 +11,7 @@ pub mod database;
 mod deadline;
 pub mod doctor;
 mod error;
+mod etag;
 mod gauges;
 mod health;
 mod infraction_lists;

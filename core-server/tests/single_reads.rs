@@ -107,7 +107,7 @@ async fn a_read_whose_connections_are_lost_before_its_statement() {
         let held = proxy.hold().await;
         let (mut affiliates, mut urls) = (clients.affiliates.clone(), clients.urls.clone());
         let affiliate = Some(AffiliateInput { city: Some("C".to_owned()), ..AffiliateInput::default() });
-        let update = Some(AffiliateUpdate { id: Some(id), affiliate, update_mask: None });
+        let update = Some(AffiliateUpdate { id: Some(id), affiliate, update_mask: None, etag: String::new() });
         let add = vec![UrlInput { url: Some("https://example.org/".to_owned()) }];
         let (updated, added, ()) = join!(
             affiliates.update_affiliate(UpdateAffiliateRequest { update }),

@@ -24,6 +24,9 @@ const SERIALISED: &[&str] = &[
 /// Messages that files of records hold; everything they hold is one of them, too.
 const RECORDS: &[&str] = &["UrlObservation", "InfractionInput", "OpenCaseRequest", "CaseInput", "IncidentInput"];
 
+/// The form of a field that JSON does not have: partners read it as a header.
+const OMITTED: &str = "omitted";
+
 /// Adds serde attributes to the messages of [`SERIALISED`] and [`RECORDS`].
 pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder {
     for name in SERIALISED.iter().chain(RECORDS) {
@@ -39,7 +42,10 @@ pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder
             let form = if is_record {
                 Some(record_form(&field).to_owned())
             } else {
-                form(&field).map(|with| format!("serialize_with = \"crate::json::{with}\""))
+                form(&field).map(|with| match with {
+                    OMITTED => "skip".to_owned(),
+                    with => format!("serialize_with = \"crate::json::{with}\""),
+                })
             };
             if let Some(form) = form {
                 builder = builder.field_attribute(format!("{path}.{}", field.name()), format!("#[serde({form})]"));
@@ -56,6 +62,7 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
         (Kind::Message(message), _) if message.full_name() == "google.protobuf.Timestamp" => Some("datetime"),
         (Kind::Enum(kind), _) if kind.name() == "IncidentType" => Some("incident_type"),
         (Kind::Bool, _) => Some("yes_no"),
+        (Kind::String, _) if field.name() == "etag" => Some(OMITTED),
         _ => None,
     }
 }

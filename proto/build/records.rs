@@ -52,6 +52,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code
         ("Unspecified", "") => ("Plain".to_owned(), obvious_type),
         ("Unspecified", vocabulary) => (format!("Name(crate::catalogue::Vocabulary::{vocabulary})"), "integer"),
         ("Date", "") => ("Date".to_owned(), "date"),
+        ("Revision", "") => ("Revision".to_owned(), "bigint"),
         (country, "") => (country.to_owned(), "smallint"),
         (form, vocabulary) => bail!("both the form {form} and the vocabulary {vocabulary} are given"),
     };

@@ -32,7 +32,8 @@ pub struct Field {
     pub is_list: bool,
     /// Whether it may be absent: null in JSON.
     pub may_be_absent: bool,
-    /// The function of [`crate::json`] that writes it, by name; empty if it is written as it is.
+    /// The function of [`crate::json`] that writes it, by name; empty if it is written as it is, and `omitted` if it is not
+    /// written.
     pub form: &'static str,
     pub required: bool,
     pub max_chars: Option<usize>,
@@ -102,7 +103,7 @@ mod tests {
                 assert!(!field.doc.is_empty(), "{}.{}", message.name, field.name);
             }
         }
-        for number in 1..=Reason::CompressionUnsupported as i32 {
+        for number in 1..=Reason::RequestIdReused as i32 {
             assert!(!reason(Reason::try_from(number).unwrap()).is_empty(), "{number}");
         }
         assert_eq!(result_code(ResultCode::Found), "Record(s) found.");

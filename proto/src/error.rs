@@ -32,7 +32,10 @@ pub const fn meaning(reason: Reason) -> Meaning {
         Reason::AffiliateNotFound | Reason::UrlNotFound | Reason::CaseNotFound | Reason::ReferenceNotFound => {
             (Grpc::NotFound, Http::NOT_FOUND, ResultCode::NotFound)
         }
-        Reason::AffiliateNameExists => (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate),
+        Reason::AffiliateNameExists | Reason::RequestIdReused => {
+            (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate)
+        }
+        Reason::EtagMismatch => (Grpc::Aborted, Http::PRECONDITION_FAILED, ResultCode::PreconditionFailed),
         Reason::FailedPrecondition => (Grpc::FailedPrecondition, Http::CONFLICT, ResultCode::UpdateFailed),
         Reason::HostInvalid | Reason::RequestMalformed => {
             (Grpc::InvalidArgument, Http::BAD_REQUEST, ResultCode::BadRequest)
@@ -120,6 +123,11 @@ impl Error {
         Self::new(Reason::CaseNotFound, "Case not found.").with("case_id", id)
     }
 
+    /// The record, whose ID is `id` of the kind `name`, has another etag than the request names.
+    pub fn etag_mismatch(name: &'static str, id: i64, etag: &str) -> Self {
+        Self::new(Reason::EtagMismatch, RECORD_CHANGED).with(name, id).with("etag", etag)
+    }
+
     /// The company has an affiliate of this name already.
     pub fn affiliate_name_exists(client_affiliate_id: &str) -> Self {
         Self::new(Reason::AffiliateNameExists, NAME_EXISTS).with("client_affiliate_id", client_affiliate_id)
@@ -188,6 +196,9 @@ pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the serv
 pub const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
 /// The sentence for an affiliate name that the company has already.
 pub const NAME_EXISTS: &str = "An affiliate with this name already exists.";
+
+/// The sentence for a record that has another etag than the request names.
+pub const RECORD_CHANGED: &str = "The record has changed since it was read. Read it again before you change it.";
 
 /// The sentence for an affiliate that the company does not have.
 pub fn affiliate_not_found_text(id: &str) -> String {

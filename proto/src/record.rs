@@ -69,6 +69,8 @@ pub enum StoredAs {
     CountryNumber,
     /// An ISO 3166-1 short name, stored as the numeric code.
     CountryName,
+    /// An etag, stored as a number.
+    Revision,
     /// A name of a vocabulary, stored as its ID.
     Name(Vocabulary),
 }

@@ -344,6 +344,7 @@ mod tests {
                 id: Some(1),
                 affiliate: None,
                 update_mask: Some(prost_types::FieldMask { paths: paths.iter().map(ToString::to_string).collect() }),
+                etag: String::new(),
             }),
         };
         assert_eq!(messages(&update(&["city"])), []);

@@ -266,6 +266,7 @@ mod tests {
             id: Some(5),
             affiliate: Some(v1::AffiliateInput { city: Some("Bonn".into()), ..Default::default() }),
             update_mask: Some(prost_types::FieldMask { paths: vec!["city".into(), "zip".into()] }),
+            etag: String::new(),
         };
         let request = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 10] };
         assert_eq!(measured(UPDATE, &request.encode_to_vec()).unwrap().items, 10);
@@ -313,6 +314,7 @@ mod tests {
             id: Some(300),
             affiliate: Some(input),
             update_mask: Some(prost_types::FieldMask { paths: vec!["city".into()] }),
+            etag: String::new(),
         };
         let good = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 2] }.encode_to_vec();
         let ids = BatchGetComplianceUrlsRequest { ids: vec![1, 300, 70_000] }.encode_to_vec();

@@ -11,7 +11,7 @@ use axum::{
 use compliance_api::error::Error;
 use http::{
     HeaderMap, HeaderValue, Method,
-    header::{ACCEPT_ENCODING, CONTENT_ENCODING},
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG},
 };
 use tower::{Layer as _, ServiceExt as _, service_fn};
 use tower_http::{
@@ -19,7 +19,10 @@ use tower_http::{
     compression::{CompressionLayer, predicate::SizeAbove},
 };
 
-use crate::limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED};
+use crate::{
+    extract::tags,
+    limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED},
+};
 
 /// What encodings the client accepts for the response, if it has a body.
 pub(crate) fn accepted_encodings(request: &Request) -> Option<HeaderValue> {
@@ -43,8 +46,12 @@ pub(crate) async fn compress(
         // It is correct as it is, only longer.
         return response;
     }
-    let response = Box::pin(encode(accepted, response)).await;
-    if response.headers().contains_key(CONTENT_ENCODING) {
+    let mut response = Box::pin(encode(accepted, response)).await;
+    if let Some(coding) = response.headers().get(CONTENT_ENCODING) {
+        let tag = response.headers().get(ETAG).and_then(|tag| tags::of_coded(tag, coding));
+        if let Some(tag) = tag {
+            response.headers_mut().insert(ETAG, tag);
+        }
         response.map(|body| Body::new(HoldingBody::new(body, false, memory)))
     } else {
         response

@@ -1,6 +1,10 @@
 //! The documented bodies: the envelope, and the one of a validation failure.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    fmt::Write as _,
+    hash::{DefaultHasher, Hasher as _},
+};
 
 use admission::compute;
 use axum::{body::Body, response::Response};
@@ -10,9 +14,14 @@ use compliance_api::{
     rules::{Violation, Violations},
     v1,
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{CONTENT_TYPE, ETAG},
+};
 use serde::{Serialize, Serializer};
 use tonic::metadata::MetadataMap;
+
+use crate::extract::tags::{self, IfNoneMatch};
 
 /// The common response envelope; what is absent is left out.
 #[derive(Serialize)]
@@ -102,10 +111,53 @@ fn map<S: Serializer>(errors: &[(String, Vec<String>)], serializer: S) -> Result
 }
 
 pub(crate) fn respond(status: StatusCode, rate_limit: RateLimit, body: &impl Serialize) -> Response {
+    respond_as(rate_limit, body, |bytes, rate_limit| respond_with(status, rate_limit, Body::from(bytes)))
+}
+
+/// The response to a read of one record, which has this etag, unless the client has it already. If a part of what is read is not the
+/// record's own, its tag changes with the content as well. A core of an earlier version knows no etags.
+pub(crate) fn respond_tagged(
+    rate_limit: RateLimit,
+    body: &impl Serialize,
+    mut etag: String,
+    is_own: bool,
+    if_none_match: &IfNoneMatch,
+) -> Response {
+    respond_as(rate_limit, body, |bytes, rate_limit| {
+        if etag.is_empty() {
+            return respond_with(StatusCode::OK, rate_limit, Body::from(bytes));
+        }
+        if !is_own {
+            let mut hasher = DefaultHasher::new();
+            hasher.write(&bytes);
+            // Writing to a text does not fail.
+            let _ = write!(etag, ".{:016x}", hasher.finish());
+        }
+        let known = if_none_match.known(&etag);
+        let mut response = if known.is_some() {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            rate_limit.write(response.headers_mut());
+            response
+        } else {
+            respond_with(StatusCode::OK, rate_limit, Body::from(bytes))
+        };
+        if let Some(tag) = known.or_else(|| tags::header(&etag)) {
+            response.headers_mut().insert(ETAG, tag);
+        }
+        response
+    })
+}
+
+fn respond_as(
+    rate_limit: RateLimit,
+    body: &impl Serialize,
+    respond_with_bytes: impl FnOnce(Vec<u8>, RateLimit) -> Response,
+) -> Response {
     // Most bodies are one record or a page of results; a page of records grows from here in a few steps.
     let mut bytes = Vec::with_capacity(1536);
     match serde_json::to_writer(&mut bytes, body) {
-        Ok(()) => respond_with(status, rate_limit, Body::from(bytes)),
+        Ok(()) => respond_with_bytes(bytes, rate_limit),
         Err(error) => {
             tracing::error!(%error, "a response could not be serialized");
             let detail = Detail { msg: SERVER_ERROR, ..Detail::default() };

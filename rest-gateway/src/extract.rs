@@ -8,6 +8,7 @@ mod inflate;
 mod json;
 pub(crate) mod path;
 pub(crate) mod query;
+pub(crate) mod tags;
 pub(crate) mod urls;
 
 use compliance_api::{
@@ -26,7 +27,7 @@ fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> 
 
 #[cfg(test)]
 mod tests {
-    use super::{affiliates, path::PathId, urls};
+    use super::{affiliates, path::PathId, tags::IfMatch, urls};
 
     #[test]
     fn the_documented_bodies_are_accepted() {
@@ -40,7 +41,9 @@ mod tests {
                     let body = serde_json::to_vec(&body["value"]).unwrap();
                     let is_accepted = match (&**method, &**path) {
                         ("post", "/api/affiliates") => affiliates::create(&body, MEMORY).is_ok(),
-                        ("put", _) => affiliates::update(&body, MEMORY, &PathId::of("/api/affiliates/1")).is_ok(),
+                        ("put", _) => {
+                            affiliates::update(&body, MEMORY, &PathId::of("/api/affiliates/1"), &IfMatch::NONE).is_ok()
+                        }
                         _ => urls::add(&body, MEMORY).is_ok(),
                     };
                     assert!(is_accepted, "{method} {path}");

@@ -17,12 +17,22 @@ use crate::{
 pub(crate) fn respond_found<T: Serialize + Sync>(
     caller: &Caller,
     rate_limit: RateLimit,
-    HeldByCore { memory, slot }: HeldByCore,
+    held: HeldByCore,
     bytes: usize,
     found: &Envelope<'_, T>,
 ) -> Result<Response, Refusal> {
+    respond_holding(caller, held, bytes, || respond(StatusCode::OK, rate_limit, found))
+}
+
+/// A response that `make` makes of records.
+pub(crate) fn respond_holding(
+    caller: &Caller,
+    HeldByCore { memory, slot }: HeldByCore,
+    bytes: usize,
+    make: impl FnOnce() -> Response,
+) -> Result<Response, Refusal> {
     let bytes = memory.as_ref().map_or(0, |memory| memory.bytes()).max(bytes);
-    let response = compute(bytes, || respond(StatusCode::OK, rate_limit, found));
+    let response = compute(bytes, make);
     // The company's next work may begin in the core.
     drop(slot);
     if bytes.max(size(&response)) <= SMALL { Ok(response) } else { holding(caller, response, memory) }

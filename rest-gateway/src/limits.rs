@@ -30,6 +30,11 @@ pub(crate) const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// How much of a refused body is read at most, or twice as many bytes as are allowed if that is more.
 pub(crate) const DISCARD_BYTES: usize = 8 << 20;
 
+/// Entity tags of a header `If-Match`.
+pub(crate) const MAX_ENTITY_TAGS: usize = 50;
+/// Digits of an etag: those of the greatest 64-bit integer.
+pub(crate) const MAX_ETAG_CHARS: usize = 19;
+
 // Responses.
 /// A response of fewer bytes is sent as it is: its head is as long.
 pub(crate) const SMALLEST_COMPRESSED: u64 = 1024;

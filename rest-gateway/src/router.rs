@@ -11,7 +11,7 @@ use axum::{
 use compliance_api::{batch_read::RATE_LIMIT, client::Clients, error::Error, token::Verifier};
 use http::{
     HeaderValue, Method,
-    header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER},
+    header::{AUTHORIZATION, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION, RETRY_AFTER},
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -59,9 +59,12 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     let layer = CorsLayer::new()
         .allow_origin(origins)
         .allow_methods([Method::GET, Method::POST, Method::PUT])
-        .allow_headers([AUTHORIZATION, CONTENT_TYPE, REQUEST_ID])
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, REQUEST_ID])
         .expose_headers(
-            [REQUEST_ID, IGNORED_PARAMETERS, LOCATION, RETRY_AFTER].into_iter().chain(RATE_LIMIT).collect::<Vec<_>>(),
+            [REQUEST_ID, IGNORED_PARAMETERS, ETAG, LOCATION, RETRY_AFTER]
+                .into_iter()
+                .chain(RATE_LIMIT)
+                .collect::<Vec<_>>(),
         )
         .max_age(PREFLIGHT_MAX_AGE);
     Some(layer)

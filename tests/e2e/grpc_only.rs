@@ -36,7 +36,7 @@ async fn update(
     mask: Option<&[&str]>,
 ) -> Result<Affiliate, Status> {
     let update_mask = mask.map(|paths| FieldMask { paths: paths.iter().map(ToString::to_string).collect() });
-    let update = Some(AffiliateUpdate { id: Some(id), affiliate: Some(input), update_mask });
+    let update = Some(AffiliateUpdate { id: Some(id), affiliate: Some(input), update_mask, etag: String::new() });
     grpc.affiliates.update_affiliate(UpdateAffiliateRequest { update }).await?;
     Ok(grpc.affiliates.get_affiliate(GetAffiliateRequest { id }).await?.into_inner())
 }

@@ -8,6 +8,7 @@ mod batch_read;
 mod bounds;
 mod cases;
 mod concurrency;
+mod conditions;
 mod counts;
 mod described;
 mod encodings;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         bounds::all_tests(),
         cases::tests(),
         concurrency::tests(),
+        conditions::tests(),
         counts::tests(),
         described::all_tests(),
         encodings::tests(),

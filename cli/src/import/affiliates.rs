@@ -115,7 +115,7 @@ async fn update(
             let mut mask = affiliate.given.to_mask();
             mask.paths.retain(|path| path != "affiliate_name");
             let affiliate = Some(affiliate.input);
-            affiliates.push(AffiliateUpdate { id: Some(*id), affiliate, update_mask: Some(mask) });
+            affiliates.push(AffiliateUpdate { id: Some(*id), affiliate, update_mask: Some(mask), etag: String::new() });
             positions.push(position);
         } else {
             let reason = "An affiliate of this name was made while the import ran; import the row again.";

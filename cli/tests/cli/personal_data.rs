@@ -259,7 +259,8 @@ async fn over_grpc(core: SocketAddr, token: &str) -> usize {
         CaseInput { case_country: some(CANARY), ..case.clone() },
     ];
     for case in cases {
-        let update = UpdateCaseRequest { id: case_id, case: Some(case.clone()), update_mask: None };
+        let update =
+            UpdateCaseRequest { id: case_id, case: Some(case.clone()), update_mask: None, etag: String::new() };
         errors.push(m.update_case(update).await.unwrap_err());
         let opening = OpenCaseRequest { request_id: some("qzcanary other"), case: Some(case), ..opening.clone() };
         errors.push(m.open_case(opening.clone()).await.unwrap_err());

@@ -15,9 +15,12 @@ pub(super) enum Applied {
     Unknown,
     /// The item breaks a rule of its own.
     Failed,
+    /// It has another revision than the item names: this one, if it is known.
+    Changed(Option<i64>),
     /// Another affiliate has the new name.
     Taken,
-    Saved,
+    /// It has this revision then, if that is known.
+    Saved(Option<i64>),
 }
 
 #[derive(Debug)]
@@ -29,12 +32,17 @@ pub(super) struct Plan<'c> {
     pub(super) release: Vec<i64>,
 }
 
-/// Applies changes in their order. `before` are the affiliates that are changed, and those that have one of the names that
-/// the changes want: the ID and name of each, and whether it is changed.
-pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [(i64, String, bool)]) -> Plan<'c> {
-    let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, _)| (name.as_str(), *id)).collect();
+/// An affiliate before the changes: its ID, its name and its revision, and whether it is changed. The others have one of the names that
+/// the changes want.
+pub(super) type Before = (i64, String, i64, bool);
+
+/// Applies changes in their order, to affiliates as they are before.
+pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before]) -> Plan<'c> {
+    let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, ..)| (name.as_str(), *id)).collect();
     let targets = before.iter().filter(|(.., is_changed)| *is_changed);
-    let mut names: HashMap<i64, &str> = targets.clone().map(|(id, name, _)| (*id, name.as_str())).collect();
+    let mut names: HashMap<i64, &str> = targets.clone().map(|(id, name, ..)| (*id, name.as_str())).collect();
+    // Of those that no item has changed so far.
+    let mut revisions: HashMap<i64, i64> = targets.clone().map(|(id, _, revision, _)| (*id, *revision)).collect();
     let mut writes: BTreeMap<i64, Cow<'_, Input>> = BTreeMap::new();
     let mut applied = Vec::with_capacity(changes.len());
     for change in changes {
@@ -46,6 +54,13 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [(i64, String, bool)])
             applied.push(Applied::Failed);
             continue;
         }
+        let revision = revisions.get(&change.key).copied();
+        if let Some(expected) = &change.revisions
+            && revision.is_none_or(|revision| !expected.contains(&revision))
+        {
+            applied.push(Applied::Changed(revision));
+            continue;
+        }
         if let Some(wanted) = change.new_name() {
             if holders.get(wanted).is_some_and(|holder| *holder != change.key) {
                 applied.push(Applied::Taken);
@@ -55,13 +70,18 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [(i64, String, bool)])
             holders.insert(wanted, change.key);
             *name = wanted;
         }
-        applied.push(Applied::Saved);
+        applied.push(Applied::Saved(revision.filter(|_| change.mask.is_empty())));
         if !change.mask.is_empty() {
-            writes.entry(change.key).and_modify(|write| write.to_mut().merge(change)).or_insert(Cow::Borrowed(change));
+            revisions.remove(&change.key);
+            let write = writes.entry(change.key).and_modify(|write| write.to_mut().merge(change));
+            let write = write.or_insert(Cow::Borrowed(change));
+            // It was compared here, and the affiliate may release its name first.
+            if write.revisions.is_some() {
+                write.to_mut().revisions = None;
+            }
         }
     }
-    let loses_name =
-        |(id, name, _): &&(i64, String, bool)| holders.get(name.as_str()).is_some_and(|holder| holder != id);
+    let loses_name = |(id, name, ..): &&Before| holders.get(name.as_str()).is_some_and(|holder| holder != id);
     let mut release: Vec<i64> = targets.filter(loses_name).map(|(id, ..)| *id).collect();
     release.sort_unstable();
     Plan { applied, writes: writes.into_values().collect(), release }
@@ -95,8 +115,8 @@ mod tests {
         Input::new(1, key, fields, mask)
     }
 
-    /// An affiliate of the model: its name and its city.
-    type Model = BTreeMap<i64, (String, Option<String>)>;
+    /// An affiliate of the model: its name, its city, and its revision, which is unknown once it has changed.
+    type Model = BTreeMap<i64, (String, Option<String>, Option<i64>)>;
 
     /// Applies one change to the model, as a request of its own would.
     fn apply_one(model: &mut Model, change: &Input) -> Applied {
@@ -106,23 +126,29 @@ mod tests {
         if change.failure.is_some() {
             return Applied::Failed;
         }
+        let revision = model[&change.key].2;
+        if change.revisions.as_ref().is_some_and(|expected| !expected.iter().any(|one| Some(*one) == revision)) {
+            return Applied::Changed(revision);
+        }
         let wanted = change.fields.affiliate_name.clone();
-        if model.iter().any(|(id, (name, _))| *id != change.key && Some(name) == wanted.as_ref()) {
+        if model.iter().any(|(id, (name, ..))| *id != change.key && Some(name) == wanted.as_ref()) {
             return Applied::Taken;
         }
-        if let Some(one) = model.get_mut(&change.key) {
-            one.0 = wanted.unwrap_or_else(|| one.0.clone());
-            one.1 = change.fields.city.clone().or_else(|| one.1.clone());
+        let one = model.get_mut(&change.key).unwrap();
+        if !change.mask.is_empty() {
+            one.2 = None;
         }
-        Applied::Saved
+        one.0 = wanted.unwrap_or_else(|| one.0.clone());
+        one.1 = change.fields.city.clone().or_else(|| one.1.clone());
+        Applied::Saved(one.2)
     }
 
-    fn before(model: &Model, changes: &[Input]) -> Vec<(i64, String, bool)> {
+    fn before(model: &Model, changes: &[Input]) -> Vec<Before> {
         let mut before = Vec::new();
-        for (id, (name, _)) in model {
+        for (id, (name, _, revision)) in model {
             let is_changed = changes.iter().any(|change| change.key == *id);
             if is_changed || changes.iter().any(|change| change.new_name() == Some(name)) {
-                before.push((*id, name.clone(), is_changed));
+                before.push((*id, name.clone(), revision.unwrap(), is_changed));
             }
         }
         before
@@ -136,12 +162,17 @@ mod tests {
         }
         for change in &plan.writes {
             let name = change.fields.affiliate_name.clone();
-            assert!(model.iter().all(|(id, (other, _))| *id == change.key || Some(other) != name.as_ref()), "{plan:?}");
+            assert!(change.revisions.is_none());
+            assert!(
+                model.iter().all(|(id, (other, ..))| *id == change.key || Some(other) != name.as_ref()),
+                "{plan:?}"
+            );
             let one = model.get_mut(&change.key).unwrap();
             one.0 = name.unwrap_or_else(|| one.0.clone());
             one.1 = change.fields.city.clone().or_else(|| one.1.clone());
+            one.2 = None;
         }
-        assert!(model.values().all(|(name, _)| !name.starts_with("released")), "a name was lost: {plan:?}");
+        assert!(model.values().all(|(name, ..)| !name.starts_with("released")), "a name was lost: {plan:?}");
     }
 
     #[test]
@@ -155,16 +186,18 @@ mod tests {
             mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
             (mixed ^ (mixed >> 31)) % below
         };
-        let (mut saved, mut taken, mut released) = (0, 0, 0);
+        let (mut saved, mut taken, mut changed, mut released) = (0, 0, 0, 0);
         for _ in 0..5_000 {
             let affiliates = 1 + random(6) as i64;
-            let model: Model = (1..=affiliates).map(|id| (id, (format!("N{id}"), None))).collect();
+            let model: Model = (1..=affiliates).map(|id| (id, (format!("N{id}"), None, Some(id % 2)))).collect();
             let changes: Vec<Input> = (0..=random(11))
                 .map(|number| {
                     let name = (random(4) > 0).then(|| format!("N{}", 1 + random(affiliates as u64 + 2)));
                     let city = (random(3) == 0).then(|| number.to_string());
                     let unknown_country = (random(10) == 0).then(|| "ZZ".to_owned());
-                    change(1 + random(affiliates as u64 + 1) as i64, name, city, unknown_country)
+                    let change = change(1 + random(affiliates as u64 + 1) as i64, name, city, unknown_country);
+                    let revisions = (random(4) == 0).then(|| vec![random(3) as i64, 7]);
+                    Input { revisions, ..change }
                 })
                 .collect();
             let mut expected = model.clone();
@@ -175,10 +208,14 @@ mod tests {
             let mut written = model;
             write(&mut written, &plan);
             assert_eq!(written, expected, "{changes:?}");
-            saved += one_by_one.iter().filter(|applied| **applied == Applied::Saved).count();
+            saved += one_by_one.iter().filter(|applied| matches!(applied, Applied::Saved(_))).count();
+            changed += one_by_one.iter().filter(|applied| matches!(applied, Applied::Changed(_))).count();
             taken += one_by_one.iter().filter(|applied| **applied == Applied::Taken).count();
             released += plan.release.len();
         }
-        assert!(saved > 1000 && taken > 1000 && released > 300, "{saved}, {taken}, {released}");
+        assert!(
+            saved > 1000 && taken > 1000 && changed > 1000 && released > 300,
+            "{saved}, {taken}, {changed}, {released}"
+        );
     }
 }

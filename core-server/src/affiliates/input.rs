@@ -8,7 +8,10 @@ use compliance_api::{
     v1::{AffiliateInput, AffiliateUpdate},
 };
 
-use crate::table::{Attribute, Composite};
+use crate::{
+    etag,
+    table::{Attribute, Composite},
+};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
@@ -18,6 +21,8 @@ pub(crate) struct Input {
     /// Of one to be changed: the fields that change.
     pub(super) mask: FieldSet<AffiliateInput>,
     pub(super) fields: AffiliateInput,
+    /// Of one to be changed: the revisions of which it must have one, if not any.
+    pub(super) revisions: Option<Vec<i64>>,
     /// Why the item fails by itself, whatever the database has.
     pub(super) failure: Option<ItemFailure>,
 }
@@ -27,6 +32,7 @@ pub(crate) static INPUT: LazyLock<Composite<Input>> = LazyLock::new(|| {
     let fields = AffiliateInput::FIELDS.iter();
     let own = [
         Attribute::scalar("key", |input: &Input| Some(input.key)),
+        Attribute::borrowed("revisions", |input: &Input| input.revisions.as_deref()),
         Attribute::scalar("mask", |input: &Input| Some(if input.failure.is_some() { 0 } else { input.mask.bits() })),
     ];
     Composite::new(
@@ -43,13 +49,14 @@ impl Input {
     pub(super) fn updated(company_id: i64, update: AffiliateUpdate) -> Self {
         let fields = update.affiliate.unwrap_or_default();
         let mask = update.update_mask.as_ref().map_or_else(|| FieldSet::given(&fields), FieldSet::of_mask);
-        Self::new(company_id, update.id.unwrap_or_default(), fields, mask)
+        let revisions = etag::revisions(&update.etag);
+        Self { revisions, ..Self::new(company_id, update.id.unwrap_or_default(), fields, mask) }
     }
 
     /// An affiliate, of which `mask` is to be written.
     pub(super) fn new(company_id: i64, key: i64, fields: AffiliateInput, mask: FieldSet<AffiliateInput>) -> Self {
         // What is not written cannot fail.
         let failure = item_failure(&fields).filter(|failure| mask.names(failure.field));
-        Self { company_id, key, mask, fields, failure }
+        Self { company_id, key, mask, fields, revisions: None, failure }
     }
 }

@@ -100,8 +100,15 @@ impl AffiliateService for Affiliates {
         let update: AffiliateUpdate = request.update.unwrap_or_default();
         let affiliate_id = update.id.unwrap_or_default();
         match self.update_one.write(Input::updated(company_id, update)).await? {
-            Applied::Saved => Ok(Response::new(UpdateAffiliateResponse { affiliate_id })),
+            Applied::Saved(revision) => {
+                let etag = revision.unwrap_or_default().to_string();
+                Ok(Response::new(UpdateAffiliateResponse { affiliate_id, etag }))
+            }
             Applied::Unknown => Err(Error::affiliate_not_found(affiliate_id).into()),
+            Applied::Changed(revision) => {
+                let etag = revision.unwrap_or_default().to_string();
+                Err(Error::etag_mismatch("affiliate_id", affiliate_id, &etag).into())
+            }
             // The rules leave nothing else to the store.
             Applied::Taken | Applied::Failed => {
                 let taken = "The affiliate name has already been taken.";

@@ -7,14 +7,14 @@ use std::{
 };
 
 use compliance_api::{
-    error::{Error, affiliate_not_found_text},
+    error::{Error, RECORD_CHANGED, affiliate_not_found_text},
     record::{Record as _, RecordField},
     v1::{AffiliateInput, AffiliateResult, AffiliateUpdate, ResultCode},
 };
 use sqlx::{Connection as _, Executor, PgConnection, Postgres};
 
 use super::{
-    in_order::{self, Applied, NAME},
+    in_order::{self, Applied, Before, NAME},
     input::{INPUT, Input},
 };
 use crate::{
@@ -37,7 +37,8 @@ pub(super) fn statement(company: &str, anchored: &str, dependent: &str) -> &'sta
         "with anchor as materialized (
             select {anchored} as exists
         ), resolved as materialized (
-            select i.ordinality, {company} as company_id, i.key, i.mask, a.id is not null as found, t.id as holder, {merged}
+            select i.ordinality, {company} as company_id, i.key, i.mask, a.id is not null as found, a.revision,
+                i.revisions is null or a.revision = any(i.revisions) as as_expected, t.id as holder, {merged}
             from (select i.* from unnest($2::affiliate_input[]) with ordinality as i order by {company}, i.key) i
             left join lateral (
                 select a.* from affiliates a
@@ -55,11 +56,11 @@ pub(super) fn statement(company: &str, anchored: &str, dependent: &str) -> &'sta
         ), written as (
             insert into affiliates (company_id, id, {names})
             select r.company_id, r.key, {names} from resolved r
-            where r.found and r.mask <> 0 and r.holder is null and not (select exists from dependent)
+            where r.found and r.as_expected and r.mask <> 0 and r.holder is null and not (select exists from dependent)
             order by r.company_id, r.key
-            on conflict on constraint affiliates_pkey do update set {replacements}
+            on conflict on constraint affiliates_pkey do update set {replacements}, revision = affiliates.revision + 1
         )
-        select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, holder
+        select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, as_expected, revision, holder
         from resolved order by ordinality",
         names = table::names::<AffiliateInput>(),
         merged = table::merged::<AffiliateInput>("i.mask", "i", "a"),
@@ -101,14 +102,14 @@ const LOCK: &str = "
 
 /// The names of the affiliates that are locked, and who has the names that the batch wants.
 const NAMES: &str = "
-    select a.id, a.affiliate_name, true as is_changed from unnest($2::bigint[]) as i (id)
+    select a.id, a.affiliate_name, a.revision, true as is_changed from unnest($2::bigint[]) as i (id)
     cross join lateral (
-        select a.id, a.affiliate_name from affiliates a where a.company_id = $1 and a.id = i.id limit 1
+        select a.id, a.affiliate_name, a.revision from affiliates a where a.company_id = $1 and a.id = i.id limit 1
     ) a
     union all
-    select a.id, a.affiliate_name, false from unnest($3::text[]) as i (name)
+    select a.id, a.affiliate_name, a.revision, false from unnest($3::text[]) as i (name)
     cross join lateral (
-        select a.id, a.affiliate_name from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
+        select a.id, a.affiliate_name, a.revision from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
     ) a";
 
 /// Gives affiliates names that no caller can give, because they are too long. The transaction gives them others.
@@ -135,6 +136,10 @@ pub(super) struct Outcome {
     /// Whether an item wants the name of another item's affiliate. Then nothing was changed.
     dependent: bool,
     found: bool,
+    /// Whether it has a revision that the item names, if it names any.
+    as_expected: Option<bool>,
+    /// The revision that it had.
+    revision: Option<i64>,
     /// Who has the new name, if it is taken.
     holder: Option<i64>,
 }
@@ -144,8 +149,11 @@ impl Outcome {
         match (self.found, &change.failure, self.holder) {
             (false, ..) => Applied::Unknown,
             (true, Some(_), _) => Applied::Failed,
+            (true, None, _) if self.as_expected != Some(true) => Applied::Changed(self.revision),
             (true, None, Some(_)) => Applied::Taken,
-            (true, None, None) => Applied::Saved,
+            (true, None, None) => {
+                Applied::Saved(self.revision.map(|revision| revision + i64::from(!change.mask.is_empty())))
+            }
         }
     }
 }
@@ -245,7 +253,7 @@ impl Update<'_> {
         }
         let wanted: BTreeSet<&str> = changes.iter().filter_map(Input::new_name).collect();
         let names = sqlx::query_as(NAMES).bind(company_id).bind(ids).bind(Vec::from_iter(wanted));
-        let names: Vec<(i64, String, bool)> = names.fetch_all(&mut *connection).await?;
+        let names: Vec<Before> = names.fetch_all(&mut *connection).await?;
         let plan = in_order::apply(changes, &names);
         if !plan.release.is_empty() {
             check_caller().await;
@@ -276,7 +284,8 @@ fn result(change: &Input, applied: Applied) -> AffiliateResult {
         (Applied::Taken | Applied::Failed, _) => {
             (ResultCode::UpdateFailed, "The affiliate name has already been taken.".into())
         }
-        (Applied::Saved, _) => (ResultCode::Saved, "Affiliate updated successfully.".into()),
+        (Applied::Changed(_), _) => (ResultCode::UpdateFailed, RECORD_CHANGED.into()),
+        (Applied::Saved(_), _) => (ResultCode::Saved, "Affiliate updated successfully.".into()),
     };
     let msg = msg.into_owned();
     AffiliateResult { code: code.into(), affiliate_id: Some(change.key), client_affiliate_id: None, msg }

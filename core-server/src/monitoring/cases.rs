@@ -1,6 +1,7 @@
 //! Cases: opened, updated, resolved, closed and reopened.
 
 mod open;
+mod opened_with;
 mod update;
 
 use std::{ops::RangeInclusive, sync::LazyLock};
@@ -12,6 +13,7 @@ use compliance_api::{
 };
 use prost_types::FieldMask;
 
+use self::opened_with::OpenedWith;
 pub(super) use self::{
     open::{open, open_one},
     update::{close, reopen, resolve, update},
@@ -41,12 +43,17 @@ pub(super) struct Change {
     case: Changes<CaseInput>,
     /// The incidents that a case is opened with.
     incidents: Vec<Incident>,
+    /// What a case is opened with, field by field.
+    opened_with: OpenedWith,
 }
 
 /// The input type of changes: the columns of a case's fields, and what is derived from them.
 pub(super) static INPUT: LazyLock<Composite<Change>> = LazyLock::new(|| {
     let own = [
         Attribute::borrowed("request_id", |change: &Change| change.request_id.as_deref()),
+        Attribute::borrowed("opened_with", |change: &Change| {
+            Some(change.opened_with.as_bytes()).filter(|digests| !digests.is_empty())
+        }),
         Attribute::composites("incidents", &incidents::INPUT, |change: &Change| &change.incidents),
     ];
     Composite::new("case_input", Changes::attributes(|change: &Change| &change.case).chain(own))

@@ -40,7 +40,7 @@ pub(super) struct Company<'c> {
 }
 
 impl Company<'_> {
-    /// Runs a statement that sends a batch, and retries it where that helps: every write of internal services is idempotent.
+    /// Runs a statement that sends a batch, and retries it where that helps: nearly every write of internal services is idempotent.
     pub(super) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
@@ -48,7 +48,16 @@ impl Company<'_> {
         self.write_in(&self.context.backend.queues.monitoring, run).await
     }
 
-    /// The same, for a statement that waits in another queue.
+    /// The same, for a statement that is not idempotent: after a lost connection nobody knows whether it was applied.
+    pub(super) async fn write_once<T, F: Future<Output = Result<T, sqlx::Error>>>(
+        self,
+        run: impl Fn(Connections, Arc<Layouts>) -> F,
+    ) -> Result<T, Error> {
+        let Backend { pool, queues, .. } = &*self.context.backend;
+        queues.monitoring.one(self.id).await?.write(pool, is_contention, run).await
+    }
+
+    /// The same as [`write`](Self::write), for a statement that waits in another queue.
     pub(super) async fn write_in<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         queue: &CompanyQueue,

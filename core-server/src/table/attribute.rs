@@ -44,6 +44,7 @@ sql! {
     Date => "date",
     str => "text",
     [u8] => "bytea",
+    [i64] => "bigint[]",
     [String] => "text[]",
     [&'static str] => "text[]",
 }

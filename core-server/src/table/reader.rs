@@ -75,6 +75,7 @@ fn compatible<R>(field: &RecordField<R>) -> Compatible {
         // A number is no text.
         (Access::Text { .. }, StoredAs::CountryNumber) => |_| false,
         (Access::Integer { .. }, _) if field.column.sql_type == "integer" => i32::compatible,
+        (Access::Text { .. }, StoredAs::Revision) => i64::compatible,
         (Access::Integer { .. }, _) => i64::compatible,
         (Access::Boolean { .. }, _) => bool::compatible,
         (Access::Timestamp { .. }, _) => OffsetDateTime::compatible,
@@ -111,6 +112,7 @@ impl<R> ReadColumn<R> {
         };
         match self.field.column.form {
             StoredAs::Plain | StoredAs::Date | StoredAs::CountryNumber => self.value(row),
+            StoredAs::Revision => Ok(self.value::<i64>(row)?.map(|revision| revision.to_string())),
             StoredAs::CountryCode => country(country::alpha2),
             StoredAs::CountryName => country(country::name),
             StoredAs::Name(kind) => Ok(vocabulary::name(kind, self.value(row)?, row.try_get_unchecked(self.own_name)?)),

@@ -103,6 +103,7 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
             incident(1, IncidentType::PaidSearchAd, Some(("Trademark", "brand bidding"))),
             incident(2, IncidentType::Form, None),
         ],
+        etag: read.etag.clone(),
         ..ComplianceCase::default()
     };
     assert_eq!(read, ComplianceCase { case_country: read.case_country.clone(), ..expected });
@@ -121,6 +122,7 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
         last_updated_date: read.created_date,
         affiliate_name: some("A"),
         affiliate_id: some("A"),
+        etag: read.etag.clone(),
         ..ComplianceCase::default()
     };
     assert_eq!(read, expected);
@@ -229,7 +231,7 @@ async fn an_invalid_single_case_is_refused() {
 
 fn update(case_id: i64, case: CaseInput, paths: &[&str]) -> UpdateCaseRequest {
     let paths = paths.iter().map(ToString::to_string).collect();
-    UpdateCaseRequest { id: case_id, case: Some(case), update_mask: Some(FieldMask { paths }) }
+    UpdateCaseRequest { id: case_id, case: Some(case), update_mask: Some(FieldMask { paths }), etag: String::new() }
 }
 
 async fn an_update_changes_what_its_mask_names() {
@@ -262,6 +264,7 @@ async fn an_update_changes_what_its_mask_names() {
         notice_status: None,
         flagged_date: None,
         last_updated_date: read.last_updated_date,
+        etag: response.etag,
         ..before
     };
     assert_eq!(read, expected);
@@ -269,11 +272,11 @@ async fn an_update_changes_what_its_mask_names() {
 
     // Without a mask, the fields that are given are changed.
     let case = CaseInput { case_worker: some("Carl"), ..CaseInput::default() };
-    let request = UpdateCaseRequest { id, case: Some(case), update_mask: None };
+    let request = UpdateCaseRequest { id, case: Some(case), update_mask: None, etag: String::new() };
     assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
     let worked = company.case(id).await;
-    let last_updated_date = worked.last_updated_date;
-    assert_eq!(worked, ComplianceCase { case_worker: some("Carl"), last_updated_date, ..expected });
+    let (last_updated_date, etag) = (worked.last_updated_date, worked.etag.clone());
+    assert_eq!(worked, ComplianceCase { case_worker: some("Carl"), last_updated_date, etag, ..expected });
 }
 
 async fn an_update_that_changes_nothing_writes_nothing() {
@@ -283,9 +286,9 @@ async fn an_update_that_changes_nothing_writes_nothing() {
     company.observe_one(observation("https://example.org/")).await;
     let id = company.open(full()).await;
     let before = company.case(id).await;
-    let request = UpdateCaseRequest { id, case: full().case, update_mask: None };
+    let request = UpdateCaseRequest { id, case: full().case, update_mask: None, etag: String::new() };
     assert!(!company.monitoring.update_case(request).await.unwrap().into_inner().changed);
-    let nothing = UpdateCaseRequest { id, case: None, update_mask: None };
+    let nothing = UpdateCaseRequest { id, case: None, update_mask: None, etag: String::new() };
     assert!(!company.monitoring.update_case(nothing).await.unwrap().into_inner().changed);
     assert_eq!(company.case(id).await, before);
 }

@@ -70,7 +70,8 @@ async fn concurrent_updates_of_different_fields_are_all_kept() {
         let updates = changes.into_iter().map(|case| {
             let mut company = service.company(1);
             async move {
-                let request = UpdateCaseRequest { id: case_id, case: Some(case), update_mask: None };
+                let request =
+                    UpdateCaseRequest { id: case_id, case: Some(case), update_mask: None, etag: String::new() };
                 assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
             }
         });
@@ -172,7 +173,9 @@ async fn write(company: &mut GrpcClients, cases: &[i64], random: &mut StdRng, na
             let status = ["New", "Open", "Resolved", "Closed"][random.random_range(0..4)];
             let created_date = random.random_bool(0.5).then(|| day(random));
             let case = CaseInput { case_status: some(status), created_date, ..CaseInput::default() };
-            m.update_case(UpdateCaseRequest { id: case_id, case: Some(case), update_mask: None }).await.unwrap();
+            m.update_case(UpdateCaseRequest { id: case_id, case: Some(case), update_mask: None, etag: String::new() })
+                .await
+                .unwrap();
         }
         3 => {
             let incidents = addresses(random).iter().map(|url| url_incident(url)).collect();

@@ -55,7 +55,7 @@ fn dates(case: &ComplianceCase) -> String {
 }
 
 async fn change(company: &mut GrpcClients, id: i64, case: CaseInput) -> String {
-    let request = UpdateCaseRequest { id, case: Some(case), update_mask: None };
+    let request = UpdateCaseRequest { id, case: Some(case), update_mask: None, etag: String::new() };
     company.monitoring.update_case(request).await.unwrap();
     dates(&company.case(id).await)
 }
@@ -120,19 +120,27 @@ async fn transitions_that_do_not_apply_change_nothing() {
     company.affiliate("A").await;
     let case_id = company.open(opening("r")).await;
     let monitoring = &mut company.monitoring.clone();
-    let reopen = |name: Option<&str>| ReopenCaseRequest { id: case_id, case_status: name.map(str::to_owned) };
+    let reopen = |name: Option<&str>| ReopenCaseRequest {
+        id: case_id,
+        case_status: name.map(str::to_owned),
+        etag: String::new(),
+    };
     assert!(!monitoring.reopen_case(reopen(None)).await.unwrap().into_inner().changed);
-    let resolve = ResolveCaseRequest { id: case_id, resolved_date: Some(at(LONG_AGO)) };
+    let resolve = ResolveCaseRequest { id: case_id, resolved_date: Some(at(LONG_AGO)), etag: String::new() };
     assert!(monitoring.resolve_case(resolve).await.unwrap().into_inner().changed);
     let resolved = company.case(case_id).await;
     assert_eq!(resolved.case_status.as_deref(), Some("Resolved"));
     assert_eq!(text(resolved.resolved_date.as_ref()).as_deref(), Some(LONG_AGO));
-    let again = ResolveCaseRequest { id: case_id, resolved_date: None };
+    let again = ResolveCaseRequest { id: case_id, resolved_date: None, etag: String::new() };
     assert!(!monitoring.resolve_case(again).await.unwrap().into_inner().changed);
     assert_eq!(company.case(case_id).await, resolved);
 
-    let close =
-        |name: Option<&str>| CloseCaseRequest { id: case_id, case_status: name.map(str::to_owned), closed_date: None };
+    let close = |name: Option<&str>| CloseCaseRequest {
+        id: case_id,
+        case_status: name.map(str::to_owned),
+        closed_date: None,
+        etag: String::new(),
+    };
     assert!(monitoring.close_case(close(Some("Rejected"))).await.unwrap().into_inner().changed);
     let closed = company.case(case_id).await;
     assert_eq!((closed.case_status.as_deref(), dates(&closed).as_str()), (Some("Rejected"), "++.-++"));
@@ -151,7 +159,7 @@ async fn transitions_that_do_not_apply_change_nothing() {
     }
     let status = monitoring.close_case(close(Some("Resolved"))).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
-    let unknown = ResolveCaseRequest { id: case_id + 1000, resolved_date: None };
+    let unknown = ResolveCaseRequest { id: case_id + 1000, resolved_date: None, etag: String::new() };
     assert_eq!(monitoring.resolve_case(unknown).await.unwrap_err().code(), Code::NotFound);
 }
 
@@ -196,7 +204,8 @@ async fn dates_that_are_given_are_kept() {
     let case =
         CaseInput { last_updated_date: Some(at(LONG_AGO)), reviewed_date: Some(at(LONG_AGO)), ..status("Resolved") };
     let paths = ["case_status", "last_updated_date", "reviewed_date", "resolved_date"].map(str::to_owned).to_vec();
-    let request = UpdateCaseRequest { id, case: Some(case), update_mask: Some(FieldMask { paths }) };
+    let request =
+        UpdateCaseRequest { id, case: Some(case), update_mask: Some(FieldMask { paths }), etag: String::new() };
     assert!(company.monitoring.update_case(request.clone()).await.unwrap().into_inner().changed);
     assert_eq!(dates(&company.case(id).await), "+-...-");
     assert!(!company.monitoring.update_case(request).await.unwrap().into_inner().changed);

@@ -78,7 +78,7 @@ async fn every_field_of_a_case_is_kept() {
                 let mut company = core.company(1);
                 async move {
                     let case = Some(serde_json::from_value(json!({ name: value })).unwrap());
-                    let request = UpdateCaseRequest { id: case_id, case, update_mask: None };
+                    let request = UpdateCaseRequest { id: case_id, case, update_mask: None, etag: String::new() };
                     assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
                 }
             })
@@ -103,7 +103,10 @@ async fn changes_of_a_case_by_every_operation_are_kept() {
     let writers: Vec<Writer<'_>> = vec![
         Box::pin(async move {
             let case = Some(serde_json::from_value(json!({"case_worker": "worker"})).unwrap());
-            one.monitoring.update_case(UpdateCaseRequest { id: case_id, case, update_mask: None }).await.unwrap();
+            one.monitoring
+                .update_case(UpdateCaseRequest { id: case_id, case, update_mask: None, etag: String::new() })
+                .await
+                .unwrap();
         }),
         Box::pin(async move {
             let request = ResolveCaseRequest { id: case_id, ..ResolveCaseRequest::default() };
@@ -171,7 +174,12 @@ async fn every_field_of_an_affiliate_is_kept() {
                 async move {
                     let mut affiliate = AffiliateInput::default();
                     assert!(AffiliateInput::field(name).unwrap().set_written(&mut affiliate, Some(value(name))));
-                    let update = AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None };
+                    let update = AffiliateUpdate {
+                        id: Some(id),
+                        affiliate: Some(affiliate),
+                        update_mask: None,
+                        etag: String::new(),
+                    };
                     let request = UpdateAffiliateRequest { update: Some(update) };
                     company.affiliates.update_affiliate(request).await.unwrap();
                 }

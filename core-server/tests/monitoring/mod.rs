@@ -5,6 +5,7 @@ mod cases;
 mod columns;
 mod concurrency;
 mod dates;
+mod etags;
 mod export;
 mod incidents;
 mod infractions;
@@ -23,6 +24,7 @@ pub(crate) fn tests() -> Vec<Test> {
         columns::tests(),
         concurrency::tests(),
         dates::tests(),
+        etags::tests(),
         export::tests(),
         incidents::tests(),
         input_types::tests(),

@@ -94,7 +94,8 @@ async fn round_trip(clients: &mut GrpcClients, name: &str) {
     read_form(&read, &created);
 
     let changed = labelled(&format!("{name}2"));
-    let update = AffiliateUpdate { id: Some(id), affiliate: Some(changed.clone()), update_mask: None };
+    let update =
+        AffiliateUpdate { id: Some(id), affiliate: Some(changed.clone()), update_mask: None, etag: String::new() };
     let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: vec![update] };
     let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
     assert_eq!(results[0].code(), ResultCode::Saved);
@@ -206,6 +207,7 @@ async fn a_type_may_gain_an_attribute_while_the_service_runs() {
         id: Some(id),
         affiliate: Some(AffiliateInput { affiliate_name, ..AffiliateInput::default() }),
         update_mask: None,
+        etag: String::new(),
     });
     let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.rev().collect() };
     let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;

@@ -41,7 +41,7 @@ fn input() -> AffiliateInput {
 
 fn update(id: i64) -> AffiliateUpdate {
     let affiliate = AffiliateInput { city: Some(format!("City {}", next())), ..AffiliateInput::default() };
-    AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
+    AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
 }
 
 type Call = Box<dyn Fn(GrpcClients) -> LocalBoxFuture<'static, ()>>;

@@ -81,7 +81,7 @@ fn named(name: String) -> AffiliateInput {
 
 fn city(id: i64, city: &str) -> AffiliateUpdate {
     let affiliate = Some(AffiliateInput { city: Some(city.to_owned()), ..AffiliateInput::default() });
-    AffiliateUpdate { id: Some(id), affiliate, update_mask: None }
+    AffiliateUpdate { id: Some(id), affiliate, update_mask: None, etag: String::new() }
 }
 
 impl Kind {

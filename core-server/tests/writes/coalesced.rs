@@ -48,7 +48,7 @@ async fn add(mut clients: GrpcClients, url: String) -> Option<i64> {
 }
 
 async fn update(mut clients: GrpcClients, id: i64, fields: AffiliateInput) -> Result<(), Status> {
-    let update = AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None };
+    let update = AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None, etag: String::new() };
     clients.affiliates.update_affiliate(UpdateAffiliateRequest { update: Some(update) }).await.map(|_| ())
 }
 
@@ -440,6 +440,7 @@ async fn batches_of_one_company_wait_without_connections() {
             id: Some(*id),
             affiliate: Some(city(number)),
             update_mask: None,
+            etag: String::new(),
         });
         let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.collect() };
         async move {

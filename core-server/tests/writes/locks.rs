@@ -83,7 +83,7 @@ async fn a_wait_that_ends_as_cancelled_goes_on() {
 
 fn city(id: i64, city: &str) -> AffiliateUpdate {
     let affiliate = Some(AffiliateInput { city: Some(city.to_owned()), ..AffiliateInput::default() });
-    AffiliateUpdate { id: Some(id), affiliate, update_mask: None }
+    AffiliateUpdate { id: Some(id), affiliate, update_mask: None, etag: String::new() }
 }
 
 fn named(name: String) -> AffiliateInput {

@@ -3,6 +3,7 @@
 mod abandoned;
 mod coalesced;
 mod created;
+mod etags;
 mod large;
 mod locks;
 mod stopped;
@@ -16,6 +17,7 @@ pub(crate) fn tests() -> Vec<Test> {
         abandoned::tests(),
         coalesced::tests(),
         created::tests(),
+        etags::tests(),
         large::tests(),
         locks::tests(),
         stopped::tests(),

@@ -61,8 +61,14 @@ async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
     let mut clients = GrpcClients::connect(proxy.address(), &token(company)).await;
     let rename = AffiliateInput { affiliate_name: Some("held".to_owned()), ..AffiliateInput::default() };
     let updates = [rename, AffiliateInput { city: Some("left".to_owned()), ..AffiliateInput::default() }];
-    let affiliates =
-        updates.map(|update| AffiliateUpdate { id: Some(ids[0]), affiliate: Some(update), update_mask: None }).to_vec();
+    let affiliates = updates
+        .map(|update| AffiliateUpdate {
+            id: Some(ids[0]),
+            affiliate: Some(update),
+            update_mask: None,
+            etag: String::new(),
+        })
+        .to_vec();
     let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
     let leave = async {
         // Longer than the first tries wait for a lock.

@@ -28,7 +28,7 @@ async fn created(clients: &mut GrpcClients, count: usize) -> Vec<i64> {
 }
 
 fn update(id: i64, fields: AffiliateInput) -> AffiliateUpdate {
-    AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None }
+    AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None, etag: String::new() }
 }
 
 fn rename(id: i64, name: String) -> AffiliateUpdate {
@@ -56,7 +56,7 @@ async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
     let request = BatchGetAffiliatesRequest { ids: ids.to_vec() };
     let read = clients.affiliates.batch_get_affiliates(request).await.unwrap().into_inner().affiliates;
     assert_eq!(read.len(), ids.len());
-    read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, ..affiliate }).collect()
+    read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, etag: String::new(), ..affiliate }).collect()
 }
 
 /// Some fields of a change are set, and some are cleared in either way: by the mask alone, and by an empty text.
@@ -78,7 +78,7 @@ fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: u
         }
     }
     let update_mask = (!paths.is_empty()).then_some(FieldMask { paths });
-    AffiliateUpdate { id: None, affiliate: Some(fields), update_mask }
+    AffiliateUpdate { id: None, affiliate: Some(fields), update_mask, etag: String::new() }
 }
 
 /// The same random changes, to one company as a batch and to another one by one.

@@ -17,6 +17,7 @@ use super::{
     document::{At, Document, Object as _, document},
     json::Value,
     path::PathId,
+    tags::IfMatch,
 };
 use sent::SentAffiliate;
 
@@ -61,10 +62,11 @@ pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
         .map(|request| Create::One(Box::new(request)))
 }
 
-/// Reads the body of a `PUT` to `path`. Its records may take `memory` bytes.
-pub(crate) fn update(body: &[u8], memory: usize, path: &PathId) -> Result<Update, Error> {
+/// Reads the body of a `PUT` to `path`, of a record that must have one of the tags of `if_match`. Its records may take `memory` bytes.
+pub(crate) fn update(body: &[u8], memory: usize, path: &PathId, if_match: &IfMatch) -> Result<Update, Error> {
     let Document { top, list, mut violations, .. } = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory)?;
     let update = if let Some(affiliates) = list {
+        if_match.refuse(&mut violations);
         let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };
         accept(violations, request).map(Update::Batch)
     } else {
@@ -75,7 +77,9 @@ pub(crate) fn update(body: &[u8], memory: usize, path: &PathId) -> Result<Update
         {
             At::Body.must(&mut violations, "id", 1, "must match the ID in the URL");
         }
-        let request = UpdateAffiliateRequest { update: Some(top.into()) };
+        let etag = if_match.etag(&mut violations);
+        let update = AffiliateUpdate { etag, ..top.into() };
+        let request = UpdateAffiliateRequest { update: Some(update) };
         accept(violations, request).map(|request| Update::One(Box::new(request)))
     }?;
     if path.possible().is_some() {

@@ -6,19 +6,23 @@ use compliance_api::{
     v1::{AffiliateResult, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest},
 };
 use futures::{StreamExt as _, stream};
-use http::{HeaderValue, StatusCode, header::LOCATION};
+use http::{
+    HeaderValue, StatusCode,
+    header::{ETAG, LOCATION},
+};
 
 use crate::{
     caller::{Caller, Opened},
-    envelope::{Detail, Envelope, RateLimit, respond},
+    envelope::{Detail, Envelope, RateLimit, respond, respond_tagged},
     error::Refusal,
     extract::{
         affiliates::{self, Create, Update},
         body::RequestBody,
         path::PathId,
         query,
+        tags::{self, IfMatch, IfNoneMatch},
     },
-    found::respond_found,
+    found::respond_holding,
     stream::respond_list,
 };
 
@@ -46,13 +50,17 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 ///
 /// - Operation: `getAffiliate`
 /// - Path: of the affiliate
-/// - 200: `AffiliateFound`. The affiliate.
+/// - Header: `If-None-Match`
+/// - 200: `AffiliateFound`, `ETag`. The affiliate.
+/// - 304: `ETag`. It has not changed.
 /// - Refused: `AffiliateNotFound`
-pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+pub(crate) async fn get(caller: Caller, path: PathId, if_none_match: IfNoneMatch) -> Result<Response, Refusal> {
     let request = GetAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await? };
     let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request));
-    let (affiliate, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Affiliate found.", &affiliate, None))
+    let (mut affiliate, rate_limit, held) = read.await?;
+    let etag = std::mem::take(&mut affiliate.etag);
+    let found = Envelope::found("Affiliate found.", &affiliate, None);
+    respond_holding(&caller, held, 0, || respond_tagged(rate_limit, &found, etag, true, &if_none_match))
 }
 
 /// Search affiliates
@@ -116,18 +124,19 @@ async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Resu
 /// Changes the fields that are sent, of one affiliate or of many as `affiliates`. One: `id` in the body equals the
 /// ID in the URL. Many: the ID in the URL is any affiliate of the company. The changes are applied in the order
 /// sent; an unknown ID (1025), a name that is taken or an unknown country code (1021) fails its item alone, and the
-/// status is 207.
+/// status is 207. With `If-Match`, one affiliate is changed only if it has one of these tags; a batch is refused.
 ///
 /// - Operation: `updateAffiliates`
 /// - Path: of the affiliate
+/// - Header: `If-Match`
 /// - Body: `AffiliateUpdate | AffiliateUpdateBatch`
-/// - 200: `AffiliateUpdated | [AffiliateUpdated]`. Updated. For a batch: every item was updated; one result per
+/// - 200: `AffiliateUpdated | [AffiliateUpdated]`, `ETagOfOne`. Updated. For a batch: every item was updated; one result per
 ///   item, in the order sent.
 /// - 207: `[AffiliateUpdated | AffiliateUpdateFailed | AffiliateUnknown]`. Some or all items of a batch failed; one
 ///   result per item, in the order sent.
-/// - Refused: `AffiliateNotFound`
-pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
-    let parse = move |body: &[u8], memory| affiliates::update(body, memory, &path);
+/// - Refused: `AffiliateNotFound`, `EtagMismatch`
+pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
+    let parse = move |body: &[u8], memory| affiliates::update(body, memory, &path, &if_match);
     let result = match body.read(parse.clone()).await? {
         Update::One(request) => Box::pin(update_one(&body, *request)).await,
         Update::Batch(request) => {
@@ -147,7 +156,11 @@ async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Resu
         msg: "Affiliate updated successfully.",
         ..Detail::default()
     };
-    Ok(respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
+    let mut response = respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail));
+    if let Some(tag) = tags::header(&updated.etag).filter(|_| !updated.etag.is_empty()) {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    Ok(response)
 }
 
 /// Responds with `success` if every item succeeded, otherwise with 207.

@@ -5,10 +5,10 @@ use compliance_api::{error::Error, v1::GetComplianceCaseRequest};
 
 use crate::{
     caller::Caller,
-    envelope::Envelope,
+    envelope::{Envelope, respond_tagged},
     error::Refusal,
-    extract::{path::PathId, query},
-    found::respond_found,
+    extract::{path::PathId, query, tags::IfNoneMatch},
+    found::{respond_found, respond_holding},
 };
 
 /// List compliance cases
@@ -32,11 +32,16 @@ pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Re
 ///
 /// - Operation: `getCase`
 /// - Path: of the case
-/// - 200: `CaseFound`. The case.
+/// - Header: `If-None-Match`
+/// - 200: `CaseFound`, `ETag`. The case.
+/// - 304: `ETag`. It has not changed.
 /// - Refused: `CaseNotFound`
-pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+pub(crate) async fn get(caller: Caller, path: PathId, if_none_match: IfNoneMatch) -> Result<Response, Refusal> {
     let request = GetComplianceCaseRequest { id: caller.accept(path.record_id(Error::case_not_found)).await? };
     let read = caller.call(request, |core, request| core.cases.get_compliance_case(request));
-    let (case, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Case found.", &case, None))
+    let (mut case, rate_limit, held) = read.await?;
+    let etag = std::mem::take(&mut case.etag);
+    let found = Envelope::found("Case found.", &case, None);
+    // It shows its affiliate's data, too.
+    respond_holding(&caller, held, 0, || respond_tagged(rate_limit, &found, etag, false, &if_none_match))
 }

@@ -134,7 +134,7 @@ impl AffiliateServiceStubs for Fake {
     ) -> Result<Response<v1::UpdateAffiliateResponse>, Status> {
         let update = self.write("update_affiliate", request).await?.update.unwrap_or_default();
         let affiliate = self.affiliate(update.id()).await?;
-        Ok(success(v1::UpdateAffiliateResponse { affiliate_id: affiliate.id }))
+        Ok(success(v1::UpdateAffiliateResponse { affiliate_id: affiliate.id, etag: String::new() }))
     }
 
     async fn batch_update_affiliates(

@@ -173,6 +173,7 @@ fn change(object: &Value) -> AffiliateUpdate {
         id: object["id"].as_i64(),
         affiliate: Some(input(object)),
         update_mask: Some(FieldMask { paths: fields.cloned().collect() }),
+        etag: String::new(),
     }
 }
 

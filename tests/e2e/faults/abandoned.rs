@@ -103,7 +103,7 @@ async fn abandoned_connections_are_not_lent_before_they_are_clean() {
         sqlx::query("select from affiliates for update").execute(&mut *locked).await.unwrap();
         let rename = |id, name: String| {
             let affiliate = AffiliateInput { affiliate_name: Some(name), ..AffiliateInput::default() };
-            AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
+            AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
         };
         // One statement, and a transaction of several.
         let mut updates = vec![rename(first, format!("Lost {round}"))];
@@ -134,7 +134,7 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
     let id = ids[number % ids.len()];
     let rename = |id, name: String| {
         let affiliate = AffiliateInput { city: Some(name), ..AffiliateInput::default() };
-        AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
+        AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
     };
     // The answers are those of callers that leave.
     let _ = match number % 5 {

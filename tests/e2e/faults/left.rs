@@ -55,7 +55,7 @@ const WAYS: [Way; 7] = [
 
 fn change(id: i64, city: &str) -> AffiliateUpdate {
     let affiliate = Some(AffiliateInput { city: Some(city.to_owned()), ..AffiliateInput::default() });
-    AffiliateUpdate { id: Some(id), affiliate, update_mask: None }
+    AffiliateUpdate { id: Some(id), affiliate, update_mask: None, etag: String::new() }
 }
 
 async fn update(clients: &GrpcClients, id: i64, city: &str, deadline: Option<Duration>) -> Result<(), Status> {

@@ -157,19 +157,19 @@ calls! {
     "MonitoringService/UpdateCase" unary monitoring.update_case |twin| UpdateCaseRequest {
         id: CASE,
         case: Some(CaseInput { case_status: text("Case B"), client_affiliate_id: text("B"), ..CaseInput::default() }),
-        update_mask: None,
+        update_mask: None, etag: String::new(),
     };
     "MonitoringService/UpdateCase" unary monitoring.update_case |twin| UpdateCaseRequest {
         id: CASE,
         case: Some(CaseInput { affiliate_id: Some(UPLINE), ..CaseInput::default() }),
-        update_mask: None,
+        update_mask: None, etag: String::new(),
     };
     "MonitoringService/ResolveCase" unary monitoring.resolve_case |twin|
         ResolveCaseRequest { id: CASE, ..ResolveCaseRequest::default() };
     "MonitoringService/CloseCase" unary monitoring.close_case |twin|
         CloseCaseRequest { id: CASE, case_status: text("Case A"), ..CloseCaseRequest::default() };
     "MonitoringService/ReopenCase" unary monitoring.reopen_case |twin|
-        ReopenCaseRequest { id: CASE, case_status: text("Case A") };
+        ReopenCaseRequest { id: CASE, case_status: text("Case A"), etag: String::new() };
     "MonitoringService/AttachIncidents" unary monitoring.attach_incidents |twin| AttachIncidentsRequest {
         id: CASE,
         incidents: vec![
@@ -219,7 +219,7 @@ fn affiliate(client_id: &str, name: &str) -> AffiliateInput {
 
 fn renamed(id: i64, name: &str) -> AffiliateUpdate {
     let affiliate = AffiliateInput { affiliate_name: text(name), ..AffiliateInput::default() };
-    AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None }
+    AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
 }
 
 /// A URL that both companies have, and one that only the other has.

@@ -36,5 +36,6 @@ fn all() -> Json {
 /// A record with all of its fields: those that have no value are null.
 fn whole(message: &str, record: &Json) -> Json {
     let fields = Message::of(message).map_or(&[][..], |message| message.fields);
-    Json::object(fields.iter().map(|field| (field.name, record.get(field.name))))
+    let written = fields.iter().filter(|field| field.form != "omitted");
+    Json::object(written.map(|field| (field.name, record.get(field.name))))
 }

@@ -132,6 +132,7 @@ fn optional_text(rules: &Field, is_item: bool) -> Json {
     let pattern = match (rules.format, rules.exact_chars) {
         // In a batch, codes that do not exist fail their item alone.
         (Format::Country, _) if rules.item_codes.is_none() || !is_item => pattern::country_code(),
+        (Format::Email, _) => pattern::email(),
         (Format::Url, _) => pattern::url(),
         (Format::StartDate, _) => pattern::start_date(),
         (_, Some(exact)) => pattern::exactly(exact),

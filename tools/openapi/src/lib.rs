@@ -31,7 +31,10 @@ use route::DocumentedRoute;
 
 /// What belongs to no route, and, as `inline`, what has no name in the document.
 fn base() -> Json {
-    Json::parse(&include_str!("base.json").replace("VERSION", env!("CARGO_PKG_VERSION")))
+    let text = include_str!("base.json").replace("VERSION", env!("CARGO_PKG_VERSION"));
+    let mut base = Json::parse(&text);
+    *base.at("inline").at("If-Match").at("schema").at("pattern") = Json::of(&pattern::if_match());
+    base
 }
 
 /// The text of the document.

@@ -9,6 +9,7 @@ use compliance_api::{
 use crate::{
     examples, input,
     json::{Json, object},
+    pattern,
     schema::{choice, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
@@ -56,7 +57,9 @@ fn query_parameter(field: &Field) -> Json {
     let mut schema = match (choices(field), field.kind) {
         (Some(choices), _) => choice(&choices),
         (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
-        (None, _) if field.format == Format::Date => object! { "type": "string", "format": "date" },
+        (None, _) if field.format == Format::Date => {
+            object! { "type": "string", "format": "date", "pattern": pattern::DAY }
+        }
         (None, _) => input::required_text(field),
     };
     for (key, bound) in [("minimum", field.at_least), ("maximum", field.at_most)] {

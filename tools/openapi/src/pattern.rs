@@ -30,6 +30,23 @@ pub(crate) fn required_url() -> String {
     format!("^{URL}$")
 }
 
+/// An e-mail address as RFC 5321 has it, without a domain literal. The service also takes letters of other scripts.
+pub(crate) fn email() -> String {
+    const ATOM: &str = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]";
+    const QUOTED: &str = r#""(?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\x21-\x7e])+""#;
+    let label = format!("[A-Za-z0-9](?:{ATOM}{{0,61}}[A-Za-z0-9])?");
+    format!(r"^(?=[^\x00]{{1,64}}@[^@]*$)(?:{ATOM}+(?:\.{ATOM}+)*|{QUOTED})@{label}(?:\.{label})*$")
+}
+
+/// A day of the years 1 to 9999, besides the format `date`.
+pub(crate) const DAY: &str = "^(?!0000)";
+
+/// A list of entity tags, or `*`: the header `If-Match`, as far as clients can send it.
+pub(crate) fn if_match() -> String {
+    const TAG: &str = r#"(?:W/)?"[\x21\x23-\x7e\x80-\xff]*""#;
+    format!(r"^(?:\*|[\t ,]*{TAG}(?:[\t ]*,[\t ,]*{TAG})*[\t ,]*)$")
+}
+
 /// A calendar day of the years 1 to 9999, `YYYY-MM-DD` or `MM/DD/YYYY`.
 pub(crate) fn start_date() -> String {
     let (dash, slash) = (ANY_YEAR.replace('S', "-"), ANY_YEAR.replace('S', "/"));

@@ -17,7 +17,8 @@ use crate::{
 /// The schema of a message. Every field is always there; what is not known is null.
 pub(crate) fn schema(name: &str) -> Json {
     let Some(message) = Message::of(name) else { return Json::Null };
-    let properties = message.fields.iter().map(|field| (field.name, property(name, field)));
+    let written = message.fields.iter().filter(|field| field.form != "omitted");
+    let properties = written.map(|field| (field.name, property(name, field)));
     closed(properties.collect()).with("description", message.doc)
 }
 

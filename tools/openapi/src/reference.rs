@@ -75,7 +75,7 @@ fn input(name: &str) -> String {
 
 fn record(name: &str) -> String {
     let mut table = "| Field | Type | Null | What it holds |\n|---|---|---|---|\n".to_owned();
-    for field in message(name).fields {
+    for field in message(name).fields.iter().filter(|field| field.form != "omitted") {
         let kind = match (field.form, field.kind) {
             ("datetime", _) => "timestamp",
             ("yes_no", _) => "`yes` or `no`",
@@ -129,6 +129,7 @@ fn refusals() -> String {
         !matches!(
             reason,
             Reason::ScopeMissing
+                | Reason::RequestIdReused
                 | Reason::ReferenceNotFound
                 | Reason::FailedPrecondition
                 | Reason::ContentTypeInvalid

@@ -15,11 +15,16 @@ use crate::{
 
 pub(crate) const REQUEST_ID: &str = "X-Request-Id";
 pub(crate) const IGNORED_PARAMETERS: &str = "X-Ignored-Parameters";
+pub(crate) const ETAG: &str = "ETag";
 pub(crate) const RATE_LIMIT: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
 /// References to headers.
 pub(crate) fn header_references<'a>(headers: impl IntoIterator<Item = &'a str>) -> Json {
-    Json::object(headers.into_iter().map(|name| (name, object! { "$ref": format!("#/components/headers/{name}") })))
+    Json::object(headers.into_iter().map(|name| {
+        // One header may have several descriptions.
+        let header = if name.starts_with(ETAG) { ETAG } else { name };
+        (header, object! { "$ref": format!("#/components/headers/{name}") })
+    }))
 }
 
 /// Every reason of the contract.
@@ -131,6 +136,7 @@ fn sample(reason: Reason) -> Error {
         Reason::UrlNotFound => Error::url_not_found(7),
         Reason::CaseNotFound => Error::case_not_found(7),
         Reason::AffiliateNameExists => Error::affiliate_name_exists("A-1001"),
+        Reason::EtagMismatch => Error::etag_mismatch("affiliate_id", 7, "2"),
         Reason::HostInvalid => Error::host_invalid(),
         Reason::ExpectationFailed => Error::expectation_failed(),
         Reason::EncodingUnsupported => Error::encoding_unsupported(),

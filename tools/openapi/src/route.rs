@@ -6,6 +6,7 @@
 //! - ``Path: of the affiliate``: what the ID at the end of the path is of.
 //! - ``Path: `Message` ``: the fields of a request, which are texts, as parameters of the path.
 //! - ``Query: `Message` ``: the fields of a request, as parameters.
+//! - ``Header: `If-Match` ``: a header of the request.
 //! - ``Body: `Schema | Schema` ``: one of these schemas.
 //! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers of its own. `[Schema]` is a list; `text/html` is
 //!   content of that type.
@@ -27,7 +28,7 @@ use crate::{
     examples,
     json::{Json, object},
     parameter,
-    refusal::{self, Group, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
+    refusal::{self, ETAG, Group, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
     schema::{list_of, reference},
 };
 
@@ -95,6 +96,13 @@ impl DocumentedRoute {
                 self.parameters.extend(parameter::of_query(value()));
                 self.reasons.push(Reason::InvalidFields);
             }
+            "Header" => {
+                let header = inline(value()).unwrap_or_else(|| panic!("no header {}", value()));
+                self.parameters.push(header);
+                if value() == "If-Match" {
+                    self.reasons.push(Reason::InvalidFields);
+                }
+            }
             "Body" => {
                 let content = object! { "application/json": self.json("body", value()) };
                 self.body = Some(object! { "required": true, "content": content });
@@ -122,7 +130,7 @@ impl DocumentedRoute {
     /// A response, and none with its status for another reason.
     fn respond(&mut self, status: StatusCode, values: &[String], text: &str) {
         let (headers, contents): (Vec<&String>, Vec<_>) =
-            values.iter().partition(|value| ["Location", "ETag"].contains(&value.as_str()));
+            values.iter().partition(|value| *value == "Location" || value.starts_with(ETAG));
         let mut response = object! { "description": text };
         // A connection too many is refused before anything is read from it.
         if status != StatusCode::SERVICE_UNAVAILABLE {

@@ -26,8 +26,11 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
     all.extend(input::all());
     for (name, result, keys) in RESULTS {
-        all.push(((*name).to_owned(), envelope(*result, keys, None, false)));
+        let of = format!("{name}Detail");
+        all.push(((*name).to_owned(), envelope(*result, &of, None, false)));
+        all.push((of, detail(keys)));
     }
+    all.push((FOUND_DETAIL.to_owned(), detail(&[])));
     all
 }
 
@@ -55,12 +58,16 @@ const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("UrlDuplicate", ResultCode::Duplicate, &[]),
 ];
 
+/// The name of the detail of every read.
+const FOUND_DETAIL: &str = "FoundDetail";
+
 /// The envelope of a read.
 fn found(data: Json, has_meta: bool) -> Json {
-    envelope(ResultCode::Found, &[], Some(data), has_meta)
+    envelope(ResultCode::Found, FOUND_DETAIL, Some(data), has_meta)
 }
 
-fn envelope(result: ResultCode, keys: &[&'static str], data: Option<Json>, has_meta: bool) -> Json {
+/// An envelope, whose `detail` has a schema of this name: so generated clients have a type for it.
+fn envelope(result: ResultCode, detail: &str, data: Option<Json>, has_meta: bool) -> Json {
     let is_ok = matches!(result, ResultCode::Saved | ResultCode::Found);
     let mut properties = vec![
         (
@@ -68,7 +75,7 @@ fn envelope(result: ResultCode, keys: &[&'static str], data: Option<Json>, has_m
             object! { "type": "string", "const": i32::from(result).to_string(), "description": description::result_code(result) },
         ),
         ("status", object! { "type": "string", "const": if is_ok { "ok" } else { "error" } }),
-        ("detail", detail(keys)),
+        ("detail", reference(detail)),
     ];
     properties.extend(data.map(|data| ("data", data)));
     properties.extend(has_meta.then(|| ("meta", reference("PageMeta"))));

@@ -95,6 +95,64 @@ fn patterns_are_exact() {
             assert_eq!(country.is_match(&text), is_valid(input), "{text}");
         }
     }
+    let email = Regex::new(&pattern::email().replace(r"(?=[^\x00]{1,64}@[^@]*$)", "")).unwrap();
+    let long = "x".repeat(63);
+    for local in [
+        "a",
+        "a.b",
+        "a..b",
+        ".a",
+        "a.",
+        "a b",
+        "",
+        "a\"",
+        "\"a b\"",
+        "\"\"",
+        "\"a\"b\"",
+        r#""a\"b""#,
+        "a@b",
+        "\"a@b\"",
+        "<a",
+        "a\n",
+    ] {
+        for domain in [
+            "b",
+            "b.c",
+            "b..c",
+            "-b",
+            "b-",
+            "b-c",
+            "b_c",
+            "[b]",
+            "[127.0.0.1]",
+            "",
+            "b c",
+            "b\n",
+            &long,
+            &format!("{long}x"),
+        ] {
+            let text = format!("{local}@{domain}");
+            let input = AffiliateInput { sponsor_email: Some(text.clone()), ..AffiliateInput::default() };
+            assert_eq!(email.is_match(&text), is_valid(input), "{text:?}");
+        }
+    }
+    let tags = Regex::new(&pattern::if_match()).unwrap();
+    for (text, is_valid) in [
+        ("*", true),
+        ("\"7\"", true),
+        ("W/\"7\" , \"8\"", true),
+        (", \"7\",,\"8\",", true),
+        ("\"\"", true),
+        ("", false),
+        ("7", false),
+        ("*, \"7\"", false),
+        ("\"7\" \"8\"", false),
+        ("w/\"7\"", false),
+        ("\"7 8\"", false),
+        (",", false),
+    ] {
+        assert_eq!(tags.is_match(text), is_valid, "{text}");
+    }
     let not_blank = Regex::new(&pattern::not_blank()).unwrap();
     for character in ('\0'..=char::MAX).filter(|character| (*character as u32) < 0x1_1000) {
         for text in [character.to_string(), format!("{character}x"), format!(" {character}\n")] {

@@ -8,7 +8,7 @@ use compliance_api::{
     v1::{OpenCaseRequest, OpenCaseResponse, ResultCode},
 };
 
-use super::{Change, INPUT};
+use super::{Change, INPUT, opened_with::OpenedWith};
 use crate::monitoring::{
     changes::AFFILIATE_NOT_FOUND,
     context::{Company, write_all},
@@ -18,11 +18,16 @@ use crate::monitoring::{
     names::CompanyNames,
 };
 
+/// The sentence for a request ID that has opened a case with other content.
+const REQUEST_ID_REUSED: &str = "The request ID has opened a case with other content.";
+
 struct Opened {
     request_id: String,
     case_id: Option<i64>,
     created: bool,
     affiliate_found: bool,
+    /// What an existing case was opened with, if that is known.
+    opened_with: Option<Vec<u8>>,
     /// The positions of the incidents whose URL was not found.
     missing_urls: Option<Vec<i64>>,
 }
@@ -35,6 +40,12 @@ pub(in crate::monitoring) async fn open_one(
         open(company, vec![request]).await?.pop().unwrap_or_default();
     match (code, id) {
         (ResultCode::Saved, Some(case_id)) => Ok(OpenCaseResponse { case_id, created }),
+        (ResultCode::Duplicate, Some(case_id)) => {
+            let fields: Vec<&str> = violations.iter().map(|violation| violation.path.as_str()).collect();
+            Err(Error::new(Reason::RequestIdReused, REQUEST_ID_REUSED)
+                .with("case_id", case_id)
+                .with("fields", fields.join(",")))
+        }
         (ResultCode::NotFound, _) => {
             let field = violations.iter().next().map(|violation| violation.path.as_str()).unwrap_or_default();
             Err(Error::new(Reason::ReferenceNotFound, msg).with("field", field))
@@ -54,12 +65,13 @@ pub(in crate::monitoring) async fn open(
     let (mut changes, mut request_ids) = (Vec::new(), HashSet::new());
     let (ids, checked) = check_all(requests, |violations, request| {
         let request_id = request.request_id.clone().unwrap_or_default();
+        let opened_with = OpenedWith::of(&request);
         let change = read(&names, violations, request);
         // Of two with the same request ID the first is opened.
         if violations.is_empty() && request_ids.insert(request_id.clone()) {
-            changes.push(change);
+            changes.push(Change { opened_with: opened_with.clone(), ..change });
         }
-        request_id
+        (request_id, opened_with)
     });
     let rows = write_all(&changes, async |changes| {
         let opened = company.write(|pool, layouts| {
@@ -74,11 +86,30 @@ pub(in crate::monitoring) async fn open(
     let rows = rows.await?;
     let opened: HashMap<&str, _> =
         changes.iter().zip(&rows).map(|opened| (opened.1.request_id.as_str(), opened)).collect();
-    checked.join(ids.iter().map_while(|request_id| {
+    checked.join(ids.iter().map_while(|(request_id, opened_with)| {
         let (change, opened) = opened.get(request_id.as_str())?;
         // Only the first item with a request ID opened the case.
-        Some(outcome(change, opened, request_ids.remove(request_id)))
+        let is_first = request_ids.remove(request_id);
+        let before = if opened.created { Some(change.opened_with.as_bytes()) } else { opened.opened_with.as_deref() };
+        match opened.case_id {
+            Some(id) => Some(existing(id, opened.created && is_first, &opened_with.differences(before))),
+            None => Some(not_found(change, opened)),
+        }
     }))
+}
+
+/// The outcome of an item whose request ID has a case, which this item may have opened.
+fn existing(id: i64, created: bool, differences: &[String]) -> Outcome {
+    if differences.is_empty() {
+        return Outcome::saved(id, created, if created { "Case opened." } else { "The case was already opened." });
+    }
+    let mut violations = Violations::new();
+    for path in differences {
+        violations.report(path.as_str(), |label| {
+            format!("The {label} field differs from the one that the case was opened with.")
+        });
+    }
+    Outcome { code: ResultCode::Duplicate, id: Some(id), changed: false, violations, msg: REQUEST_ID_REUSED.to_owned() }
 }
 
 fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequest) -> Change {
@@ -99,11 +130,7 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
     change
 }
 
-fn outcome(change: &Change, opened: &Opened, is_first: bool) -> Outcome {
-    if let Some(id) = opened.case_id {
-        let created = opened.created && is_first;
-        return Outcome::saved(id, created, if created { "Case opened." } else { "The case was already opened." });
-    }
+fn not_found(change: &Change, opened: &Opened) -> Outcome {
     let mut violations = Violations::new();
     if !opened.affiliate_found {
         let field = change.case.affiliate_field().unwrap_or("client_affiliate_id");

@@ -2,17 +2,17 @@
 -- inserts the cases in the order of their request IDs. The dates that follow from the opening are those of a change of
 -- an empty case of the status New; update.sql has the rules for changes.
 --
--- Returns the ID of each case, whether it is new, whether its affiliate exists, and the positions of the incidents whose
--- URL does not. A case whose request ID another writer has just used is left out: the next run finds it.
+-- Returns the ID of each case, whether it is new, whether its affiliate exists, what an existing case was opened with, and the
+-- positions of the incidents whose URL does not. A case whose request ID another writer has just used is left out: the next run finds it.
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
-        coalesce(i.case_status_id, 1) as status_id,
-        (
-            select c.id from compliance_cases c
-            where c.company_id = $1 and c.request_id = i.request_id
-            limit 1
-        ) as existing_id
+        coalesce(i.case_status_id, 1) as status_id, e.id as existing_id, e.opened_with as existing_opened_with
     from unnest($2::case_input[]) with ordinality i
+    left join lateral (
+        select c.id, c.opened_with from compliance_cases c
+        where c.company_id = $1 and c.request_id = i.request_id
+        limit 1
+    ) e on true
     left join lateral (
         (select a.id from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1)
         union all
@@ -61,7 +61,7 @@ with input as materialized (
     insert into compliance_cases (
         company_id, id, request_id, affiliate_id, case_worker, tags, case_status_id, sub_status_id, submitter,
         notice_status_id, risk_level_id, case_country, sub_affiliate_id, created_date, follow_up_date,
-        first_action_date, reviewed_date, flagged_date, resolved_date, closed_date, last_updated_date
+        first_action_date, reviewed_date, flagged_date, resolved_date, closed_date, last_updated_date, opened_with
     )
     select
         $1, n.id, n.request_id, n.found_affiliate_id, n.case_worker, coalesce(n.tags, '{}'), n.status_id,
@@ -77,7 +77,7 @@ with input as materialized (
             case when n.status_id = 5 then n.now end),
         new_value(n.cleared, 'closed_date', n.closed_date,
             case when n.status_id between 6 and 9 then n.now end),
-        new_value(n.cleared, 'last_updated_date', n.last_updated_date, n.now)
+        new_value(n.cleared, 'last_updated_date', n.last_updated_date, n.now), n.opened_with
     from fresh n
     order by n.request_id
     on conflict (company_id, request_id) where request_id is not null do nothing
@@ -93,9 +93,9 @@ with input as materialized (
     on conflict on constraint incidents_content_key do nothing
 )
 select n.request_id as "request_id!", n.id as case_id, true as "created!", true as "affiliate_found!",
-    null::bigint[] as missing_urls
+    null::bytea as opened_with, null::bigint[] as missing_urls
 from inserted n
 union all
-select r.request_id, r.existing_id, false, r.found_affiliate_id is not null, r.missing
+select r.request_id, r.existing_id, false, r.found_affiliate_id is not null, r.existing_opened_with, r.missing
 from resolved r
 where r.existing_id is not null or r.found_affiliate_id is null or r.missing is not null

@@ -1,5 +1,7 @@
 //! Updates, also by operations that change the status alone: a change is written only if it changes something.
 
+use std::sync::Arc;
+
 use compliance_api::{
     catalogue::Vocabulary,
     error::{Error, Reason},
@@ -11,12 +13,26 @@ use compliance_api::{
 };
 
 use super::{CLOSED, Change, INPUT, OPEN, RESOLVED};
-use crate::monitoring::{changes::AFFILIATE_NOT_FOUND, context::Company, names::CompanyNames};
+use crate::{
+    database::Connections,
+    etag,
+    monitoring::{changes::AFFILIATE_NOT_FOUND, context::Company, names::CompanyNames},
+    table::Layouts,
+};
 
 struct Updated {
-    case_found: bool,
+    /// The case's revision after the statement, if it exists.
+    revision: Option<i64>,
+    /// Whether it had a revision that the request names, if that names any.
+    as_expected: bool,
     affiliate_found: bool,
     changed: bool,
+}
+
+/// What became of a change.
+struct Applied {
+    changed: bool,
+    etag: String,
 }
 
 pub(in crate::monitoring) async fn update(
@@ -30,20 +46,21 @@ pub(in crate::monitoring) async fn update(
     if !violations.is_empty() {
         return Err(Error::invalid(violations));
     }
-    let changed = apply(company, request.id, change, None, None).await?;
-    Ok(UpdateCaseResponse { case_id: request.id, changed })
+    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, None).await?;
+    Ok(UpdateCaseResponse { case_id: request.id, changed, etag })
 }
 
-/// Applies a change to a case whose status is among `only`, if given, and not among `not`. Returns whether it changed.
+/// Applies a change to a case whose status is among `only`, if given, and not among `not`.
 async fn apply(
     company: Company<'_>,
     case_id: i64,
     change: Change,
+    etag: &str,
     only: Option<&[i32]>,
     not: Option<&[i32]>,
-) -> Result<bool, Error> {
-    let changes = [&change];
-    let updated = company.write(|pool, layouts| {
+) -> Result<Applied, Error> {
+    let (changes, revisions) = ([&change], etag::revisions(etag));
+    let run = |pool: Connections, layouts: Arc<Layouts>| {
         let batch = INPUT.batch(&layouts, &changes);
         let update = sqlx::query_file_as!(
             Updated,
@@ -52,18 +69,22 @@ async fn apply(
             case_id,
             batch as _,
             only,
-            not
+            not,
+            revisions.as_deref()
         );
         async move { update.fetch_one(&pool).await }
-    });
-    let updated = updated.await?;
-    if !updated.case_found {
-        return Err(Error::case_not_found(case_id));
+    };
+    // Once more, a change would find the revision that it has made itself.
+    let updated = if revisions.is_some() { company.write_once(run).await? } else { company.write(run).await? };
+    let Some(revision) = updated.revision else { return Err(Error::case_not_found(case_id)) };
+    let etag = revision.to_string();
+    if !updated.as_expected {
+        return Err(Error::etag_mismatch("case_id", case_id, &etag));
     }
     if let Some(field) = change.case.affiliate_field().filter(|_| !updated.affiliate_found) {
         return Err(Error::new(Reason::ReferenceNotFound, AFFILIATE_NOT_FOUND).with("field", field));
     }
-    Ok(updated.changed)
+    Ok(Applied { changed: updated.changed, etag })
 }
 
 pub(in crate::monitoring) async fn resolve(
@@ -72,8 +93,8 @@ pub(in crate::monitoring) async fn resolve(
 ) -> Result<ResolveCaseResponse, Error> {
     let mut change = Change::status(RESOLVED);
     change.case.record.resolved_date = request.resolved_date;
-    let changed = apply(company, request.id, change, None, Some(&[RESOLVED])).await?;
-    Ok(ResolveCaseResponse { case_id: request.id, changed })
+    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, Some(&[RESOLVED])).await?;
+    Ok(ResolveCaseResponse { case_id: request.id, changed, etag })
 }
 
 /// Closes a case, or gives a closed case another status that closes it.
@@ -86,8 +107,8 @@ pub(in crate::monitoring) async fn close(
     let mut change = Change::status(status.unwrap_or(*CLOSED.start()));
     change.case.record.closed_date = request.closed_date;
     let not: Vec<i32> = status.map_or_else(|| CLOSED.collect(), |status| vec![status]);
-    let changed = apply(company, request.id, change, None, Some(&not)).await?;
-    Ok(CloseCaseResponse { case_id: request.id, changed })
+    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, Some(&not)).await?;
+    Ok(CloseCaseResponse { case_id: request.id, changed, etag })
 }
 
 /// Reopens a case that is resolved or closed.
@@ -108,6 +129,7 @@ pub(in crate::monitoring) async fn reopen(
         return Err(Error::invalid(violations));
     }
     let change = Change::status(status.unwrap_or(OPEN));
-    let changed = apply(company, request.id, change, Some(&ended.collect::<Vec<_>>()), None).await?;
-    Ok(ReopenCaseResponse { case_id: request.id, changed })
+    let ended: Vec<i32> = ended.collect();
+    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, Some(&ended), None).await?;
+    Ok(ReopenCaseResponse { case_id: request.id, changed, etag })
 }

@@ -1,6 +1,6 @@
 -- Locks the case $2, works out what it becomes, and writes it unless it is that already. $4 and $5 are the statuses that
--- the case must have, and must not have, for anything to happen; null for any and for none. The dates that follow from a
--- change are described at `CaseInput` in case_changes.proto.
+-- the case must have, and must not have, for anything to happen; null for any and for none. $6 are the revisions of which it must
+-- have one; null for any. The dates that follow from a change are described at `CaseInput` in case_changes.proto.
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid
@@ -14,7 +14,10 @@ with input as materialized (
             limit 1)
     ) a on true
 ), old as materialized (
-    select c.* from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
+    select c.*, $6::bigint[] is null or c.revision = any($6::bigint[]) as as_expected
+    from compliance_cases c
+    where c.company_id = $1 and c.id = $2
+    for no key update
 ), new as materialized (
     select
         coalesce(i.found_affiliate_id, o.affiliate_id) as affiliate_id,
@@ -37,7 +40,7 @@ with input as materialized (
         new_value(i.cleared, 'closed_date', i.closed_date, o.closed_date) as closed_date,
         new_value(i.cleared, 'last_updated_date', i.last_updated_date, o.last_updated_date) as last_updated_date
     from old o cross join input i
-    where i.valid
+    where i.valid and o.as_expected
         and ($4::integer[] is null or o.case_status_id = any($4::integer[]))
         and ($5::integer[] is null or o.case_status_id <> all($5::integer[]))
 ), updated as (
@@ -72,7 +75,8 @@ with input as materialized (
             when n.case_status_id between 6 and 9 and o.case_status_id not between 6 and 9 then i.now
             when o.case_status_id between 6 and 9 and n.case_status_id not between 6 and 9 then null
             else o.closed_date end),
-        last_updated_date = new_value(i.cleared, 'last_updated_date', i.last_updated_date, i.now)
+        last_updated_date = new_value(i.cleared, 'last_updated_date', i.last_updated_date, i.now),
+        revision = c.revision + 1
     from new n cross join old o cross join input i
     where c.company_id = $1 and c.id = $2
         and (
@@ -84,7 +88,10 @@ with input as materialized (
             o.risk_level_id, o.case_country, o.sub_affiliate_id, o.created_date, o.follow_up_date,
             o.first_action_date, o.reviewed_date, o.flagged_date, o.resolved_date, o.closed_date, o.last_updated_date
         )
-    returning c.id
+    returning c.revision
 )
-select exists (select from old) as "case_found!", i.valid as "affiliate_found!", exists (select from updated) as "changed!"
+select coalesce(u.revision, o.revision) as revision, coalesce(o.as_expected, true) as "as_expected!",
+    i.valid as "affiliate_found!", u.revision is not null as "changed!"
 from input i
+left join old o on true
+left join updated u on true

@@ -31,7 +31,8 @@ impl From<SentAffiliate<false>> for AffiliateInput {
 impl From<SentAffiliate<true>> for AffiliateUpdate {
     fn from(affiliate: SentAffiliate<true>) -> Self {
         let id = if let Value::Integer(id) = affiliate.id { Some(id) } else { None };
-        Self { id, affiliate: Some(affiliate.input), update_mask: Some(affiliate.sent.to_mask()) }
+        let update_mask = Some(affiliate.sent.to_mask());
+        Self { id, affiliate: Some(affiliate.input), update_mask, etag: String::new() }
     }
 }
 

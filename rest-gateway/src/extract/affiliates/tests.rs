@@ -3,7 +3,7 @@ use compliance_api::{
     v1::{AffiliateInput, AffiliateUpdate},
 };
 
-use super::{Create, PathId, Update};
+use super::{Create, IfMatch, PathId, Update};
 
 const MEMORY: usize = 1 << 20;
 
@@ -12,7 +12,7 @@ fn create(body: &str) -> Result<Create, Error> {
 }
 
 fn update(path: &str, body: &str) -> Result<Update, Error> {
-    super::update(body.as_bytes(), MEMORY, &PathId::of(path))
+    super::update(body.as_bytes(), MEMORY, &PathId::of(path), &IfMatch::NONE)
 }
 
 fn violations(error: Error) -> Vec<(String, String)> {

@@ -167,6 +167,7 @@ fn update(id: i64, notes: &str) -> AffiliateUpdate {
         id: Some(id),
         affiliate: Some(AffiliateInput { notes: Some(notes.to_owned()), ..AffiliateInput::default() }),
         update_mask: Some(prost_types::FieldMask { paths: vec!["notes".to_owned()] }),
+        etag: String::new(),
     }
 }
 

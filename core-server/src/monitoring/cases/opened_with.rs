@@ -1,0 +1,103 @@
+//! What a case was opened with: a digest of each field, so that a request with the same `request_id` and other content can name the
+//! fields that differ, also after the case has changed.
+
+use compliance_api::{
+    description::Message,
+    record::Record as _,
+    rules::Check as _,
+    v1::{CaseInput, OpenCaseRequest},
+};
+use prost::Message as _;
+use sha2::{Digest as _, Sha256};
+
+/// Bytes of a field: its number, and a part of its digest.
+const FIELD: usize = 5;
+/// Added to the number of a field of the request itself.
+const OF_REQUEST: u8 = 0x80;
+
+/// The digests of the fields that are given, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OpenedWith(Vec<u8>);
+
+impl OpenedWith {
+    /// An empty text is the same as an absent one.
+    pub(super) fn of(request: &OpenCaseRequest) -> Self {
+        let mut digests = Self::default();
+        if let Some(case) = &request.case {
+            for field in CaseInput::FIELDS.iter().filter(|field| !field.is_empty(case)) {
+                if let Some(written) = field.written(case) {
+                    digests.add(field.number as u8, [written.as_bytes()]);
+                }
+            }
+        }
+        let of_request = |name: &str| OF_REQUEST | number(OpenCaseRequest::MESSAGE, name);
+        if !request.incidents.is_empty() {
+            let encoded: Vec<Vec<u8>> =
+                request.incidents.iter().map(|one| one.encode_length_delimited_to_vec()).collect();
+            digests.add(of_request("incidents"), encoded.iter().map(Vec::as_slice));
+        }
+        if request.dates_as_given == Some(true) {
+            digests.add(of_request("dates_as_given"), []);
+        }
+        digests
+    }
+
+    fn add<'p>(&mut self, number: u8, parts: impl IntoIterator<Item = &'p [u8]>) {
+        let mut hasher = Sha256::new();
+        parts.into_iter().for_each(|part| hasher.update(part));
+        self.0.push(number);
+        self.0.extend(&hasher.finalize()[..FIELD - 1]);
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The paths of the fields that differ from those of a case that was opened before; none if nothing is known of it.
+    pub(super) fn differences(&self, stored: Option<&[u8]>) -> Vec<String> {
+        let Some(stored) = stored else { return Vec::new() };
+        let differs = |number: u8| {
+            let of = |digests: &[u8]| digests.chunks(FIELD).find(|field| field[0] == number).map(<[u8]>::to_vec);
+            of(&self.0) != of(stored)
+        };
+        let fields = CaseInput::FIELDS.iter().filter(|field| differs(field.number as u8));
+        let of_case = fields.map(|field| format!("case.{}", field.name));
+        let of_request = ["incidents", "dates_as_given"].into_iter();
+        let of_request = of_request.filter(|name| differs(OF_REQUEST | number(OpenCaseRequest::MESSAGE, name)));
+        of_case.chain(of_request.map(str::to_owned)).collect()
+    }
+}
+
+fn number(message: &Message, name: &str) -> u8 {
+    message.field(name).map_or(0, |field| field.number as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::v1::{CaseInput, IncidentInput, OpenCaseRequest};
+
+    use super::OpenedWith;
+
+    #[test]
+    fn the_fields_that_differ_are_named() {
+        let case = |worker: &str, tags: &[&str]| CaseInput {
+            client_affiliate_id: Some("A".to_owned()),
+            case_worker: Some(worker.to_owned()),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            ..CaseInput::default()
+        };
+        let request = |case: CaseInput| OpenCaseRequest { case: Some(case), ..OpenCaseRequest::default() };
+        let opened = OpenedWith::of(&request(case("", &["a"])));
+        let differences = |other: &OpenCaseRequest| OpenedWith::of(other).differences(Some(opened.as_bytes()));
+        assert_eq!(opened.as_bytes().len(), 10);
+        // An empty text is absent.
+        assert_eq!(differences(&request(CaseInput { case_worker: None, ..case("", &["a"]) })), [""; 0]);
+        assert_eq!(differences(&request(case("B", &["a", "b"]))), ["case.case_worker", "case.tags"]);
+        let incidents = vec![IncidentInput { reference: Some("r".to_owned()), ..IncidentInput::default() }];
+        let more = OpenCaseRequest { incidents, dates_as_given: Some(true), ..request(case("", &["a"])) };
+        assert_eq!(differences(&more), ["incidents", "dates_as_given"]);
+        assert_eq!(opened.differences(Some(OpenedWith::of(&more).as_bytes())), ["incidents", "dates_as_given"]);
+        // Nothing is known of a case that was opened by an earlier version.
+        assert_eq!(OpenedWith::of(&more).differences(None), [""; 0]);
+    }
+}

@@ -1,0 +1,212 @@
+//! Etags of cases, and requests to open a case that was opened with other content.
+
+use std::collections::BTreeSet;
+
+use compliance_api::v1::{
+    AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest, DetachIncidentsRequest,
+    ExportCasesRequest, IncidentKey, OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest, ResultCode,
+    UpdateCaseRequest,
+};
+use futures::future::join_all;
+use test_support::{GrpcClients, TestCore, reason_of, tests};
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+
+use super::builders::{form_incident, opening, some, violations};
+
+tests![
+    a_change_of_a_case_needs_its_present_etag,
+    of_concurrent_changes_with_one_etag_one_wins,
+    every_change_of_a_case_counts,
+    a_request_id_with_other_content_is_refused,
+    items_of_a_batch_with_other_content_fail_alone,
+    exported_cases_can_be_opened_again,
+];
+
+fn worker(id: i64, worker: &str, etag: &str) -> UpdateCaseRequest {
+    let case = Some(CaseInput { case_worker: some(worker), ..CaseInput::default() });
+    UpdateCaseRequest { id, case, update_mask: None, etag: etag.to_owned() }
+}
+
+/// Updates a case; returns its etag after that.
+async fn update(company: &mut GrpcClients, request: UpdateCaseRequest) -> Result<String, Status> {
+    Ok(company.monitoring.update_case(request).await?.into_inner().etag)
+}
+
+fn assert_changed(refused: &Status, id: i64, etag: &str) {
+    assert_eq!((refused.code(), reason_of(refused).as_str()), (Code::Aborted, "ETAG_MISMATCH"));
+    let details = refused.get_error_details();
+    let metadata = &details.error_info().unwrap().metadata;
+    assert_eq!((metadata["case_id"].as_str(), metadata["etag"].as_str()), (id.to_string().as_str(), etag));
+}
+
+async fn a_change_of_a_case_needs_its_present_etag() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    let id = company.open(opening("r")).await;
+    let first = company.case(id).await.etag;
+    let second = update(&mut company, worker(id, "Ann", &first)).await.unwrap();
+    assert_eq!(company.case(id).await.etag, second);
+    assert_changed(&update(&mut company, worker(id, "Bob", &first)).await.unwrap_err(), id, &second);
+    // Also if it would change nothing.
+    assert_changed(&update(&mut company, worker(id, "Ann", &first)).await.unwrap_err(), id, &second);
+    assert_eq!(update(&mut company, worker(id, "Ann", &second)).await.unwrap(), second);
+
+    let resolve = |etag: &str| ResolveCaseRequest { id, resolved_date: None, etag: etag.to_owned() };
+    assert_changed(&company.monitoring.resolve_case(resolve(&first)).await.unwrap_err(), id, &second);
+    let third = company.monitoring.resolve_case(resolve(&second)).await.unwrap().into_inner().etag;
+    let close = |etag: &str| CloseCaseRequest { id, etag: etag.to_owned(), ..CloseCaseRequest::default() };
+    assert_changed(&company.monitoring.close_case(close(&second)).await.unwrap_err(), id, &third);
+    let fourth = company.monitoring.close_case(close(&third)).await.unwrap().into_inner().etag;
+    let reopen = |etag: &str| ReopenCaseRequest { id, case_status: None, etag: etag.to_owned() };
+    assert_changed(&company.monitoring.reopen_case(reopen(&third)).await.unwrap_err(), id, &fourth);
+    let fifth = company.monitoring.reopen_case(reopen(&fourth)).await.unwrap().into_inner().etag;
+    assert_eq!(company.case(id).await.etag, fifth);
+    assert_eq!(company.case(id).await.case_worker.as_deref(), Some("Ann"));
+
+    let unknown = update(&mut company, worker(id + 1000, "Ann", &first)).await.unwrap_err();
+    assert_eq!(unknown.code(), Code::NotFound);
+    let foreign = update(&mut core.company(2), worker(id, "Ann", &fifth)).await.unwrap_err();
+    assert_eq!(foreign.code(), Code::NotFound);
+}
+
+async fn of_concurrent_changes_with_one_etag_one_wins() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    let id = company.open(opening("r")).await;
+    for round in 0..20 {
+        let etag = company.case(id).await.etag;
+        let writers = (0..2).map(|writer| {
+            let (mut company, etag) = (core.company(1), etag.clone());
+            async move { update(&mut company, worker(id, &format!("{round} {writer}"), &etag)).await.is_ok() }
+        });
+        let won = join_all(writers).await;
+        assert_eq!(won.iter().filter(|won| **won).count(), 1, "round {round}");
+        let winner = won.iter().position(|won| *won).unwrap();
+        assert_eq!(company.case(id).await.case_worker, Some(format!("{round} {winner}")));
+    }
+}
+
+async fn every_change_of_a_case_counts() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    let id = company.open(opening("r")).await;
+    let mut seen = BTreeSet::from([company.case(id).await.etag]);
+    let attach = AttachIncidentsRequest { id, incidents: vec![form_incident("form")] };
+    company.monitoring.attach_incidents(attach.clone()).await.unwrap();
+    assert!(seen.insert(company.case(id).await.etag), "attached");
+    company.monitoring.attach_incidents(attach).await.unwrap();
+    assert!(!seen.insert(company.case(id).await.etag), "nothing changed");
+    let incident_id = Some(company.case(id).await.incidents[0].incident_id);
+    let incidents = vec![IncidentKey { incident_id, ..IncidentKey::default() }];
+    company.monitoring.detach_incidents(DetachIncidentsRequest { id, incidents }).await.unwrap();
+    assert!(seen.insert(company.case(id).await.etag), "detached");
+    sqlx::raw_sql("update compliance_cases set case_worker = 'by hand'").execute(&core.pool).await.unwrap();
+    assert!(seen.insert(company.case(id).await.etag), "by hand");
+    sqlx::raw_sql("update affiliates set city = 'Bern'").execute(&core.pool).await.unwrap();
+    assert!(!seen.insert(company.case(id).await.etag), "the affiliate is another record");
+}
+
+/// A request with some of everything.
+fn full() -> OpenCaseRequest {
+    let case = opening("r").case.map(|case| CaseInput {
+        case_worker: some("Ann"),
+        tags: vec!["a".into()],
+        case_country: some("CH"),
+        ..case
+    });
+    OpenCaseRequest { case, incidents: vec![form_incident("1"), form_incident("2")], ..opening("r") }
+}
+
+fn with(change: impl Fn(&mut CaseInput)) -> OpenCaseRequest {
+    let mut request = full();
+    change(request.case.as_mut().unwrap());
+    request
+}
+
+async fn a_request_id_with_other_content_is_refused() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    let id = company.open(full()).await;
+    // It is compared with what the case was opened with, whatever it has become.
+    update(&mut company, worker(id, "Bob", "")).await.unwrap();
+    let attach = AttachIncidentsRequest { id, incidents: vec![form_incident("3")] };
+    company.monitoring.attach_incidents(attach).await.unwrap();
+    let again = company.monitoring.open_case(full()).await.unwrap().into_inner();
+    assert_eq!((again.case_id, again.created), (id, false));
+    let empty_is_absent = with(|case| case.submitter = some(""));
+    assert_eq!(company.open(empty_is_absent).await, id);
+
+    for (other, fields) in [
+        (with(|case| case.case_worker = some("Bob")), "case.case_worker"),
+        (with(|case| case.case_worker = None), "case.case_worker"),
+        (with(|case| case.tags.push("b".into())), "case.tags"),
+        (OpenCaseRequest { incidents: vec![form_incident("1")], ..full() }, "incidents"),
+        (OpenCaseRequest { dates_as_given: Some(true), ..full() }, "dates_as_given"),
+        (OpenCaseRequest { incidents: vec![], ..with(|case| case.submitter = some("S")) }, "case.submitter,incidents"),
+    ] {
+        let refused = company.monitoring.open_case(other).await.unwrap_err();
+        assert_eq!((refused.code(), reason_of(&refused).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
+        let details = refused.get_error_details();
+        let metadata = &details.error_info().unwrap().metadata;
+        assert_eq!((metadata["case_id"].as_str(), metadata["fields"].as_str()), (id.to_string().as_str(), fields));
+    }
+    assert_eq!(company.case(id).await.case_worker.as_deref(), Some("Bob"));
+    // The request ID of another company is another one.
+    let mut other = core.company(2);
+    other.affiliate("A").await;
+    assert_ne!(other.open(opening("r")).await, id);
+    // Nothing is known of what a case was opened with by an earlier version.
+    sqlx::raw_sql("update compliance_cases set opened_with = null").execute(&core.pool).await.unwrap();
+    assert_eq!(company.open(with(|case| case.case_worker = some("Cem"))).await, id);
+}
+
+async fn items_of_a_batch_with_other_content_fail_alone() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    let id = company.open(opening("old")).await;
+    let worker = |request: OpenCaseRequest| {
+        let case = request.case.map(|case| CaseInput { case_worker: some("Ann"), ..case });
+        OpenCaseRequest { case, ..request }
+    };
+    let cases = vec![opening("new"), worker(opening("old")), opening("old"), worker(opening("new")), opening("new")];
+    let request = BatchOpenCasesRequest { cases };
+    let results = company.monitoring.batch_open_cases(request).await.unwrap().into_inner().results;
+    let new = results[0].case_id;
+    let shown: Vec<_> = results.iter().map(|result| (result.code(), result.case_id, result.created)).collect();
+    assert_eq!(
+        shown,
+        [
+            (ResultCode::Saved, new, true),
+            (ResultCode::Duplicate, Some(id), false),
+            (ResultCode::Saved, Some(id), false),
+            (ResultCode::Duplicate, new, false),
+            (ResultCode::Saved, new, false),
+        ]
+    );
+    let message = "The case.case_worker field differs from the one that the case was opened with.";
+    assert_eq!(violations(&results[1].violations), [("case.case_worker", message)]);
+    assert_eq!(results[1].msg, "The request ID has opened a case with other content.");
+}
+
+async fn exported_cases_can_be_opened_again() {
+    let core = TestCore::start().await;
+    let (mut company, mut other) = (core.company(1), core.company(2));
+    company.affiliate("A").await;
+    other.affiliate("A").await;
+    let id = company.open(full()).await;
+    update(&mut company, worker(id, "Bob", "")).await.unwrap();
+    let mut exported = company.monitoring.export_cases(ExportCasesRequest::default()).await.unwrap().into_inner();
+    let cases = exported.message().await.unwrap().unwrap().cases;
+    let request = BatchOpenCasesRequest { cases };
+    for created in [true, false] {
+        let results = other.monitoring.batch_open_cases(request.clone()).await.unwrap().into_inner().results;
+        assert_eq!((results[0].code(), results[0].created), (ResultCode::Saved, created));
+    }
+    assert_eq!(other.case(id + 1).await.case_worker.as_deref(), Some("Bob"));
+}

@@ -1,0 +1,166 @@
+//! Etags of affiliates: a change that names the etag of an earlier version is refused, also when it waited for another one.
+
+use std::collections::BTreeSet;
+
+use compliance_api::{
+    error::RECORD_CHANGED,
+    v1::{
+        Affiliate, AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest, GetAffiliateRequest, ResultCode,
+        UpdateAffiliateRequest,
+    },
+};
+use futures::future::join_all;
+use test_support::{GrpcClients, TestCore, reason_of, tests};
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+
+tests![
+    a_change_needs_the_present_etag,
+    of_concurrent_changes_with_one_etag_one_wins,
+    items_of_a_batch_have_etags,
+    items_that_depend_on_each_other_have_etags,
+    every_change_counts,
+];
+
+fn city(id: i64, city: &str, etag: &str) -> AffiliateUpdate {
+    let affiliate = Some(AffiliateInput { city: Some(city.to_owned()), ..AffiliateInput::default() });
+    AffiliateUpdate { id: Some(id), affiliate, update_mask: None, etag: etag.to_owned() }
+}
+
+fn name(id: i64, name: &str, etag: &str) -> AffiliateUpdate {
+    let affiliate = Some(AffiliateInput { affiliate_name: Some(name.to_owned()), ..AffiliateInput::default() });
+    AffiliateUpdate { affiliate, ..city(id, "", etag) }
+}
+
+async fn read(company: &mut GrpcClients, id: i64) -> Affiliate {
+    company.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner()
+}
+
+/// Changes an affiliate; returns its etag after that.
+async fn change(company: &mut GrpcClients, update: AffiliateUpdate) -> Result<String, Status> {
+    let request = UpdateAffiliateRequest { update: Some(update) };
+    Ok(company.affiliates.update_affiliate(request).await?.into_inner().etag)
+}
+
+async fn batch(company: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> Vec<ResultCode> {
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    for result in &results {
+        assert_eq!(result.code() == ResultCode::UpdateFailed, result.msg == RECORD_CHANGED, "{result:?}");
+    }
+    results.iter().map(compliance_api::v1::AffiliateResult::code).collect()
+}
+
+async fn a_change_needs_the_present_etag() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let id = company.affiliate("A").await;
+    let first = read(&mut company, id).await.etag;
+    let second = change(&mut company, city(id, "Bern", &first)).await.unwrap();
+    assert_eq!(read(&mut company, id).await.etag, second);
+    assert_ne!(first, second);
+
+    let refused = change(&mut company, city(id, "Bonn", &first)).await.unwrap_err();
+    assert_eq!((refused.code(), reason_of(&refused).as_str()), (Code::Aborted, "ETAG_MISMATCH"));
+    let details = refused.get_error_details();
+    let metadata = &details.error_info().unwrap().metadata;
+    assert_eq!((&metadata["affiliate_id"], &metadata["etag"]), (&id.to_string(), &second));
+    for other in ["0", "x", "W/1", ",", "-1", "99999999999999999999"] {
+        assert_eq!(change(&mut company, city(id, "Bonn", other)).await.unwrap_err().code(), Code::Aborted, "{other}");
+    }
+    assert_eq!(read(&mut company, id).await.city.as_deref(), Some("Bern"));
+
+    // A change of nothing is one of no version; it is compared all the same.
+    let nothing = |etag: &str| AffiliateUpdate { affiliate: None, ..city(id, "", etag) };
+    assert_eq!(change(&mut company, nothing(&second)).await.unwrap(), second);
+    assert_eq!(change(&mut company, nothing(&first)).await.unwrap_err().code(), Code::Aborted);
+    // One of several, and any.
+    let several = format!("7000, {second}");
+    let third = change(&mut company, city(id, "Bonn", &several)).await.unwrap();
+    assert_ne!(change(&mut company, city(id, "Basel", "")).await.unwrap(), third);
+
+    // An unknown ID comes before the etag, and the etag before a name that is taken.
+    assert_eq!(change(&mut company, city(id + 1000, "Bonn", &first)).await.unwrap_err().code(), Code::NotFound);
+    company.affiliate("B").await;
+    assert_eq!(change(&mut company, name(id, "B", &first)).await.unwrap_err().code(), Code::Aborted);
+    assert_eq!(change(&mut company, name(id, "B", "")).await.unwrap_err().code(), Code::InvalidArgument);
+    // Another company's affiliate is unknown, whatever its etag.
+    let mut other = core.company(2);
+    assert_eq!(change(&mut other, city(id, "Bonn", &third)).await.unwrap_err().code(), Code::NotFound);
+}
+
+async fn of_concurrent_changes_with_one_etag_one_wins() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let id = company.affiliate("A").await;
+    for round in 0..20 {
+        let etag = read(&mut company, id).await.etag;
+        let writers = (0..2).map(|writer| {
+            let (mut company, etag) = (core.company(1), etag.clone());
+            async move {
+                let text = format!("{round} {writer}");
+                // Both alone, or one of them in a batch, which is another statement.
+                if writer == 1 && round % 2 == 1 {
+                    batch(&mut company, vec![city(id, &text, &etag)]).await == [ResultCode::Saved]
+                } else {
+                    change(&mut company, city(id, &text, &etag)).await.is_ok()
+                }
+            }
+        });
+        let won = join_all(writers).await;
+        let winner = won.iter().position(|won| *won).unwrap();
+        assert_eq!(won.iter().filter(|won| **won).count(), 1, "round {round}");
+        assert_eq!(read(&mut company, id).await.city, Some(format!("{round} {winner}")));
+    }
+}
+
+async fn items_of_a_batch_have_etags() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let (a, b) = (company.affiliate("A").await, company.affiliate("B").await);
+    let [old_a, old_b] = [read(&mut company, a).await.etag, read(&mut company, b).await.etag];
+    change(&mut company, city(b, "Basel", "")).await.unwrap();
+    let updates = vec![city(a, "Bern", &old_a), city(b, "Bern", &old_b), city(b + 1000, "Bern", &old_b)];
+    let codes = batch(&mut company, updates).await;
+    assert_eq!(codes, [ResultCode::Saved, ResultCode::UpdateFailed, ResultCode::NotFound]);
+    let cities = [read(&mut company, a).await.city, read(&mut company, b).await.city];
+    assert_eq!(cities.map(Option::unwrap), ["Bern", "Basel"]);
+}
+
+async fn items_that_depend_on_each_other_have_etags() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let (a, b) = (company.affiliate("A").await, company.affiliate("B").await);
+    let etag = read(&mut company, a).await.etag;
+    // Two exchange their names; the second change of an affiliate cannot know its etag.
+    let updates = vec![name(a, "C", &etag), name(b, "A", &etag), name(a, "B", ""), city(b, "Bern", &etag)];
+    let codes = batch(&mut company, updates).await;
+    assert_eq!(codes, [ResultCode::Saved, ResultCode::Saved, ResultCode::Saved, ResultCode::UpdateFailed]);
+    let names = [read(&mut company, a).await.distributor_name, read(&mut company, b).await.distributor_name];
+    assert_eq!(names.map(Option::unwrap), ["B", "A"]);
+    // What fails for its etag leaves its name where it is.
+    let updates = vec![name(a, "C", &etag), name(b, "B", "")];
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates };
+    let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    assert!(results.iter().all(|result| result.code() == ResultCode::UpdateFailed), "{results:?}");
+    assert_eq!(read(&mut company, a).await.distributor_name.as_deref(), Some("B"));
+}
+
+async fn every_change_counts() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let id = company.affiliate("A").await;
+    let mut seen = BTreeSet::from([read(&mut company, id).await.etag]);
+    // By hand, and by a version of the program that does not know of etags.
+    for statement in [
+        "update affiliates set city = 'Bern'",
+        "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
+            select company_id, id, client_affiliate_id, affiliate_name from affiliates
+            on conflict on constraint affiliates_pkey do update set affiliate_name = 'B'",
+    ] {
+        sqlx::raw_sql(statement).execute(&core.pool).await.unwrap();
+        assert!(seen.insert(read(&mut company, id).await.etag), "{statement}");
+    }
+    batch(&mut company, vec![city(id, "Bonn", "")]).await;
+    assert!(seen.insert(read(&mut company, id).await.etag));
+}

@@ -1,0 +1,163 @@
+//! Conditional requests: `ETag`, `If-Match` and `If-None-Match`, over both ways to a core.
+
+use compliance_api::v1::{CaseInput, OpenCaseRequest, UpdateCaseRequest};
+use futures::future::join_all;
+use serde_json::json;
+use test_support::{RestClient, RestResponse, TestService, new_company, tests};
+
+tests![
+    one_affiliate_is_changed_if_it_has_the_tag,
+    of_concurrent_changes_with_one_tag_one_wins,
+    what_the_client_has_is_not_sent_again,
+    compressed_records_have_tags_of_their_own,
+];
+
+async fn affiliate(rest: &RestClient, name: &str) -> i64 {
+    let body = json!({"client_affiliate_id": name, "affiliate_name": name, "notes": "n".repeat(1500)}).to_string();
+    rest.post("/affiliates", body).await.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap()
+}
+
+/// Changes an affiliate if it has one of these tags.
+async fn put(rest: &RestClient, id: i64, body: serde_json::Value, if_match: &[&str]) -> RestResponse {
+    let mut request = rest.request("PUT", &format!("/affiliates/{id}")).header("Content-Type", "application/json");
+    for line in if_match {
+        request = request.header("If-Match", *line);
+    }
+    RestResponse::of(request.body(body.to_string())).await
+}
+
+async fn tag(rest: &RestClient, path: &str) -> String {
+    rest.get(path).await.header("etag").unwrap().to_owned()
+}
+
+const CHANGED: &str = r#"{"code":"412","status":"error","detail":{"msg":"The record has changed since it was read. Read it again before you change it."}}"#;
+
+async fn one_affiliate_is_changed_if_it_has_the_tag() {
+    let service = TestService::start().await;
+    let company = new_company();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let name = format!("A {}", rest.get("/affiliates").await.text.len());
+        let id = affiliate(&rest, &name).await;
+        let path = format!("/affiliates/{id}");
+        let first = tag(&rest, &path).await;
+        assert!(first.starts_with('"') && first.ends_with('"') && first.len() > 2, "{first}");
+        assert!(!rest.get(&path).await.text.contains("etag"));
+
+        let city = |city: &str| json!({"id": id, "city": city});
+        let changed = put(&rest, id, city("Bern"), &[&first]).await;
+        changed.with_status(200);
+        let second = changed.header("etag").unwrap().to_owned();
+        assert_eq!(tag(&rest, &path).await, second);
+        let weak = format!("W/{second}");
+        for stale in [&[first.as_str()][..], &[&weak], &["\"x\""], &["\"\"", &first]] {
+            let refused = put(&rest, id, city("Bonn"), stale).await;
+            assert_eq!((refused.status, refused.text.as_str()), (412, CHANGED), "{stale:?}");
+        }
+        let several = format!("W/\"x\", \"0\" , {second}");
+        let third = put(&rest, id, city("Bonn"), &[&first, &several]).await;
+        third.with_status(200);
+        put(&rest, id, city("Basel"), &["*"]).await.with_status(200);
+        put(&rest, id, city("Biel"), &[]).await.with_status(200);
+
+        // 422 comes first, then 404, then 412, then a name that is taken.
+        let invalid = put(&rest, id, json!({"id": id, "zip": 7}), &[&first]).await;
+        assert_eq!((invalid.status, invalid.paths()), (422, vec!["zip".to_owned()]));
+        for malformed in ["7", "\"7", "*, \"7\"", ""] {
+            let refused = put(&rest, id, city("Bonn"), &[malformed]).await;
+            assert_eq!((refused.status, refused.paths()), (422, vec!["If-Match".to_owned()]), "{malformed}");
+        }
+        let unknown = put(&rest, id + 100_000, json!({"id": id + 100_000, "city": "Bern"}), &[&first]).await;
+        assert_eq!(unknown.status, 404);
+        let other = format!("{name} other");
+        affiliate(&rest, &other).await;
+        let taken = |if_match: &'static str| {
+            let (rest, other) = (rest.clone(), other.clone());
+            async move { put(&rest, id, json!({"id": id, "affiliate_name": other}), &[if_match]).await.status }
+        };
+        assert_eq!((taken("\"0\"").await, taken("*").await), (412, 422));
+        // For one affiliate, and not for a batch.
+        let batch = put(&rest, id, json!({"affiliates": [city("Bonn")]}), &["*"]).await;
+        assert_eq!((batch.status, batch.paths()), (422, vec!["If-Match".to_owned()]));
+        assert_eq!(rest.get(&path).await.json()["data"]["city"], "Biel");
+    }
+}
+
+async fn of_concurrent_changes_with_one_tag_one_wins() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let (local, remote) = (service.rest(company), service.rest_remote(company));
+    let id = affiliate(&local, "A").await;
+    for round in 0..20 {
+        let tag = tag(&local, &format!("/affiliates/{id}")).await;
+        let bodies = ["local", "remote"].map(|city| json!({"id": id, "city": format!("{city} {round}")}));
+        let writers = [&local, &remote].into_iter().zip(bodies).map(|(rest, body)| {
+            let tag = tag.clone();
+            async move { put(rest, id, body, &[&tag]).await.status }
+        });
+        let mut statuses = join_all(writers).await;
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 412], "round {round}");
+    }
+}
+
+async fn what_the_client_has_is_not_sent_again() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let rest = service.rest(company);
+    let id = affiliate(&rest, "A").await;
+    let mut grpc = service.grpc(company).await;
+    let case = CaseInput { client_affiliate_id: Some("A".to_owned()), ..CaseInput::default() };
+    let request = OpenCaseRequest { request_id: Some("r".to_owned()), case: Some(case), ..OpenCaseRequest::default() };
+    let case_id = grpc.open(request).await;
+    let known = async |rest: &RestClient, path: &str, tag: &str| {
+        let response = RestResponse::of(rest.request("GET", path).header("If-None-Match", tag)).await;
+        assert_eq!(response.status == 304, response.text.is_empty());
+        assert!(response.header("etag").is_some());
+        response.status
+    };
+    let (affiliate_path, case_path) = (format!("/affiliates/{id}"), format!("/cases/{case_id}"));
+    let (affiliate_tag, case_tag) = (tag(&rest, &affiliate_path).await, tag(&rest, &case_path).await);
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        for (path, tag) in [(&affiliate_path, &affiliate_tag), (&case_path, &case_tag)] {
+            assert_eq!(self::tag(&rest, path).await, *tag, "each gateway has the same");
+            assert_eq!(known(&rest, path, tag).await, 304);
+            assert_eq!(known(&rest, path, &format!("\"x\", W/{tag}")).await, 304);
+            assert_eq!(known(&rest, path, "*").await, 304);
+            for other in ["\"x\"", "x", ""] {
+                assert_eq!(known(&rest, path, other).await, 200, "{other}");
+            }
+        }
+    }
+    // A case shows its affiliate.
+    put(&rest, id, json!({"id": id, "city": "Bern"}), &[]).await.with_status(200);
+    assert_eq!(known(&rest, &affiliate_path, &affiliate_tag).await, 200);
+    assert_eq!(known(&rest, &case_path, &case_tag).await, 200);
+    let case_tag = tag(&rest, &case_path).await;
+    let case = Some(CaseInput { case_worker: Some("Ann".to_owned()), ..CaseInput::default() });
+    let request = UpdateCaseRequest { id: case_id, case, ..UpdateCaseRequest::default() };
+    grpc.monitoring.update_case(request).await.unwrap();
+    assert_eq!(known(&rest, &case_path, &case_tag).await, 200);
+    let unknown = rest.request("GET", "/affiliates/999999999").header("If-None-Match", "*");
+    assert_eq!(RestResponse::of(unknown).await.status, 404);
+}
+
+async fn compressed_records_have_tags_of_their_own() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let rest = service.rest(company);
+    let id = affiliate(&rest, "A").await;
+    let path = format!("/affiliates/{id}");
+    let plain = tag(&rest, &path).await;
+    for coding in ["gzip", "br", "zstd"] {
+        let response = rest.request("GET", &path).header("Accept-Encoding", coding).send().await.unwrap();
+        assert_eq!(response.headers()["content-encoding"], coding);
+        let coded = response.headers()["etag"].to_str().unwrap().to_owned();
+        assert_eq!(coded, format!("{}-{coding}\"", plain.trim_end_matches('"')));
+        let request = rest.request("GET", &path).header("Accept-Encoding", coding).header("If-None-Match", &coded);
+        let response = request.send().await.unwrap();
+        assert_eq!((response.status().as_u16(), response.headers()["etag"].to_str().unwrap()), (304, coded.as_str()));
+    }
+    let coded = format!("{}-gzip\"", plain.trim_end_matches('"'));
+    put(&rest, id, json!({"id": id, "city": "Bern"}), &[&coded]).await.with_status(200);
+    assert_eq!(put(&rest, id, json!({"id": id, "city": "Bonn"}), &[&coded]).await.status, 412);
+}
