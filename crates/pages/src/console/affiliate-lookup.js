@@ -34,7 +34,7 @@ export function affiliateLink(name) {
 /** A table of affiliates that were found. */
 export function affiliateTable(records) {
   return table("Affiliates", ["ID", "Name", "Your affiliate ID", "Status"], records.map((record) => [
-    element("a", { href: `#/affiliates/${record.id}` }, record.id), value(record.distributor_name),
+    element("a", { href: `#/affiliates/${record.id}` }, record.id), element("a", { href: `#/affiliates/${record.id}` }, value(record.distributor_name)),
     value(record.client_distributor_id), badge(record.distributor_status),
   ]), { href: (index) => `#/affiliates/${records[index].id}` });
 }

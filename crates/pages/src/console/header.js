@@ -7,13 +7,14 @@ import * as session from "./session.js";
 const SECTIONS = [["overview", "Overview"], ["affiliates", "Affiliates"], ["urls", "URLs"], ["cases", "Cases"], ["charts", "Charts"]];
 const PARTS = ["navigation", "finder", "account"];
 
-/** Shows the header of a signed-in user, with the section of a path. */
-export function showHeader(path) {
+/** Shows the header of a signed-in user, with the section of a path, and the text that is searched for, if one is. */
+export function showHeader(path, searched) {
   const section = path.split("/")[0];
   const [navigation, finder, account] = PARTS.map((id) => document.getElementById(id));
   navigation.replaceChildren(element("ul", {}, SECTIONS.map(([name, text]) =>
     element("li", {}, element("a", { href: `#/${name}`, "aria-current": name === section && "page" }, text)))));
   if (finder.childElementCount === 0) finder.replaceChildren(searchForm());
+  finder.querySelector("input").value = searched ?? "";
   const { company, expiry } = session.claims();
   const until = expiry?.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   account.replaceChildren(

@@ -88,7 +88,7 @@ async function route() {
   }
   leave();
   current = { path, abort: new AbortController(), view: null, hash: location.hash };
-  showHeader(path);
+  showHeader(path, path === "search" ? query.get("q") : null);
   const { signal } = current.abort;
   const view = viewOf(path);
   if (view === null) {

@@ -66,8 +66,11 @@ async function searching(page) {
   await search("zz");
   await page.getByText("URLs are searched for 3 characters or more.").waitFor();
   await search("added.example/five");
+  await page.reload();
+  await becomes(() => page.getByLabel("Search affiliates and URLs").inputValue(), "added.example/five");
   await page.getByRole("rowheader").getByRole("link").click();
   await heading(page, /^URL \d+/);
+  await becomes(() => page.getByLabel("Search affiliates and URLs").inputValue(), "");
   assert.ok(page.url().startsWith(base));
 }
 
