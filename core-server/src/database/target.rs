@@ -161,5 +161,9 @@ fn silence() -> sqlx::Error {
 /// A host and its port.
 pub(super) fn name(host: &PgConnectOptions) -> String {
     let port = host.get_port();
-    host.get_socket().map_or_else(|| format!("{}:{port}", host.get_host()), |path| format!("{}:{port}", path.display()))
+    match (host.get_socket(), host.get_host()) {
+        (Some(path), _) => format!("{}:{port}", path.display()),
+        (None, address) if address.contains(':') => format!("[{address}]:{port}"),
+        (None, name) => format!("{name}:{port}"),
+    }
 }

@@ -71,6 +71,13 @@ fn read(url: &str) -> Result<Target, String> {
     // sqlx logs parameters that it ignores with their values.
     let parse = |url: &String| with_default(NoSubscriber::default(), || PgConnectOptions::from_str(url));
     let hosts = urls.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    // sqlx looks up the brackets of an address, too.
+    let bare = |host: PgConnectOptions| match host.get_host().strip_prefix('[').and_then(|host| host.strip_suffix(']'))
+    {
+        Some(address) => host.clone().host(address),
+        None => host,
+    };
+    let hosts = hosts.into_iter().map(bare).collect();
     Ok(Target::new(url, hosts, parameters.connect_timeout, parameters.must_write, parameters.is_named))
 }
 
@@ -203,7 +210,7 @@ mod tests {
             ("postgres://h/d?statement-cache-capacity=0", "the service decides it"),
             ("postgres://h/d?keepalives_idle=9", "the service decides it"),
             ("postgres://h/d?channel_binding=require", "use disable or prefer"),
-            ("postgres://h/d?sslmode=never", "sslmode"),
+            ("postgres://h/d?sslmode=never", "ssl_mode"),
             ("postgres://h/d?sslmode=verify-full&sslrootcert=system", "in PEM"),
             ("postgres://a,b,c/d?port=1,2", "2 ports for 3 hosts"),
             ("postgres://h/d?port=x", "port"),
