@@ -22,7 +22,7 @@ use crate::{
         query,
         tags::{self, IfMatch, IfNoneMatch},
     },
-    found::respond_holding,
+    found::{respond_found, respond_holding},
     stream::respond_list,
 };
 
