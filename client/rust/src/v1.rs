@@ -146,6 +146,8 @@ pub enum ResultCode {
     UnknownPath = 404,
     /// The path does not support this method.
     MethodNotAllowed = 405,
+    /// The record has changed since it was read.
+    PreconditionFailed = 412,
     /// The body is larger than the service accepts.
     BodyTooLarge = 413,
     /// The request's `Expect` is not supported.
@@ -190,6 +192,7 @@ impl ResultCode {
             Self::Forbidden => "RESULT_CODE_FORBIDDEN",
             Self::UnknownPath => "RESULT_CODE_UNKNOWN_PATH",
             Self::MethodNotAllowed => "RESULT_CODE_METHOD_NOT_ALLOWED",
+            Self::PreconditionFailed => "RESULT_CODE_PRECONDITION_FAILED",
             Self::BodyTooLarge => "RESULT_CODE_BODY_TOO_LARGE",
             Self::ExpectationFailed => "RESULT_CODE_EXPECTATION_FAILED",
             Self::UnsupportedMediaType => "RESULT_CODE_UNSUPPORTED_MEDIA_TYPE",
@@ -216,6 +219,7 @@ impl ResultCode {
             "RESULT_CODE_FORBIDDEN" => Some(Self::Forbidden),
             "RESULT_CODE_UNKNOWN_PATH" => Some(Self::UnknownPath),
             "RESULT_CODE_METHOD_NOT_ALLOWED" => Some(Self::MethodNotAllowed),
+            "RESULT_CODE_PRECONDITION_FAILED" => Some(Self::PreconditionFailed),
             "RESULT_CODE_BODY_TOO_LARGE" => Some(Self::BodyTooLarge),
             "RESULT_CODE_EXPECTATION_FAILED" => Some(Self::ExpectationFailed),
             "RESULT_CODE_UNSUPPORTED_MEDIA_TYPE" => Some(Self::UnsupportedMediaType),
@@ -298,6 +302,10 @@ pub enum Reason {
     ContentTypeInvalid = 27,
     /// The messages of the request are compressed in a way that the service does not support.
     CompressionUnsupported = 28,
+    /// The record has changed since it was read: its etag is not one of those that the request names.
+    EtagMismatch = 29,
+    /// The `request_id` has opened a case with other content (monitoring operations).
+    RequestIdReused = 30,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -335,6 +343,8 @@ impl Reason {
             Self::HeadersTooLarge => "REASON_HEADERS_TOO_LARGE",
             Self::ContentTypeInvalid => "REASON_CONTENT_TYPE_INVALID",
             Self::CompressionUnsupported => "REASON_COMPRESSION_UNSUPPORTED",
+            Self::EtagMismatch => "REASON_ETAG_MISMATCH",
+            Self::RequestIdReused => "REASON_REQUEST_ID_REUSED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -369,6 +379,8 @@ impl Reason {
             "REASON_HEADERS_TOO_LARGE" => Some(Self::HeadersTooLarge),
             "REASON_CONTENT_TYPE_INVALID" => Some(Self::ContentTypeInvalid),
             "REASON_COMPRESSION_UNSUPPORTED" => Some(Self::CompressionUnsupported),
+            "REASON_ETAG_MISMATCH" => Some(Self::EtagMismatch),
+            "REASON_REQUEST_ID_REUSED" => Some(Self::RequestIdReused),
             _ => None,
         }
     }
@@ -455,6 +467,9 @@ pub struct Rules {
     /// Elements are validated separately: an invalid one fails alone.
     #[prost(bool, tag = "12")]
     pub items_alone: bool,
+    /// The smallest number of characters (not bytes).
+    #[prost(uint32, tag = "13")]
+    pub min_chars: u32,
 }
 /// The result codes of an item of a batch that violates a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -547,6 +562,8 @@ pub enum StoredForm {
     CountryNumber = 3,
     /// An ISO 3166-1 short name: stored as the numeric code, smallint.
     CountryName = 4,
+    /// The etag of a record: stored as a number of the record's versions, bigint.
+    Revision = 5,
 }
 impl StoredForm {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -560,6 +577,7 @@ impl StoredForm {
             Self::CountryCode => "STORED_FORM_COUNTRY_CODE",
             Self::CountryNumber => "STORED_FORM_COUNTRY_NUMBER",
             Self::CountryName => "STORED_FORM_COUNTRY_NAME",
+            Self::Revision => "STORED_FORM_REVISION",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -570,6 +588,7 @@ impl StoredForm {
             "STORED_FORM_COUNTRY_CODE" => Some(Self::CountryCode),
             "STORED_FORM_COUNTRY_NUMBER" => Some(Self::CountryNumber),
             "STORED_FORM_COUNTRY_NAME" => Some(Self::CountryName),
+            "STORED_FORM_REVISION" => Some(Self::Revision),
             _ => None,
         }
     }
@@ -837,6 +856,10 @@ pub struct Affiliate {
     /// Recognition rank.
     #[prost(string, optional, tag = "43")]
     pub recognition_rank: ::core::option::Option<::prost::alloc::string::String>,
+    /// Another one after every change of the record. Send it with a change, which then fails if the record has changed meanwhile.
+    /// Partners read it as the header `ETag`.
+    #[prost(string, tag = "44")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A request for every affiliate of the company.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -866,6 +889,23 @@ pub struct BatchGetAffiliatesRequest {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchGetAffiliatesResponse {
     /// In the order of their IDs, each once.
+    #[prost(message, repeated, tag = "1")]
+    pub affiliates: ::prost::alloc::vec::Vec<Affiliate>,
+}
+/// A request for the affiliates that contain a text.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchAffiliatesRequest {
+    /// A part of the name, or of the client's own identifier. Upper and lower case are the same; every character stands for itself.
+    #[prost(string, tag = "1")]
+    pub q: ::prost::alloc::string::String,
+    /// How many affiliates, at most; 20 by default.
+    #[prost(int64, optional, tag = "2")]
+    pub limit: ::core::option::Option<i64>,
+}
+/// The affiliates that were found.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchAffiliatesResponse {
+    /// By ID ascending.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<Affiliate>,
 }
@@ -912,6 +952,10 @@ pub struct AffiliateUpdate {
     /// The fields to change, by name. A field that is named and absent from `affiliate` is cleared.
     #[prost(message, optional, tag = "3")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
+    /// The `etag` that the affiliate must have, or several, separated by commas, of which it must have one; any if it is empty. Another
+    /// one fails the change: ABORTED, or 1021 for an item of a batch.
+    #[prost(string, tag = "4")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A request to change an affiliate.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -921,11 +965,14 @@ pub struct UpdateAffiliateRequest {
     pub update: ::core::option::Option<AffiliateUpdate>,
 }
 /// The affiliate was changed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateAffiliateResponse {
     /// Its ID.
     #[prost(int64, tag = "1")]
     pub affiliate_id: i64,
+    /// Its etag after the change.
+    #[prost(string, tag = "2")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A request to change affiliates.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1122,6 +1169,34 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Affiliates whose name or client identifier contains a text, in either case, by ID ascending. The records of the company are
+        /// read until enough are found.
+        pub async fn search_affiliates(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchAffiliatesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchAffiliatesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.AffiliateService/SearchAffiliates",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("compliance.v1.AffiliateService", "SearchAffiliates"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         /// Creates one affiliate. ALREADY_EXISTS if the company has one with this name.
         pub async fn create_affiliate(
             &mut self,
@@ -1180,7 +1255,8 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Changes the fields that the mask names. NOT_FOUND if the company has no affiliate with this ID.
+        /// Changes the fields that the mask names. NOT_FOUND if the company has no affiliate with this ID, ABORTED if it has another etag
+        /// than the one that is given.
         pub async fn update_affiliate(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdateAffiliateRequest>,
@@ -1207,8 +1283,8 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Changes many, in the order given. An unknown ID, a name that is taken or an unknown country code fails its item
-        /// alone; any other violation rejects the whole request, and nothing is saved.
+        /// Changes many, in the order given. An unknown ID, another etag than the one that is given, a name that is taken or an unknown
+        /// country code fails its item alone; any other violation rejects the whole request, and nothing is saved.
         pub async fn batch_update_affiliates(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchUpdateAffiliatesRequest>,
@@ -1436,6 +1512,10 @@ pub struct ComplianceCase {
     /// What the case is about, in the order attached.
     #[prost(message, repeated, tag = "48")]
     pub incidents: ::prost::alloc::vec::Vec<Incident>,
+    /// Another one after every change of the case or of its incidents; changes of the affiliate's data do not count. Send it with a
+    /// change, which then fails if the case has changed meanwhile.
+    #[prost(string, tag = "49")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// Content found in breach of policy.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1864,7 +1944,9 @@ pub struct IncidentInput {
 /// A request to open a case. This is also the form of an exported case.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct OpenCaseRequest {
-    /// The caller's identifier of the case or the request, unique within the company.
+    /// The caller's identifier of the case or the request, unique within the company. A request with one that has opened a case opens
+    /// no other. If its content is the same, it returns that case, whatever the case has become. If not, it is ALREADY_EXISTS: the error
+    /// names the case, and the fields that differ from those that the case was opened with.
     #[prost(string, optional, tag = "1")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
     /// Its fields; the affiliate is required.
@@ -1890,7 +1972,7 @@ pub struct OpenCaseResponse {
 /// A request to open cases.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchOpenCasesRequest {
-    /// At most 10,000. If two have the same `request_id`, the first opens the case.
+    /// At most 10,000. If two have the same `request_id`, the first opens the case, and the other one must have the same content.
     #[prost(message, repeated, tag = "1")]
     pub cases: ::prost::alloc::vec::Vec<OpenCaseRequest>,
 }
@@ -1904,11 +1986,11 @@ pub struct BatchOpenCasesResponse {
 /// The result of one case.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CaseResult {
-    /// 1020: open. 1021: not opened, `violations` give the reasons. 1025: not opened, `violations` name what the company
-    /// does not have.
+    /// 1020: open. 1021: not opened, `violations` give the reasons. 1023: not opened, `request_id` has opened a case with other
+    /// content; `violations` name the fields that differ. 1025: not opened, `violations` name what the company does not have.
     #[prost(enumeration = "ResultCode", tag = "1")]
     pub code: i32,
-    /// The case's ID, when open.
+    /// The case's ID, when open; of 1023, the ID of the case that `request_id` has opened.
     #[prost(int64, optional, tag = "2")]
     pub case_id: ::core::option::Option<i64>,
     /// Whether this item opened it.
@@ -1934,9 +2016,13 @@ pub struct UpdateCaseRequest {
     /// that are given are changed.
     #[prost(message, optional, tag = "3")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
+    /// The `etag` that the case must have, or several, separated by commas, of which it must have one; any if it is empty. ABORTED if
+    /// it has another one.
+    #[prost(string, tag = "4")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// The case has the values that were given.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateCaseResponse {
     /// Its ID.
     #[prost(int64, tag = "1")]
@@ -1944,9 +2030,12 @@ pub struct UpdateCaseResponse {
     /// Whether anything changed.
     #[prost(bool, tag = "2")]
     pub changed: bool,
+    /// Its etag after the call.
+    #[prost(string, tag = "3")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A request to resolve a case.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResolveCaseRequest {
     /// ID assigned by the service.
     #[prost(int64, tag = "1")]
@@ -1954,9 +2043,13 @@ pub struct ResolveCaseRequest {
     /// When it was resolved; by default now.
     #[prost(message, optional, tag = "2")]
     pub resolved_date: ::core::option::Option<::prost_types::Timestamp>,
+    /// The `etag` that the case must have, or several, separated by commas, of which it must have one; any if it is empty. ABORTED if
+    /// it has another one.
+    #[prost(string, tag = "3")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// The case is resolved.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResolveCaseResponse {
     /// Its ID.
     #[prost(int64, tag = "1")]
@@ -1964,6 +2057,9 @@ pub struct ResolveCaseResponse {
     /// Whether anything changed.
     #[prost(bool, tag = "2")]
     pub changed: bool,
+    /// Its etag after the call.
+    #[prost(string, tag = "3")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A request to close a case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1977,9 +2073,13 @@ pub struct CloseCaseRequest {
     /// When it was closed; by default now.
     #[prost(message, optional, tag = "3")]
     pub closed_date: ::core::option::Option<::prost_types::Timestamp>,
+    /// The `etag` that the case must have, or several, separated by commas, of which it must have one; any if it is empty. ABORTED if
+    /// it has another one.
+    #[prost(string, tag = "4")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// The case is closed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CloseCaseResponse {
     /// Its ID.
     #[prost(int64, tag = "1")]
@@ -1987,6 +2087,9 @@ pub struct CloseCaseResponse {
     /// Whether anything changed.
     #[prost(bool, tag = "2")]
     pub changed: bool,
+    /// Its etag after the call.
+    #[prost(string, tag = "3")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A request to reopen a case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1997,9 +2100,13 @@ pub struct ReopenCaseRequest {
     /// A case status other than Resolved, Closed, Rejected, Invalid and Duplicate; by default Open.
     #[prost(string, optional, tag = "2")]
     pub case_status: ::core::option::Option<::prost::alloc::string::String>,
+    /// The `etag` that the case must have, or several, separated by commas, of which it must have one; any if it is empty. ABORTED if
+    /// it has another one.
+    #[prost(string, tag = "3")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// The case is open.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReopenCaseResponse {
     /// Its ID.
     #[prost(int64, tag = "1")]
@@ -2007,6 +2114,9 @@ pub struct ReopenCaseResponse {
     /// Whether anything changed.
     #[prost(bool, tag = "2")]
     pub changed: bool,
+    /// Its etag after the call.
+    #[prost(string, tag = "3")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// Incidents to be attached.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3010,6 +3120,231 @@ pub mod monitoring_service_client {
         }
     }
 }
+/// A request for the overview.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetOverviewRequest {}
+/// What is open, overdue and new. Days and weeks are UTC; "new" is what the last week of `weeks` counts.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Overview {
+    /// Cases.
+    #[prost(message, optional, tag = "1")]
+    pub cases: ::core::option::Option<CaseOverview>,
+    /// URLs.
+    #[prost(message, optional, tag = "2")]
+    pub urls: ::core::option::Option<UrlOverview>,
+    /// Infractions.
+    #[prost(message, optional, tag = "3")]
+    pub infractions: ::core::option::Option<InfractionOverview>,
+    /// The last twelve weeks, oldest first. The last one ends today.
+    #[prost(message, repeated, tag = "4")]
+    pub weeks: ::prost::alloc::vec::Vec<OverviewWeek>,
+}
+/// Cases that are open: those with another status than Resolved, Closed, Rejected, Invalid and Duplicate.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CaseOverview {
+    /// How many are open.
+    #[prost(int64, tag = "1")]
+    pub open: i64,
+    /// How many of them have each risk level: Critical, High, Medium, Low, those without one, then the company's own names.
+    #[prost(message, repeated, tag = "2")]
+    pub by_risk: ::prost::alloc::vec::Vec<OpenCasesByRisk>,
+    /// How many of them were created how many days ago. A date of creation in the future counts as today.
+    #[prost(message, repeated, tag = "3")]
+    pub by_age: ::prost::alloc::vec::Vec<OpenCasesByAge>,
+    /// How many of them have a follow-up date in the past.
+    #[prost(int64, tag = "4")]
+    pub overdue: i64,
+    /// The first of these, at most 20, oldest follow-up date first.
+    #[prost(message, repeated, tag = "5")]
+    pub overdue_cases: ::prost::alloc::vec::Vec<OverdueCase>,
+}
+/// Open cases of a risk level.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OpenCasesByRisk {
+    /// Name of the risk level.
+    #[prost(string, optional, tag = "1")]
+    pub risk_level: ::core::option::Option<::prost::alloc::string::String>,
+    /// How many are open.
+    #[prost(int64, tag = "2")]
+    pub open: i64,
+}
+/// Open cases of an age.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OpenCasesByAge {
+    /// Days since the day of creation, at least.
+    #[prost(int32, tag = "1")]
+    pub from_days: i32,
+    /// The same, at most.
+    #[prost(int32, optional, tag = "2")]
+    pub to_days: ::core::option::Option<i32>,
+    /// How many are open.
+    #[prost(int64, tag = "3")]
+    pub open: i64,
+}
+/// An open case whose follow-up date has passed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OverdueCase {
+    /// ID assigned by the service.
+    #[prost(int64, tag = "1")]
+    pub case_id: i64,
+    /// When it was to be followed up, UTC.
+    #[prost(message, optional, tag = "2")]
+    pub follow_up_date: ::core::option::Option<::prost_types::Timestamp>,
+    /// Name of the risk level.
+    #[prost(string, optional, tag = "3")]
+    pub risk_level: ::core::option::Option<::prost::alloc::string::String>,
+    /// Name of the case status.
+    #[prost(string, optional, tag = "4")]
+    pub case_status: ::core::option::Option<::prost::alloc::string::String>,
+    /// Name of the affiliate.
+    #[prost(string, optional, tag = "5")]
+    pub affiliate_name: ::core::option::Option<::prost::alloc::string::String>,
+    /// The client's own identifier of the affiliate.
+    #[prost(string, optional, tag = "6")]
+    pub affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// URLs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UrlOverview {
+    /// How many there are.
+    #[prost(int64, tag = "1")]
+    pub total: i64,
+    /// How many were discovered in the last seven days, today included.
+    #[prost(int64, tag = "2")]
+    pub new: i64,
+}
+/// Infractions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InfractionOverview {
+    /// How many were recorded in the last seven days, today included.
+    #[prost(int64, tag = "1")]
+    pub new: i64,
+}
+/// Seven days.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OverviewWeek {
+    /// The first day, YYYY-MM-DD.
+    #[prost(string, tag = "1")]
+    pub from: ::prost::alloc::string::String,
+    /// URLs that were discovered.
+    #[prost(int64, tag = "2")]
+    pub new_urls: i64,
+    /// Infractions that were recorded.
+    #[prost(int64, tag = "3")]
+    pub new_infractions: i64,
+    /// Cases that were created.
+    #[prost(int64, tag = "4")]
+    pub new_cases: i64,
+    /// Cases that were closed.
+    #[prost(int64, tag = "5")]
+    pub closed_cases: i64,
+}
+/// Generated client implementations.
+pub mod overview_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Figures of all records of the company. The company is the one that the token names.
+    #[derive(Debug, Clone)]
+    pub struct OverviewServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> OverviewServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> OverviewServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            OverviewServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// What is open, overdue and new. The figures are of one snapshot of the database. The company's cases and infractions are read
+        /// for them.
+        pub async fn get_overview(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetOverviewRequest>,
+        ) -> std::result::Result<tonic::Response<super::Overview>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.OverviewService/GetOverview",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.OverviewService", "GetOverview"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
 /// A web address monitored for the company.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ComplianceUrl {
@@ -3184,6 +3519,23 @@ pub struct BatchGetComplianceUrlsRequest {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchGetComplianceUrlsResponse {
     /// In the order of their IDs, each once.
+    #[prost(message, repeated, tag = "1")]
+    pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
+}
+/// A request for the URLs that contain a text.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchComplianceUrlsRequest {
+    /// A part of the URL. Upper and lower case are the same; every character stands for itself.
+    #[prost(string, tag = "1")]
+    pub q: ::prost::alloc::string::String,
+    /// How many URLs, at most; 20 by default.
+    #[prost(int64, optional, tag = "2")]
+    pub limit: ::core::option::Option<i64>,
+}
+/// The URLs that were found. OUT_OF_RANGE when they are larger than a message may be.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchComplianceUrlsResponse {
+    /// Newest ID first.
     #[prost(message, repeated, tag = "1")]
     pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
 }
@@ -3463,6 +3815,36 @@ pub mod compliance_url_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// URLs that contain a text, in either case, newest ID first. The records of the company are read until enough are found.
+        pub async fn search_compliance_urls(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchComplianceUrlsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchComplianceUrlsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ComplianceUrlService/SearchComplianceUrls",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.ComplianceUrlService",
+                        "SearchComplianceUrls",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         /// Adds URLs to be monitored. One that the company has already is skipped.
         pub async fn add_compliance_urls(
             &mut self,
@@ -3724,6 +4106,11 @@ impl crate::Request for BatchGetAffiliatesRequest {
     const PATH: &'static str = "/compliance.v1.AffiliateService/BatchGetAffiliates";
 }
 impl crate::UnaryRequest for BatchGetAffiliatesRequest {}
+impl crate::Request for SearchAffiliatesRequest {
+    type Response = SearchAffiliatesResponse;
+    const PATH: &'static str = "/compliance.v1.AffiliateService/SearchAffiliates";
+}
+impl crate::UnaryRequest for SearchAffiliatesRequest {}
 impl crate::Request for CreateAffiliateRequest {
     type Response = CreateAffiliateResponse;
     const PATH: &'static str = "/compliance.v1.AffiliateService/CreateAffiliate";
@@ -3832,6 +4219,11 @@ impl crate::Request for AddVocabularyEntriesRequest {
     const PATH: &'static str = "/compliance.v1.MonitoringService/AddVocabularyEntries";
 }
 impl crate::UnaryRequest for AddVocabularyEntriesRequest {}
+impl crate::Request for GetOverviewRequest {
+    type Response = Overview;
+    const PATH: &'static str = "/compliance.v1.OverviewService/GetOverview";
+}
+impl crate::UnaryRequest for GetOverviewRequest {}
 impl crate::Request for ListComplianceUrlsRequest {
     type Response = ListComplianceUrlsResponse;
     const PATH: &'static str = "/compliance.v1.ComplianceUrlService/ListComplianceUrls";
@@ -3851,6 +4243,11 @@ impl crate::Request for BatchGetComplianceUrlsRequest {
     const PATH: &'static str = "/compliance.v1.ComplianceUrlService/BatchGetComplianceUrls";
 }
 impl crate::UnaryRequest for BatchGetComplianceUrlsRequest {}
+impl crate::Request for SearchComplianceUrlsRequest {
+    type Response = SearchComplianceUrlsResponse;
+    const PATH: &'static str = "/compliance.v1.ComplianceUrlService/SearchComplianceUrls";
+}
+impl crate::UnaryRequest for SearchComplianceUrlsRequest {}
 impl crate::Request for AddComplianceUrlsRequest {
     type Response = AddComplianceUrlsResponse;
     const PATH: &'static str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";

@@ -91,7 +91,7 @@ left join (
                 order by up.id
                 limit 1
             ) as upline_name,
-            u.last_updated_date as last_updated_date, i.*
+            u.last_updated_date as last_updated_date, u.revision as etag, i.*
         from compliance_cases u
         left join lateral (select a.* from affiliates a where a.company_id = $1 and a.id = u.affiliate_id limit 1) a on true
         left join lateral (
