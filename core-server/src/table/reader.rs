@@ -75,8 +75,7 @@ fn compatible<R>(field: &RecordField<R>) -> Compatible {
         // A number is no text.
         (Access::Text { .. }, StoredAs::CountryNumber) => |_| false,
         (Access::Integer { .. }, _) if field.column.sql_type == "integer" => i32::compatible,
-        (Access::Text { .. }, StoredAs::Revision) => i64::compatible,
-        (Access::Integer { .. }, _) => i64::compatible,
+        (Access::Text { .. }, StoredAs::Revision) | (Access::Integer { .. }, _) => i64::compatible,
         (Access::Boolean { .. }, _) => bool::compatible,
         (Access::Timestamp { .. }, _) => OffsetDateTime::compatible,
         (Access::Texts { .. }, _) => Vec::<String>::compatible,

@@ -76,13 +76,9 @@ pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()>
     let name = args.scenario.to_possible_value();
     let name = name.as_ref().map_or("", |name| name.get_name());
     let layer = if is_grpc { "gRPC" } else { "REST" };
-    let mut load = format!("{name} over {layer}, {} in flight, {companies} companies", args.connections);
-    if args.batch != BATCH {
-        load += &format!(", batches of {}", args.batch);
-    }
-    if let Some(rate) = args.rate {
-        load += &format!(", {rate} requests a second at most");
-    }
+    let batch = if args.batch == BATCH { String::new() } else { format!(", batches of {}", args.batch) };
+    let rate = args.rate.map_or_else(String::new, |rate| format!(", {rate} requests a second at most"));
+    let load = format!("{name} over {layer}, {} in flight, {companies} companies{batch}{rate}", args.connections);
     let baseline = args.baseline.as_deref().map(|file| RunResult::read(file, &load)).transpose()?;
     let (result, demo) = if let Some(url) = &args.target {
         let target = Target::parse(url, args.allow_remote)?;

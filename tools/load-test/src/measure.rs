@@ -168,8 +168,8 @@ mod tests {
             }
         }
         let all = Arc::new(AtomicU64::new(0));
-        let (worker, counter) = (Counting(Arc::clone(&all)), Arc::clone(&all));
-        let meter = move || counter.load(Ordering::Relaxed);
+        let (worker, read) = (Counting(Arc::clone(&all)), Arc::clone(&all));
+        let meter = move || read.load(Ordering::Relaxed);
         let measured = measure_after(Duration::from_millis(200), vec![worker], 0.5, None, meter).await.unwrap();
         let [before, _] = measured.meter;
         let (all, counted) = (all.load(Ordering::Relaxed), measured.latencies.len());

@@ -21,7 +21,7 @@ use crate::monitoring::{
 /// The sentence for a request ID that has opened a case with other content.
 const REQUEST_ID_REUSED: &str = "The request ID has opened a case with other content.";
 
-struct Opened {
+struct CaseRow {
     request_id: String,
     case_id: Option<i64>,
     created: bool,
@@ -76,11 +76,11 @@ pub(in crate::monitoring) async fn open(
     let rows = write_all(&changes, async |changes| {
         let opened = company.write(|pool, layouts| {
             let batch = INPUT.batch(&layouts, &changes);
-            let open = sqlx::query_file_as!(Opened, "src/monitoring/cases/open.sql", company.id, batch as _);
+            let open = sqlx::query_file_as!(CaseRow, "src/monitoring/cases/open.sql", company.id, batch as _);
             async move { open.fetch_all(&pool).await }
         });
         let opened = opened.await?.into_iter().map(|opened| (opened.request_id.clone(), opened));
-        let mut opened: HashMap<String, Opened> = opened.collect();
+        let mut opened: HashMap<String, CaseRow> = opened.collect();
         Ok(changes.iter().map(|change| opened.remove(change.request_id.as_deref()?)).collect())
     });
     let rows = rows.await?;
@@ -130,7 +130,7 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
     change
 }
 
-fn not_found(change: &Change, opened: &Opened) -> Outcome {
+fn not_found(change: &Change, opened: &CaseRow) -> Outcome {
     let mut violations = Violations::new();
     if !opened.affiliate_found {
         let field = change.case.affiliate_field().unwrap_or("client_affiliate_id");

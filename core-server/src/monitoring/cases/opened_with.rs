@@ -7,7 +7,6 @@ use compliance_api::{
     rules::Check as _,
     v1::{CaseInput, OpenCaseRequest},
 };
-use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of a field: its number, and a part of its digest.
@@ -33,7 +32,7 @@ impl OpenedWith {
         let of_request = |name: &str| OF_REQUEST | number(OpenCaseRequest::MESSAGE, name);
         if !request.incidents.is_empty() {
             let encoded: Vec<Vec<u8>> =
-                request.incidents.iter().map(|one| one.encode_length_delimited_to_vec()).collect();
+                request.incidents.iter().map(prost::Message::encode_length_delimited_to_vec).collect();
             digests.add(of_request("incidents"), encoded.iter().map(Vec::as_slice));
         }
         if request.dates_as_given == Some(true) {
