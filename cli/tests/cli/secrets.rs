@@ -60,7 +60,7 @@ const FAILURES: &[Failure] = &[
     (&["core"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d"), LONG], "cannot connect to the database d"),
     (&["core"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:port/d"), LONG], "the database URL is not one"),
     (&["core"], &[("DATABASE_URL", "postgres://127.0.0.1:1/d?user=u&password=$"), LONG], "cannot connect"),
-    (&["core"], &[("DATABASE_URL", "postgres://127.0.0.1:1/d?pasword=$"), LONG], "cannot connect"),
+    (&["core"], &[("DATABASE_URL", "postgres://127.0.0.1:1/d?pasword=$"), LONG], "pasword is not known"),
     (&["migrate"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d")], "cannot connect to the database d"),
     (&["migrate"], &[("DATABASE_URL", "u:$@127.0.0.1")], "the database URL is not one"),
     (&["core"], &[("COMPLIANCE_JWKS_URL", "http://u:$@127.0.0.1:1/keys?key=$"), DATABASE], "http://127.0.0.1:1/keys"),

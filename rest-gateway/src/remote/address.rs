@@ -38,7 +38,10 @@ pub(super) struct Address {
     /// The name or address that the core's certificate must be of.
     host: String,
     port: u16,
-    endpoint: Endpoint,
+    /// Where connections are made to.
+    uri: Uri,
+    /// The name that was given, which the core sees.
+    origin: Uri,
     connect_timeout: Duration,
     /// For `https`.
     tls: Option<ClientTls>,
@@ -73,19 +76,17 @@ impl Address {
             Some(tls) => Some(tls.clone()),
             None => Some(ClientTls::load(None, None)?),
         };
-        Ok(Self { host, port, endpoint: endpoint(uri, connect_timeout), connect_timeout, tls })
+        Ok(Self { host, port, origin: uri.clone(), uri, connect_timeout, tls })
     }
 
     pub(super) fn name(&self) -> String {
-        self.endpoint.uri().to_string()
+        self.uri.to_string()
     }
 
     /// One of the addresses that the name stands for.
     pub(super) fn at(&self, address: SocketAddr) -> Option<Self> {
-        let name = self.endpoint.uri();
-        let uri = Uri::try_from(format!("{}://{address}", name.scheme_str()?)).ok()?;
-        // The core still sees the name that was asked for.
-        Some(Self { endpoint: endpoint(uri, self.connect_timeout).origin(name.clone()), ..self.clone() })
+        let uri = Uri::try_from(format!("{}://{address}", self.uri.scheme_str()?)).ok()?;
+        Some(Self { uri, ..self.clone() })
     }
 
     /// Whether the host is a name, which may stand for several addresses.
@@ -100,26 +101,29 @@ impl Address {
 
     /// A connection, made when it is first needed, and again when it breaks. A response that is not read keeps up to a window.
     pub(super) fn connect_lazy(&self, window: u32) -> Channel {
-        let endpoint = self.endpoint.clone().initial_stream_window_size(window);
-        let Some(tls) = self.tls.clone() else { return endpoint.connect_lazy() };
-        // The endpoint's own connector knows one certificate for good.
-        let host = self.host.clone();
-        endpoint.connect_with_connector_lazy(service_fn(move |uri| connect(tls.clone(), host.clone(), uri)))
+        let Some(tls) = self.tls.clone() else { return self.endpoint(self.uri.clone(), window).connect_lazy() };
+        // The endpoint's own connector knows one certificate for good. An `https` URI would make it add a TLS of its own, if any
+        // crate of the build enables that.
+        let (host, uri) = (self.host.clone(), self.uri.clone());
+        let connector = service_fn(move |_| connect(tls.clone(), host.clone(), uri.clone()));
+        self.endpoint(Uri::from_static("http://core"), window).connect_with_connector_lazy(connector)
     }
-}
 
-fn endpoint(uri: Uri, connect_timeout: Duration) -> Endpoint {
-    Endpoint::from(uri)
-        .connect_timeout(connect_timeout)
-        .tcp_nodelay(true)
-        .tcp_keepalive(Some(KEEPALIVE))
-        .http2_keep_alive_interval(Duration::from_secs(15))
-        .keep_alive_timeout(Duration::from_secs(10))
-        .keep_alive_while_idle(true)
-        // Large pages that nobody reads keep up to a window each. The memory of requests bounds their number.
-        .initial_connection_window_size(128 << 20)
-        // Statuses carry their details in headers.
-        .http2_max_header_list_size(16 << 20)
+    fn endpoint(&self, uri: Uri, window: u32) -> Endpoint {
+        Endpoint::from(uri)
+            .origin(self.origin.clone())
+            .initial_stream_window_size(window)
+            .connect_timeout(self.connect_timeout)
+            .tcp_nodelay(true)
+            .tcp_keepalive(Some(KEEPALIVE))
+            .http2_keep_alive_interval(Duration::from_secs(15))
+            .keep_alive_timeout(Duration::from_secs(10))
+            .keep_alive_while_idle(true)
+            // Large pages that nobody reads keep up to a window each. The memory of requests bounds their number.
+            .initial_connection_window_size(128 << 20)
+            // Statuses carry their details in headers.
+            .http2_max_header_list_size(16 << 20)
+    }
 }
 
 /// Makes a secure connection. The endpoint bounds the time that it takes.
