@@ -6,6 +6,7 @@ With `--check`, changes nothing, and ends with 1 if the file is out of date.
 """
 
 import json
+import keyword
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ HEADER = '''"""The records and the inputs of the interface, as JSON has them. Ge
 from typing import Literal, NotRequired, TypedDict
 '''
 # With those that they use. The client has types of its own for results and errors.
-ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase")
+ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase", "Overview")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict[str, object]"}
 # Parameters that the client sets when it reads page after page.
 PAGING = {"sort_by", "sort_dir", "per_page", "page"}
@@ -47,15 +48,34 @@ def is_empty_text(schema: dict[str, Any]) -> bool:
 
 def typed_dict(name: str, schema: dict[str, Any]) -> str:
     required = schema.get("required", [])
+    if any(keyword.iskeyword(field) for field in schema["properties"]):
+        return functional(name, schema, required)
     lines = [f"class {name}(TypedDict):"]
     if description := schema.get("description"):
         lines += [f'    """{description}"""', ""]
     for field, of_field in schema["properties"].items():
-        kind = python_type(of_field)
-        lines.append(f"    {field}: {kind if field in required else f'NotRequired[{kind}]'}")
+        lines.append(f"    {field}: {field_type(of_field, field in required)}")
         if description := of_field.get("description"):
             lines.append(f'    """{description}"""')
     return "\n".join(lines)
+
+
+def functional(name: str, schema: dict[str, Any], required: list[str]) -> str:
+    """As a call, since the fields of a class cannot have the name of a keyword, such as `from`."""
+    lines = [f'{name} = TypedDict("{name}", {{']
+    for field, of_field in schema["properties"].items():
+        if description := of_field.get("description"):
+            lines.append(f"    # {description}")
+        lines.append(f'    "{field}": {field_type(of_field, field in required)},')
+    lines.append("})")
+    if description := schema.get("description"):
+        lines.append(f'"""{description}"""')
+    return "\n".join(lines)
+
+
+def field_type(schema: dict[str, Any], is_required: bool) -> str:
+    kind = python_type(schema)
+    return kind if is_required else f"NotRequired[{kind}]"
 
 
 def filters(name: str, operation: dict[str, Any]) -> str:

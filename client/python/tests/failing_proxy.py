@@ -29,7 +29,7 @@ class FailingProxy(BaseHTTPRequestHandler):
         if failure == "lost before":
             self.connection.close()
             return
-        headers = {name: self.headers[name] for name in ("Authorization", "Content-Type") if name in self.headers}
+        headers = {name: self.headers[name] for name in ("Authorization", "Content-Type", "If-Match") if name in self.headers}
         answer = requests.request(self.command, BASE + self.path, data=body, headers=headers, timeout=60)
         if failure == "lost after":
             self.connection.close()

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from affiliate_compliance import ALPHA2, NUMERIC, Client, Invalid, Refused, Unavailable
+from affiliate_compliance import ALPHA2, NUMERIC, Changed, Client, Invalid, Refused, Unavailable
 from affiliate_compliance.stream import Incomplete, records
 from failing_proxy import BASE, TOKEN, FailingProxy, start_proxy
 
@@ -50,6 +50,54 @@ class ClientTest(unittest.TestCase):
         self.assertEqual((unknown.status, unknown.code), (404, "1025"))
         with Client(BASE, "nonsense") as client:
             self.assertEqual(self.refusal(list, client.affiliates()).code, "401")
+
+    def test_a_change_is_refused_if_the_affiliate_has_changed_since_it_was_read(self) -> None:
+        id = self.client.create_affiliate(self.affiliate())
+        read, etag = self.client.affiliate_with_etag(id)
+        self.assertEqual((read, self.client.affiliate_if_changed(id, etag)), (self.client.affiliate(id), None))
+        next_etag = self.client.update_affiliate({"id": id, "city": "Bern"}, if_match=etag)
+        refused = self.refusal(self.client.update_affiliate, {"id": id, "city": "Genf"}, etag)
+        self.assertIsInstance(refused, Changed)
+        self.assertEqual((refused.status, refused.code), (412, "412"))
+        changed = self.client.affiliate_if_changed(id, etag)
+        self.assertEqual(changed, (self.client.affiliate(id), next_etag))
+        self.assertEqual(self.client.affiliate(id)["city"], "Bern")
+        self.assertNotEqual(self.client.update_affiliate({"id": id, "city": "Genf"}, if_match=next_etag), next_etag)
+        self.assertEqual(set(self.refusal(self.client.update_affiliate, {"id": id}, "").violations), {"If-Match"})
+
+    def test_a_change_whose_response_was_lost_changes_the_etag(self) -> None:
+        id = self.client.create_affiliate(self.affiliate())
+        _, etag = self.client.affiliate_with_etag(id)
+        with Client(start_proxy(self, ["lost before", 503, "lost after"]), TOKEN) as client, self.assertRaises(Changed):
+            client.update_affiliate({"id": id, "city": "Bern"}, if_match=etag)
+        self.assertEqual(len(FailingProxy.seen), 4)
+        self.assertEqual(self.client.affiliate(id)["city"], "Bern")
+
+    def test_a_case_is_compared_with_a_copy(self) -> None:
+        id = next(self.client.cases())["case_id"]
+        read, etag = self.client.case_with_etag(id)
+        self.assertEqual((read, self.client.case_if_changed(id, etag)), (self.client.case(id), None))
+        self.assertEqual(self.client.case_if_changed(id, '"another"'), (read, etag))
+
+    def test_records_are_found_by_a_part_of_their_texts(self) -> None:
+        ids = [self.client.create_affiliate(self.affiliate(affiliate_name=f"{self.name} É & {number}%")) for number in range(3)]
+        self.assertEqual([one["id"] for one in self.client.search_affiliates(f"{self.name.upper()} é &")], ids)
+        self.assertEqual([one["id"] for one in self.client.search_affiliates(self.name, limit=2)], ids[:2])
+        self.assertEqual([one["id"] for one in self.client.search_affiliates(f"{self.name} é & 1%")], ids[1:2])
+        urls = [result.id for result in self.client.add_urls([f"https://example.org/{self.name}?a={number}" for number in range(3)])]
+        self.assertEqual([one["id"] for one in self.client.search_urls(f"{self.name}?A=")], urls[::-1])
+        self.assertEqual(len(self.client.search_urls(self.name, limit=1)), 1)
+        self.assertEqual(self.client.search_urls("no such text"), [])
+        self.assertEqual(set(self.refusal(self.client.search_urls, "ab").violations), {"q"})
+
+    def test_the_overview_counts_what_is_new(self) -> None:
+        before = self.client.overview()
+        self.client.add_urls([f"https://example.org/{self.name}"])
+        after = self.client.overview()
+        self.assertEqual(after["urls"]["total"], before["urls"]["total"] + 1)
+        self.assertGreater(after["weeks"][-1]["new_urls"], 0)
+        self.assertEqual((len(after["weeks"]), after["weeks"][0]["from"] < after["weeks"][-1]["from"]), (12, True))
+        self.assertEqual(sum(risk["open"] for risk in after["cases"]["by_risk"]), after["cases"]["open"])
 
     def test_a_token_that_has_expired_is_replaced(self) -> None:
         tokens = ["expired", TOKEN]

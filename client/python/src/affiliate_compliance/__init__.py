@@ -9,7 +9,7 @@
 
 from .client import Client, Result
 from .countries import ALPHA2, NUMERIC
-from .errors import ComplianceError, Invalid, Refused, Unavailable
+from .errors import Changed, ComplianceError, Invalid, Refused, Unavailable
 from .models import (
     AFFILIATE_FIELDS,
     Affiliate,
@@ -21,6 +21,9 @@ from .models import (
     ComplianceUrl,
     Incident,
     Infraction,
+    OverdueCase,
+    Overview,
+    OverviewWeek,
     UrlFilters,
 )
 from .transport import Token
@@ -34,6 +37,7 @@ __all__ = [
     "AffiliateStatus",
     "AffiliateUpdate",
     "CaseFilters",
+    "Changed",
     "Client",
     "ComplianceCase",
     "ComplianceError",
@@ -41,6 +45,9 @@ __all__ = [
     "Incident",
     "Infraction",
     "Invalid",
+    "OverdueCase",
+    "Overview",
+    "OverviewWeek",
     "Refused",
     "Result",
     "Token",

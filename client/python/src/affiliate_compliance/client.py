@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Self, Unpack
 
 from . import stream
-from .models import Affiliate, AffiliateCreate, AffiliateUpdate, CaseFilters, ComplianceCase, ComplianceUrl, UrlFilters
+from .models import (
+    Affiliate,
+    AffiliateCreate,
+    AffiliateUpdate,
+    CaseFilters,
+    ComplianceCase,
+    ComplianceUrl,
+    Overview,
+    UrlFilters,
+)
 from .transport import Token, Transport
 
 # Records a page: the most there can be.
@@ -37,7 +46,8 @@ class Client:
     follow `Retry-After`. All operations may be repeated: a creation whose response was lost is then reported as a duplicate. Times
     are in seconds; `read_timeout` is the longest pause within a response. A client may be used by one thread at a time.
 
-    Raises `Invalid` for violations (422), `Refused` for every other refusal, and `Unavailable` if there was no response.
+    Raises `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other refusal, and
+    `Unavailable` if there was no response.
     """
 
     def __init__(
@@ -56,7 +66,7 @@ class Client:
 
     def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
         """Any operation, such as `call("GET", "/api/cases/1")`: the JSON of its response."""
-        return self._transport.call(method, path, query, body)
+        return self._transport.call(method, path, query, body)[0]
 
     def affiliates(self) -> Iterator[Affiliate]:
         """All affiliates by ID, while they arrive. If the connection breaks, the list goes on after the last affiliate."""
@@ -72,6 +82,19 @@ class Client:
         affiliate: Affiliate = self.call("GET", f"/api/affiliates/{id}")["data"]
         return affiliate
 
+    def affiliate_with_etag(self, id: int) -> tuple[Affiliate, str]:
+        """An affiliate, and the etag to change it with."""
+        return self._with_etag(f"/api/affiliates/{id}")
+
+    def affiliate_if_changed(self, id: int, etag: str) -> tuple[Affiliate, str] | None:
+        """None if the affiliate still has this etag."""
+        return self._if_changed(f"/api/affiliates/{id}", etag)
+
+    def search_affiliates(self, text: str, limit: int | None = None) -> list[Affiliate]:
+        """The first affiliates, by ID, whose name or client identifier contains a text: 20, or as many as `limit`, at most 50."""
+        affiliates: list[Affiliate] = self.call("GET", "/api/affiliates:search", {"q": text, "limit": limit})["data"]
+        return affiliates
+
     def create_affiliate(self, affiliate: AffiliateCreate) -> int:
         """The ID of the new affiliate. A name that exists is refused with the code `1023`."""
         return int(self.call("POST", "/api/affiliates", body=affiliate)["detail"]["affiliate_id"])
@@ -80,9 +103,13 @@ class Client:
         """One result for each. Names that exist (`1023`) and country codes that do not (`1024`) fail alone."""
         return results(self.call("POST", "/api/affiliates", body={"affiliates": affiliates}) if affiliates else [])
 
-    def update_affiliate(self, change: AffiliateUpdate) -> None:
-        """Changes the fields that `change` has; None clears a field."""
-        self.call("PUT", f"/api/affiliates/{change['id']}", body=change)
+    def update_affiliate(self, change: AffiliateUpdate, if_match: str | None = None) -> str:
+        """Changes the fields that `change` has; None clears a field. Returns the affiliate's new etag.
+
+        With the etag of the affiliate that was read as `if_match`, raises `Changed`, and saves nothing, if it has another one now.
+        """
+        headers = None if if_match is None else {"If-Match": if_match}
+        return self._transport.call("PUT", f"/api/affiliates/{change['id']}", body=change, headers=headers)[1]
 
     def update_affiliates(self, changes: Sequence[AffiliateUpdate]) -> list[Result]:
         """One result for each, in their order. Unknown IDs (`1025`), names that are taken and country codes that do not exist
@@ -99,6 +126,11 @@ class Client:
         url: ComplianceUrl = self.call("GET", f"/api/urls/{id}")["data"]
         return url
 
+    def search_urls(self, text: str, limit: int | None = None) -> list[ComplianceUrl]:
+        """The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50."""
+        urls: list[ComplianceUrl] = self.call("GET", "/api/urls:search", {"q": text, "limit": limit})["data"]
+        return urls
+
     def add_urls(self, urls: Sequence[str]) -> list[Result]:
         """One result for each. A URL that exists is skipped (`1023`)."""
         return results(self.call("POST", "/api/urls", body={"urls": [{"url": url} for url in urls]}) if urls else [])
@@ -110,6 +142,27 @@ class Client:
     def case(self, id: int) -> ComplianceCase:
         case: ComplianceCase = self.call("GET", f"/api/cases/{id}")["data"]
         return case
+
+    def case_with_etag(self, id: int) -> tuple[ComplianceCase, str]:
+        """A case, and the etag to compare it with later."""
+        return self._with_etag(f"/api/cases/{id}")
+
+    def case_if_changed(self, id: int, etag: str) -> tuple[ComplianceCase, str] | None:
+        """None if the case still has this etag."""
+        return self._if_changed(f"/api/cases/{id}", etag)
+
+    def overview(self) -> Overview:
+        """Figures of all records: what is open, overdue and new."""
+        overview: Overview = self.call("GET", "/api/overview")["data"]
+        return overview
+
+    def _with_etag(self, path: str) -> tuple[Any, str]:
+        body, etag = self._transport.call("GET", path)
+        return body["data"], etag
+
+    def _if_changed(self, path: str, etag: str) -> tuple[Any, str] | None:
+        body, new = self._transport.call("GET", path, headers={"If-None-Match": etag})
+        return None if body is None else (body["data"], new)
 
     def _pages(self, path: str, per_page: int, filters: Mapping[str, Any]) -> Iterator[Any]:
         number, last = 1, 1

@@ -24,6 +24,13 @@ class Refused(ComplianceError):
         """Names the request in the service's logs."""
 
 
+class Changed(Refused):
+    """The record has changed since it was read (412). Nothing was saved by this request.
+
+    If a response was lost and the request repeated, the change itself may be what changed the record: read it again.
+    """
+
+
 class Invalid(Refused):
     """Fields violate their rules (422). Nothing was saved."""
 

@@ -463,6 +463,99 @@ class ComplianceCase(TypedDict):
     """What the case is about, in the order attached."""
 
 
+class OpenCasesByRisk(TypedDict):
+    """Open cases of a risk level."""
+
+    risk_level: str | None
+    """Name of the risk level."""
+    open: int
+    """How many are open."""
+
+
+class OpenCasesByAge(TypedDict):
+    """Open cases of an age."""
+
+    from_days: int
+    """Days since the day of creation, at least."""
+    to_days: int | None
+    """The same, at most."""
+    open: int
+    """How many are open."""
+
+
+class OverdueCase(TypedDict):
+    """An open case whose follow-up date has passed."""
+
+    case_id: int
+    """ID assigned by the service."""
+    follow_up_date: str | None
+    """When it was to be followed up, UTC."""
+    risk_level: str | None
+    """Name of the risk level."""
+    case_status: str | None
+    """Name of the case status."""
+    affiliate_name: str | None
+    """Name of the affiliate."""
+    affiliate_id: str | None
+    """The client's own identifier of the affiliate."""
+
+
+class CaseOverview(TypedDict):
+    """Cases that are open: those with another status than Resolved, Closed, Rejected, Invalid and Duplicate."""
+
+    open: int
+    """How many are open."""
+    by_risk: list[OpenCasesByRisk]
+    """How many of them have each risk level: Critical, High, Medium, Low, those without one, then the company's own names."""
+    by_age: list[OpenCasesByAge]
+    """How many of them were created how many days ago. A date of creation in the future counts as today."""
+    overdue: int
+    """How many of them have a follow-up date in the past."""
+    overdue_cases: list[OverdueCase]
+    """The first of these, at most 20, oldest follow-up date first."""
+
+
+class UrlOverview(TypedDict):
+    """URLs."""
+
+    total: int
+    """How many there are."""
+    new: int
+    """How many were discovered in the last seven days, today included."""
+
+
+class InfractionOverview(TypedDict):
+    """Infractions."""
+
+    new: int
+    """How many were recorded in the last seven days, today included."""
+
+
+OverviewWeek = TypedDict("OverviewWeek", {
+    # The first day, YYYY-MM-DD.
+    "from": str,
+    # URLs that were discovered.
+    "new_urls": int,
+    # Infractions that were recorded.
+    "new_infractions": int,
+    # Cases that were created.
+    "new_cases": int,
+    # Cases that were closed.
+    "closed_cases": int,
+})
+"""Seven days."""
+
+
+class Overview(TypedDict):
+    """What is open, overdue and new. Days and weeks are UTC; "new" is what the last week of `weeks` counts."""
+
+    cases: CaseOverview
+    urls: UrlOverview
+    infractions: InfractionOverview
+    weeks: list[OverviewWeek]
+    """The last twelve weeks, oldest first. The last one ends today."""
+
+
 class UrlFilters(TypedDict):
     incident_status_id: NotRequired[int]
     """Only URLs with this incident status. Every company starts with: 1 New, 2 Open, 3 In Violation, 4 Approved, 5 Remediated, 6 Archived. It may add its own names."""

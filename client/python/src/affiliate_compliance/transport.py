@@ -11,11 +11,13 @@ from typing import Any, TypeAlias
 import requests
 from requests.auth import AuthBase
 
-from .errors import Invalid, Refused, Unavailable
+from .errors import Changed, Invalid, Refused, Unavailable
 from .stream import Incomplete
 
 Token: TypeAlias = str | Callable[[], str]
 """A token, or a function that returns a valid one. The function is called for each request."""
+
+Headers: TypeAlias = Mapping[str, str]
 
 # After these, the same request may succeed. 502 is of proxies only.
 AGAIN = {429, 502, 503, 504}
@@ -68,33 +70,44 @@ class Transport:
             LOG.info("%s; again in %.1f s", attempt.problem, wait)
             time.sleep(wait)
 
-    def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """The JSON of the response."""
-        result: Any = None
+    def call(
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, headers: Headers | None = None
+    ) -> tuple[Any, str]:
+        """The JSON of the response, None if the record has not changed (304), and its `ETag`, empty if it has none."""
+        result: tuple[Any, str] = (None, "")
         for attempt in self.attempts():
-            with attempt, self.response(method, path, query, body) as response:
-                result = response.json()
+            with attempt, self.response(method, path, query, body, headers) as response:
+                result = (None if response.status_code == 304 else response.json(), response.headers.get("ETag", ""))
         return result
 
     @contextmanager
     def response(
-        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, headers: Headers | None = None
     ) -> Iterator[requests.Response]:
         """A response with a status of success; its body is not read yet."""
-        with closing(self.send(method, path, query, body)) as response:
+        with closing(self.send(method, path, query, body, headers)) as response:
             if response.status_code == 401 and callable(getattr(self.session.auth, "token", None)):
                 # The token may have expired on its way.
                 response.close()
-                with closing(self.send(method, path, query, body)) as again:
+                with closing(self.send(method, path, query, body, headers)) as again:
                     yield checked(again)
                 return
             yield checked(response)
 
-    def send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> requests.Response:
+    def send(
+        self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, headers: Headers | None
+    ) -> requests.Response:
         try:
             # A redirect would turn a PUT into a GET.
             return self.session.request(
-                method, self.base + path, params=query, json=body, timeout=self.timeouts, stream=True, allow_redirects=False
+                method,
+                self.base + path,
+                params=query,
+                json=body,
+                headers=headers,
+                timeout=self.timeouts,
+                stream=True,
+                allow_redirects=False,
             )
         except requests.exceptions.SSLError as error:
             raise Unavailable(str(error)) from error
@@ -134,7 +147,7 @@ class Busy(Exception):
 
 
 def checked(response: requests.Response) -> requests.Response:
-    if response.status_code in (200, 201, 207):
+    if response.status_code in (200, 201, 207, 304):
         return response
     refused = refusal(response)
     if response.status_code in AGAIN:
@@ -144,13 +157,14 @@ def checked(response: requests.Response) -> requests.Response:
 
 def refusal(response: requests.Response) -> Refused:
     request_id = response.headers.get("X-Request-Id")
+    kind = Changed if response.status_code == 412 else Refused
     try:
         body = response.json()
         if response.status_code == 422:
             return Invalid(body["message"], body["errors"], request_id)
-        return Refused(response.status_code, body["code"], body["detail"]["msg"], request_id)
+        return kind(response.status_code, body["code"], body["detail"]["msg"], request_id)
     except (ValueError, KeyError, TypeError):
-        return Refused(response.status_code, None, response.text[:SHOWN] or response.reason, request_id)
+        return kind(response.status_code, None, response.text[:SHOWN] or response.reason, request_id)
 
 
 def seconds(retry_after: str | None) -> float:
