@@ -1,6 +1,6 @@
 /** The operations of the interface. */
 
-import type { Affiliate, AffiliateCreate, AffiliateUpdate, ComplianceCase, ComplianceUrl } from "./records.js";
+import type { Affiliate, AffiliateCreate, AffiliateUpdate, ComplianceCase, ComplianceUrl, Overview } from "./records.js";
 import type { paths } from "./schema.js";
 import { records } from "./stream.js";
 import { type Options, type Token, Transport } from "./transport.js";
@@ -28,6 +28,11 @@ export interface Result {
   id: number | undefined;
 }
 
+interface Found<Data> {
+  data: Data;
+  meta: { last_page: number };
+}
+
 interface Item {
   code: string;
   detail: { msg: string; affiliate_id?: number; url_id?: number };
@@ -39,7 +44,8 @@ interface Item {
  * Requests that had no response, or that the service asks to repeat (429, 503), are repeated up to `tries` times in all; waits
  * follow `Retry-After`. All operations may be repeated: a creation whose response was lost is then reported as a duplicate.
  *
- * Throws `Invalid` for violations (422), `Refused` for every other refusal, and `Unavailable` if there was no response.
+ * Throws `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other refusal, and
+ * `Unavailable` if there was no response.
  */
 export class Client {
   readonly #transport: Transport;
@@ -49,8 +55,8 @@ export class Client {
   }
 
   /** Any operation, such as `call("GET", "/api/cases/1")`: the JSON of its response. */
-  call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
-    return this.#transport.call({ method, path, query, body });
+  async call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
+    return (await this.#transport.call({ method, path, query, body })).json;
   }
 
   /** All affiliates by ID, while they arrive. If the connection breaks, the list goes on after the last affiliate. */
@@ -59,7 +65,8 @@ export class Client {
     let last = 0;
     for (;;) {
       try {
-        for await (const record of records(await this.#transport.parts({ method: "GET", path: "/api/affiliates" }))) {
+        const [, parts] = await this.#transport.open({ method: "GET", path: "/api/affiliates" });
+        for await (const record of records(parts)) {
           const affiliate = record as Affiliate;
           if (affiliate.id > last) {
             last = affiliate.id;
@@ -77,6 +84,21 @@ export class Client {
     return (await this.#get<Affiliate>(`/api/affiliates/${id}`)).data;
   }
 
+  /** An affiliate, and the etag to change it with. */
+  affiliateWithEtag(id: number): Promise<[Affiliate, string]> {
+    return this.#withEtag(`/api/affiliates/${id}`);
+  }
+
+  /** Undefined if the affiliate still has this etag. */
+  affiliateIfChanged(id: number, etag: string): Promise<[Affiliate, string] | undefined> {
+    return this.#ifChanged(`/api/affiliates/${id}`, etag);
+  }
+
+  /** The first affiliates, by ID, whose name or client identifier contains a text: 20, or as many as `limit`, at most 50. */
+  async searchAffiliates(text: string, limit?: number): Promise<Affiliate[]> {
+    return (await this.#get<Affiliate[]>("/api/affiliates:search", { q: text, limit })).data;
+  }
+
   /** Returns the ID of the new affiliate. A name that exists is refused with the code `1023`. */
   async createAffiliate(affiliate: AffiliateCreate): Promise<number> {
     const created = (await this.call("POST", "/api/affiliates", { body: affiliate })) as { detail: { affiliate_id: number } };
@@ -88,9 +110,14 @@ export class Client {
     return this.#batch("POST", "/api/affiliates", { affiliates }, affiliates.length);
   }
 
-  /** Changes the fields that `change` has; null clears a field. */
-  async updateAffiliate(change: AffiliateUpdate): Promise<void> {
-    await this.call("PUT", `/api/affiliates/${change.id}`, { body: change });
+  /**
+   * Changes the fields that `change` has; null clears a field. Returns the affiliate's new etag.
+   *
+   * With the etag of the affiliate that was read as `ifMatch`, throws `Changed`, and saves nothing, if it has another one now.
+   */
+  async updateAffiliate(change: AffiliateUpdate, { ifMatch }: { ifMatch?: string } = {}): Promise<string> {
+    const headers = ifMatch === undefined ? {} : { "If-Match": ifMatch };
+    return (await this.#transport.call({ method: "PUT", path: `/api/affiliates/${change.id}`, body: change, headers })).etag;
   }
 
   /**
@@ -110,6 +137,11 @@ export class Client {
     return (await this.#get<ComplianceUrl>(`/api/urls/${id}`)).data;
   }
 
+  /** The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50. */
+  async searchUrls(text: string, limit?: number): Promise<ComplianceUrl[]> {
+    return (await this.#get<ComplianceUrl[]>("/api/urls:search", { q: text, limit })).data;
+  }
+
   /** One result for each. A URL that exists is skipped (`1023`). */
   addUrls(urls: readonly string[]): Promise<Result[]> {
     return this.#batch("POST", "/api/urls", { urls: urls.map((url) => ({ url })) }, urls.length);
@@ -124,8 +156,33 @@ export class Client {
     return (await this.#get<ComplianceCase>(`/api/cases/${id}`)).data;
   }
 
-  async #get<Data>(path: string, query?: Record<string, unknown>): Promise<{ data: Data; meta: { last_page: number } }> {
-    return (await this.#transport.call({ method: "GET", path, query })) as { data: Data; meta: { last_page: number } };
+  /** A case, and the etag to compare it with later. */
+  caseWithEtag(id: number): Promise<[ComplianceCase, string]> {
+    return this.#withEtag(`/api/cases/${id}`);
+  }
+
+  /** Undefined if the case still has this etag. */
+  caseIfChanged(id: number, etag: string): Promise<[ComplianceCase, string] | undefined> {
+    return this.#ifChanged(`/api/cases/${id}`, etag);
+  }
+
+  /** Figures of all records: what is open, overdue and new. */
+  async overview(): Promise<Overview> {
+    return (await this.#get<Overview>("/api/overview")).data;
+  }
+
+  async #get<Data>(path: string, query?: Record<string, unknown>): Promise<Found<Data>> {
+    return (await this.#transport.call({ method: "GET", path, query })).json as Found<Data>;
+  }
+
+  async #withEtag<Data>(path: string): Promise<[Data, string]> {
+    const { json, etag } = await this.#transport.call({ method: "GET", path });
+    return [(json as Found<Data>).data, etag];
+  }
+
+  async #ifChanged<Data>(path: string, etag: string): Promise<[Data, string] | undefined> {
+    const answer = await this.#transport.call({ method: "GET", path, headers: { "If-None-Match": etag } });
+    return answer.json === undefined ? undefined : [(answer.json as Found<Data>).data, answer.etag];
   }
 
   async *#pages<Data>(path: string, { perPage = 200, ...filters }: Paging): AsyncGenerator<Data, void, undefined> {

@@ -27,6 +27,13 @@ export class Refused extends ComplianceError {
   }
 }
 
+/**
+ * The record has changed since it was read (412). Nothing was saved by this request.
+ *
+ * If a response was lost and the request repeated, the change itself may be what changed the record: read it again.
+ */
+export class Changed extends Refused {}
+
 /** Fields violate their rules (422). Nothing was saved. */
 export class Invalid extends Refused {
   constructor(

@@ -8,6 +8,17 @@
  */
 
 export { Client, type CaseFilters, type Paging, type Result, type UrlFilters } from "./client.js";
-export { ComplianceError, Invalid, Refused, Unavailable } from "./errors.js";
+export { Changed, ComplianceError, Invalid, Refused, Unavailable } from "./errors.js";
 export type { Options, Token } from "./transport.js";
-export type { Affiliate, AffiliateCreate, AffiliateUpdate, ComplianceCase, ComplianceUrl, Incident, Infraction } from "./records.js";
+export type {
+  Affiliate,
+  AffiliateCreate,
+  AffiliateUpdate,
+  ComplianceCase,
+  ComplianceUrl,
+  Incident,
+  Infraction,
+  OverdueCase,
+  Overview,
+  OverviewWeek,
+} from "./records.js";

@@ -11,3 +11,6 @@ export type ComplianceCase = Schemas["ComplianceCase"];
 export type ComplianceUrl = Schemas["ComplianceUrl"];
 export type Incident = Schemas["Incident"];
 export type Infraction = Schemas["Infraction"];
+export type OverdueCase = Schemas["OverdueCase"];
+export type Overview = Schemas["Overview"];
+export type OverviewWeek = Schemas["OverviewWeek"];

@@ -1,6 +1,6 @@
 /** Sends requests: the token, time limits, repetition, and what a refusal says. */
 
-import { Invalid, Refused, Unavailable } from "./errors.js";
+import { Changed, Invalid, Refused, Unavailable } from "./errors.js";
 
 /** A token, or a function that returns a valid one. The function is called for each request. */
 export type Token = string | (() => string | Promise<string>);
@@ -29,6 +29,14 @@ export interface Request {
   path: string;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  /** Undefined if the record has not changed (304). */
+  json: unknown;
+  /** The `ETag`; empty if the response has none. */
+  etag: string;
 }
 
 export class Transport {
@@ -42,12 +50,14 @@ export class Transport {
     this.#options = { ...OPTIONS, ...options };
   }
 
-  /** The JSON of the response. */
-  async call(request: Request): Promise<unknown> {
+  /** The whole response. */
+  async call(request: Request): Promise<Answer> {
     const tries = this.tries();
     for (;;) {
       try {
-        return JSON.parse(await text(await this.parts(request)));
+        const [response, parts] = await this.open(request);
+        const body = await text(parts);
+        return { json: response.status === 304 ? undefined : JSON.parse(body), etag: response.headers.get("ETag") ?? "" };
       } catch (error) {
         await tries.again(error);
       }
@@ -58,22 +68,22 @@ export class Transport {
     return new Tries(this.#options.tries);
   }
 
-  /** The parts of a response with a status of success, while they arrive. */
-  async parts(request: Request): Promise<AsyncIterable<Uint8Array>> {
+  /** A response with a status of success, and its parts, while they arrive. */
+  async open(request: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
     let [response, parts] = await this.#send(request);
     if (response.status === 401 && typeof this.#token === "function") {
       // The token may have expired on its way.
       await text(parts);
       [response, parts] = await this.#send(request);
     }
-    if ([200, 201, 207].includes(response.status)) {
-      return parts;
+    if ([200, 201, 207, 304].includes(response.status)) {
+      return [response, parts];
     }
     const refused = refusal(response, await text(parts));
     throw AGAIN.includes(response.status) ? new Busy(refused, 1000 * Number(response.headers.get("Retry-After") ?? 0)) : refused;
   }
 
-  async #send({ method, path, query, body }: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
+  async #send({ method, path, query, body, headers: more }: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
     const url = new URL(this.#base + path);
     for (const [name, value] of Object.entries(query ?? {})) {
       if (value !== undefined) {
@@ -81,7 +91,7 @@ export class Transport {
       }
     }
     const token = typeof this.#token === "string" ? this.#token : await this.#token();
-    const headers = { Authorization: `Bearer ${token}`, Accept: "application/json" };
+    const headers = { Authorization: `Bearer ${token}`, Accept: "application/json", ...more };
     const abort = new AbortController();
     const response = await within(this.#options.timeout, abort, () =>
       fetch(url, {
@@ -171,13 +181,14 @@ async function text(parts: AsyncIterable<Uint8Array>): Promise<string> {
 
 function refusal(response: Response, body: string): Refused {
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
+  const Kind = response.status === 412 ? Changed : Refused;
   try {
     const { code, detail, message, errors } = JSON.parse(body);
     if (response.status === 422 && errors) {
       return new Invalid(message, errors, requestId);
     }
-    return new Refused(response.status, code, detail.msg, requestId);
+    return new Kind(response.status, code, detail.msg, requestId);
   } catch {
-    return new Refused(response.status, undefined, body.slice(0, SHOWN) || response.statusText, requestId);
+    return new Kind(response.status, undefined, body.slice(0, SHOWN) || response.statusText, requestId);
   }
 }

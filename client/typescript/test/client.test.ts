@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 
-import { type Affiliate, type AffiliateCreate, Client, Invalid, Refused, Unavailable } from "affiliate-compliance";
+import { type Affiliate, type AffiliateCreate, Changed, Client, Invalid, Refused, Unavailable } from "affiliate-compliance";
 
 import { records } from "../src/stream.js";
 
@@ -92,6 +92,63 @@ test("a name that exists, and a token that is not valid, are refused by code", a
   assert.deepEqual([unknown.status, unknown.code, unknown.message], [401, "401", "401: The bearer token is invalid."]);
 });
 
+test("a change is refused if the affiliate has changed since it was read", async () => {
+  const id = await client.createAffiliate(affiliate());
+  const [read, etag] = await client.affiliateWithEtag(id);
+  assert.deepEqual([read, await client.affiliateIfChanged(id, etag)], [await client.affiliate(id), undefined]);
+  const next = await client.updateAffiliate({ id, city: "Bern" }, { ifMatch: etag });
+  const refused = await refusal(client.updateAffiliate({ id, city: "Genf" }, { ifMatch: etag }));
+  assert.ok(refused instanceof Changed);
+  assert.deepEqual([refused.name, refused.status, refused.code], ["Changed", 412, "412"]);
+  assert.deepEqual(await client.affiliateIfChanged(id, etag), [{ ...read, city: "Bern" }, next]);
+  assert.notEqual(await client.updateAffiliate({ id, city: "Genf" }, { ifMatch: next }), next);
+  const empty = await refusal(client.updateAffiliate({ id }, { ifMatch: "" }));
+  assert.ok(empty instanceof Invalid && "If-Match" in empty.violations);
+});
+
+test("a change whose response was lost changes the etag", async (context) => {
+  const id = await client.createAffiliate(affiliate());
+  const [, etag] = await client.affiliateWithEtag(id);
+  const [address, seen] = await failing(context, ["lost", 503, "lost after"]);
+  const refused = await refusal(new Client(address, TOKEN).updateAffiliate({ id, city: "Bern" }, { ifMatch: etag }));
+  assert.ok(refused instanceof Changed);
+  assert.deepEqual(seen, ["PUT lost", "PUT 503", "PUT lost after", "PUT passes"]);
+  assert.equal((await client.affiliate(id)).city, "Bern");
+});
+
+test("a case is compared with a copy", async () => {
+  const id = (await client.cases().next()).value?.case_id ?? 0;
+  const [read, etag] = await client.caseWithEtag(id);
+  assert.deepEqual([read, await client.caseIfChanged(id, etag)], [await client.case(id), undefined]);
+  assert.deepEqual(await client.caseIfChanged(id, '"another"'), [read, etag]);
+});
+
+test("records are found by a part of their texts", async () => {
+  const name = randomUUID();
+  const ids: number[] = [];
+  for (const number of [0, 1, 2]) {
+    ids.push(await client.createAffiliate(affiliate({ affiliate_name: `${name} É & ${number}%` })));
+  }
+  const found = async (text: string, limit?: number) => (await client.searchAffiliates(text, limit)).map(({ id }) => id);
+  assert.deepEqual(await found(`${name.toUpperCase()} é &`), ids);
+  assert.deepEqual([await found(name, 2), await found(`${name} é & 1%`)], [ids.slice(0, 2), ids.slice(1, 2)]);
+  const urls = await client.addUrls([0, 1, 2].map((number) => `https://example.org/${name}?a=${number}`));
+  assert.deepEqual((await client.searchUrls(`${name}?A=`)).map(({ id }) => id), urls.map(({ id }) => id).reverse());
+  assert.equal((await client.searchUrls(name, 1)).length, 1);
+  const invalid = await refusal(client.searchUrls("ab"));
+  assert.ok(invalid instanceof Invalid && "q" in invalid.violations);
+});
+
+test("the overview counts what is new", async () => {
+  const before = await client.overview();
+  await client.addUrls([`https://example.org/${randomUUID()}`]);
+  const { cases, urls, weeks } = await client.overview();
+  assert.equal(urls.total, before.urls.total + 1);
+  assert.deepEqual([weeks.length, (weeks[0]?.from ?? "") < (weeks[11]?.from ?? "")], [12, true]);
+  assert.ok((weeks[11]?.new_urls ?? 0) > 0);
+  assert.equal(cases.by_risk.reduce((sum, { open }) => sum + open, 0), cases.open);
+});
+
 test("a token that has expired is replaced", async () => {
   const tokens = ["expired", TOKEN];
   assert.ok(await new Client(BASE, () => tokens.shift() ?? "").createAffiliate(affiliate()));
@@ -121,7 +178,7 @@ test("a list is read in parts of any size", async () => {
   }
 });
 
-type Failure = 429 | 503 | "lost" | "silent" | "half";
+type Failure = 429 | 503 | "lost" | "lost after" | "silent" | "half";
 
 /** The address of a proxy of the service that does these things first, and what it has seen. */
 async function failing(context: TestContext, failures: Failure[]): Promise<[string, string[]]> {
@@ -138,14 +195,20 @@ async function failing(context: TestContext, failures: Failure[]): Promise<[stri
     } else if (typeof failure === "number") {
       const body = JSON.stringify({ code: String(failure), status: "error", detail: { msg: "Please wait." } });
       response.writeHead(failure, { "Retry-After": "1", "Content-Type": "application/json" }).end(body);
-    } else if (failure === undefined) {
+    } else if (failure === undefined || failure === "lost after") {
       const { method = "GET", headers } = request;
+      const ifMatch = headers["if-match"];
       const passed = await fetch(BASE + request.url, {
         method,
-        headers: { Authorization: headers.authorization ?? "", "Content-Type": headers["content-type"] ?? "" },
+        headers: { Authorization: headers.authorization ?? "", "Content-Type": headers["content-type"] ?? "", ...(ifMatch && { "If-Match": ifMatch }) },
         ...(method === "GET" ? {} : { body: Buffer.concat(chunks) }),
       });
-      response.writeHead(passed.status, { "Content-Type": "application/json" }).end(await passed.text());
+      const body = await passed.text();
+      if (failure === "lost after") {
+        request.socket.destroy();
+      } else {
+        response.writeHead(passed.status, { "Content-Type": "application/json" }).end(body);
+      }
     } else if (failure === "half") {
       const body = Buffer.from(await (await fetch(BASE + request.url, { headers: { Authorization: request.headers.authorization ?? "" } })).arrayBuffer());
       response.writeHead(200, { "Content-Length": body.length });
