@@ -22,7 +22,10 @@ const GROUPS = [
   ["Programme", null],
 ];
 
-/** What was typed when the token expired: it is offered again after the next sign-in of the same company. */
+/**
+ * What was changed in the form when the token expired, or when somebody else had changed the affiliate: it is offered again when the same
+ * company reads it.
+ */
 let draft = null;
 
 function inputOf({ name, choices, pattern, maxLength }) {
@@ -69,6 +72,14 @@ async function form({ signal, title, intro, record, save }) {
     saved = typed();
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));
+  // Not the other fields, which somebody else may change until then.
+  const keep = () => {
+    draft = { hash: location.hash, company: claims().company, values: new Map(changes().map(([name, { input }]) => [name, input.value])) };
+  };
+  const readAgain = () => {
+    keep();
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+  };
   const button = element("button", { type: "submit", class: "primary" }, "Save");
   let isSaving = false;
 
@@ -84,7 +95,7 @@ async function form({ signal, title, intro, record, save }) {
     button.textContent = "Saving…";
     await attempt(signal, async () => {
       const after = await save(body).catch((refusal) => {
-        if (refusal.status === 401) draft = { hash: location.hash, company: claims().company, values: typed() };
+        if (refusal.status === 401) keep();
         throw refusal;
       });
       showViolations(controls, {});
@@ -95,7 +106,11 @@ async function form({ signal, title, intro, record, save }) {
       set(valuesOf(after, controls));
       say("Saved.");
     }, (refusal) => {
-      const message = refusalMessage(refusal, refusal.status === 422 || refusal.status === 409 ? null : submit);
+      const message = refusalMessage(refusal, [409, 412, 422].includes(refusal.status) ? null : submit);
+      if (refusal.status === 412) {
+        message.append(element("p", {}, element("button", { type: "button", on: { click: readAgain } }, "Read it again"),
+          " What you typed stays in the form."));
+      }
       const links = showViolations(controls, refusal.status === 409 ? { affiliate_name: [refusal.message] } : refusal.errors);
       if (links.length > 0) message.append(element("ul", {}, links));
       message.tabIndex = -1;
@@ -128,7 +143,8 @@ async function form({ signal, title, intro, record, save }) {
 /** The view of one affiliate. */
 export function affiliateView(id) {
   return async ({ signal, query }) => {
-    const record = await refresh(id, signal);
+    // Of the affiliate as it is shown: a change that somebody else has made since is not overwritten.
+    let { record, tag } = await refresh(id, signal);
     const intro = [
       element("div", { class: "head" }, badge(record.distributor_status), element("span", {}, value(record.distributor_name))),
       element("p", { class: "actions" }, backLink("affiliates"),
@@ -136,8 +152,10 @@ export function affiliateView(id) {
         element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate")),
     ];
     const save = async (body) => {
-      await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...body }, signal });
-      return refresh(id, signal);
+      const saved = await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...body }, signal, ifMatch: tag });
+      tag = saved.tag ?? tag;
+      ({ record, tag } = await refresh(id, signal));
+      return record;
     };
     const view = await form({ signal, title: `Affiliate ${record.id}`, intro, record, save });
     document.getElementById("content").append(related(record.id, signal));

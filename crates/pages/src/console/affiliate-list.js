@@ -52,16 +52,16 @@ function cell(name, entry) {
   return name === "id" || name === "distributor_name" ? element("a", { href: `#/affiliates/${entry.id}` }, content) : content;
 }
 
-/** Reads an affiliate again that was created or changed, for the list that is kept. */
+/** Reads an affiliate again that was created or changed, for the list that is kept. Returns it with its tag. */
 export async function refresh(id, signal) {
-  const { body } = await call("GET", `api/affiliates/${id}`, { signal });
+  const { body, tag } = await call("GET", `api/affiliates/${id}`, { signal });
   if (kept.token === token() && kept.isComplete) {
     const entry = entryOf(body.data);
     const position = kept.byId.get(entry.id) ?? kept.entries.length;
     kept.byId.set(entry.id, position);
     kept.entries[position] = entry;
   }
-  return body.data;
+  return { record: body.data, tag };
 }
 
 /** Forgets the list, so that it is read again. */

@@ -22,6 +22,8 @@ export function sentence(refusal) {
       return refusal.message ?? "There is no such record.";
     case 409:
       return `Nothing was saved. ${refusal.message ?? ""}`.trim();
+    case 412:
+      return "Nothing was saved: the record has changed since you opened it.";
     case 413:
       return "Nothing was saved: the request is larger than the service accepts. Send fewer at once.";
     case 422:

@@ -33,13 +33,14 @@ function asRefusal(error, requestId, isWrite, signal) {
   return new Refusal({ status: 0, cause, requestId, isWrite });
 }
 
-async function open(method, path, { query = {}, body, signal, timeout = TIMEOUT, bearer = token() }) {
+async function open(method, path, { query = {}, body, signal, timeout = TIMEOUT, bearer = token(), ifMatch = null }) {
   const requestId = newRequestId();
   const url = new URL(path, document.baseURI);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   const headers = { "X-Request-Id": requestId, Accept: "application/json" };
   if (bearer) headers.Authorization = `Bearer ${bearer}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (ifMatch !== null) headers["If-Match"] = ifMatch;
   const limits = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
   const response = await fetch(url, {
     method,
@@ -72,13 +73,18 @@ async function refuse(response, requestId, isWrite) {
   });
 }
 
-/** Sends a request; returns the status and the JSON of the response. Throws a `Refusal`. */
+/** The tag of a response, or null. A proxy that compresses makes it a weak one, which no change could name. */
+function tagOf(response) {
+  return response.headers.get("ETag")?.replace(/^W\//, "") ?? null;
+}
+
+/** Sends a request; returns the status, the JSON and the tag of the response. Throws a `Refusal`. */
 export async function call(method, path, options = {}) {
   const { response, requestId } = await open(method, path, options);
   const isWrite = method !== "GET";
   await refuse(response, requestId, isWrite);
   try {
-    return { status: response.status, body: await response.json(), requestId };
+    return { status: response.status, body: await response.json(), tag: tagOf(response), requestId };
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Refusal({ status: 0, cause: "broken", requestId, isWrite });

@@ -49,6 +49,24 @@ async function affiliates(page) {
   assert.deepEqual(after, { ...before, city: "Neuchâtel", country: 756, start_date: "2026-02-03", notes: null });
   await becomes(() => page.getByLabel("Country").inputValue(), "CH");
 
+  // Somebody else changes it while it is open: nothing of that is lost, and what was typed stays.
+  await page.getByLabel("City", { exact: true }).fill("Basel");
+  await api("PUT", "affiliates/1", { id: 1, city: "Bern", zip: "3000" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "Nothing was saved: the record has changed since you opened it.");
+  await checked(page, "an edit of what has changed");
+  await page.getByRole("button", { name: "Read it again" }).click();
+  await message(page, "What you had typed is in the form again.");
+  await becomes(() => page.getByLabel("ZIP").inputValue(), "3000");
+  await becomes(() => page.getByLabel("City", { exact: true }).inputValue(), "Basel");
+  for (const city of ["Basel", "Neuchâtel"]) {
+    await page.getByLabel("City", { exact: true }).fill(city);
+    await page.getByRole("button", { name: "Save" }).click();
+    await becomes(async () => (await api("GET", "affiliates/1")).data.city, city);
+    await message(page, "Saved.");
+  }
+  assert.deepEqual((await api("GET", "affiliates/1")).data, { ...after, zip: "3000" });
+
   // A refused edit: each violation at its field; what was typed stays.
   await page.getByLabel("E-mail 1").fill("no address");
   await page.getByLabel("Replicated website").fill("ftp://example.org");
