@@ -1,11 +1,14 @@
 // Comma-separated values: written for spreadsheets, and read from what is pasted out of them.
 
-/** A cell. Spreadsheets run what begins as a formula, and records hold what strangers wrote: an apostrophe makes it text. */
+/**
+ * A cell. Spreadsheets run what begins as a formula, and records hold what strangers wrote: an apostrophe makes it text. Quotation marks
+ * are around whatever some of them take for the end of a cell, since a formula could begin behind it.
+ */
 export function csvCell(content) {
   if (content === null || content === undefined) return "";
   let text = String(content);
-  if (/^[=+\-@\t\r]/.test(text)) text = `'${text}`;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  if (/^[=+\-@\t\r\n]/.test(text)) text = `'${text}`;
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** A line of cells. */
