@@ -14,7 +14,7 @@ export function showHeader(path, searched) {
   navigation.replaceChildren(element("ul", {}, SECTIONS.map(([name, text]) =>
     element("li", {}, element("a", { href: `#/${name}`, "aria-current": name === section && "page" }, text)))));
   if (finder.childElementCount === 0) finder.replaceChildren(searchForm());
-  finder.querySelector("input").value = searched ?? "";
+  showSearched(searched);
   const { company, expiry } = session.claims();
   const until = expiry?.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   account.replaceChildren(
@@ -22,6 +22,11 @@ export function showHeader(path, searched) {
       until && element("span", { class: "until" }, ` until ${until}`)),
     element("button", { type: "button", on: { click: () => session.end() } }, "Sign out"));
   for (const part of [navigation, finder, account]) part.hidden = false;
+}
+
+/** Shows the text that is searched for; none if it is null. */
+export function showSearched(text) {
+  document.getElementById("finder").querySelector("input").value = text ?? "";
 }
 
 /** Removes from the header what belongs to a user. */

@@ -7,7 +7,7 @@ import { affiliatesView, forget } from "./affiliate-list.js";
 import { namedAffiliateView } from "./affiliate-lookup.js";
 import { chartsView } from "./charts.js";
 import { element, show } from "./elements.js";
-import { clearHeader, showHeader } from "./header.js";
+import { clearHeader, showHeader, showSearched } from "./header.js";
 import { listView } from "./lists.js";
 import { overviewView } from "./overview.js";
 import { recordView } from "./records.js";
@@ -22,6 +22,8 @@ const ID = /^[1-9][0-9]{0,15}$/;
 
 /** The view that is shown: its path, what aborts its requests, and what it returned. */
 let current = { path: null, abort: new AbortController(), view: null, hash: "" };
+/** The token of what is shown. The documentation in the same tab may replace it. */
+let shownFor = null;
 
 function parts() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
@@ -80,9 +82,11 @@ async function route() {
     await route();
     return;
   }
+  shownFor = session.token();
   remember(location.hash);
   if (current.path === path && current.view?.update) {
     current.hash = location.hash;
+    if (path === "search") showSearched(query.get("q"));
     current.view.update(query);
     return;
   }
@@ -121,6 +125,10 @@ session.whenEnded((reason) => {
   signIn(reason ?? "You have signed out.");
 });
 window.addEventListener("hashchange", route);
+// The browser may show the page as it was when it was left, with the records of another company.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted && session.token() !== shownFor) location.reload();
+});
 window.addEventListener("beforeunload", (event) => {
   if (current.view?.hasChanges?.()) event.preventDefault();
 });

@@ -34,13 +34,18 @@ function found(records, one, many, made) {
 
 export async function searchView({ query: first, signal }) {
   const results = element("div", { class: "results" });
+  let asked = 0;
   const update = async (query) => {
+    asked += 1;
+    const own = asked;
     const text = (query.get("q") ?? "").trim();
     results.setAttribute("aria-busy", "true");
     announce("Loading…");
     await attempt(signal, async () => {
       const isLong = Array.from(text).length >= SHORTEST_URL;
       const [affiliates, urls] = await Promise.all([text === "" ? [] : searchAffiliates(text, signal, LIMIT), isLong ? urlsWith(text, signal) : []]);
+      // Another text has been searched for meanwhile.
+      if (own !== asked) return;
       show(`Results for “${text}”`, results);
       results.replaceChildren(
         found(affiliates, "affiliate", "affiliates", affiliateTable(affiliates)),
@@ -49,10 +54,11 @@ export async function searchView({ query: first, signal }) {
       if (!isLong) results.append(element("p", { class: "hint" }, `URLs are searched for ${SHORTEST_URL} characters or more.`));
       announce(`${counted(affiliates.length, "affiliate", "affiliates")}, ${counted(urls.length, "URL", "URLs")}`);
     }, (refusal) => {
+      if (own !== asked) return;
       show("Search", results);
       results.replaceChildren(refusalMessage(refusal, () => update(query)));
     });
-    results.removeAttribute("aria-busy");
+    if (own === asked) results.removeAttribute("aria-busy");
   };
   await update(first);
   return { update };

@@ -66,6 +66,12 @@ async function searching(page) {
   await search("zz");
   await page.getByText("URLs are searched for 3 characters or more.").waitFor();
   await search("added.example/five");
+  // The way back shows each text with its results.
+  await page.goBack();
+  await heading(page, "Results for “zz”");
+  await becomes(() => page.getByLabel("Search affiliates and URLs").inputValue(), "zz");
+  await page.goForward();
+  await heading(page, "Results for “added.example/five”");
   await page.reload();
   await becomes(() => page.getByLabel("Search affiliates and URLs").inputValue(), "added.example/five");
   await page.getByRole("rowheader").getByRole("link").click();
