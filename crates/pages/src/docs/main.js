@@ -44,9 +44,19 @@ function startFilter() {
   });
 }
 
+/** What is behind `#` in the address; it may be no encoded text. */
+function named() {
+  const name = location.hash.slice(1);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
 /** Opens what an address names, and everything around it. */
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(named());
   if (!target) return;
   for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
   target.scrollIntoView();
