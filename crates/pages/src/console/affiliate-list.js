@@ -8,7 +8,7 @@ import { chosenColumns, columnChooser } from "./columns.js";
 import { countryName } from "./countries.js";
 import { affiliateRecordFields } from "./description.js";
 import { announce, append, count, counted, element, show, table, value } from "./elements.js";
-import { exporter } from "./export.js";
+import { exporter, patiently } from "./export.js";
 import { field, select } from "./fields.js";
 import { pager } from "./pager.js";
 import { attempt, refusalMessage } from "./refusals.js";
@@ -201,7 +201,8 @@ export async function affiliatesView({ query: first, signal }) {
     const total = matching(state).length;
     return {
       fields,
-      read: (onRecords, own) => readList("api/affiliates", (record) => matches(entryOf(record)) && onRecords([record], total), own),
+      read: (onRecords, own, onWait) => patiently(
+        () => readList("api/affiliates", (record) => matches(entryOf(record)) && onRecords([record], total), own), own, onWait),
     };
   }, signal);
   const chooser = columnChooser("affiliates", COLUMNS, INITIAL, (chosen) => {

@@ -6,7 +6,7 @@ import { attempt, refusalMessage, sentence } from "./refusals.js";
 import { call, Refusal } from "./requests.js";
 
 const PAGE_SIZE = 200;
-/** How often one page is requested again while the company's limit is used up or the service is not available. */
+/** How often a request is sent while the company's limit is used up or the service is not available. */
 const ATTEMPTS = 20;
 
 /** A field as the text of a cell: lists are joined. */
@@ -27,24 +27,29 @@ function pause(seconds, signal) {
   });
 }
 
+/** Sends a request until it is accepted, with the waits that the service asks for. */
+export async function patiently(send, signal, onWait) {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof Refusal) || ![429, 503].includes(error.status) || attempts === ATTEMPTS) throw error;
+      onWait(sentence(error));
+      await pause(Math.min(error.retryAfter ?? 1, 60), signal);
+    }
+  }
+}
+
 /** Reads every page of a list and passes on its records, each once: records that are added meanwhile move others to the next page. */
 export async function readPages(path, query, key, onPage, signal, onWait) {
   const seen = new Set();
   for (let page = 1, last = 1; page <= last; page += 1) {
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        const { body } = await call("GET", path, { query: { ...query, per_page: PAGE_SIZE, page }, signal });
-        last = body.meta.last_page;
-        const records = body.data.filter((record) => !seen.has(record[key]));
-        for (const record of records) seen.add(record[key]);
-        onPage(records, body.meta.total);
-        break;
-      } catch (error) {
-        if (!(error instanceof Refusal) || ![429, 503].includes(error.status) || attempts === ATTEMPTS) throw error;
-        onWait(sentence(error));
-        await pause(Math.min(error.retryAfter ?? 1, 60), signal);
-      }
-    }
+    const send = () => call("GET", path, { query: { ...query, per_page: PAGE_SIZE, page }, signal });
+    const { body } = await patiently(send, signal, onWait);
+    last = body.meta.last_page;
+    const records = body.data.filter((record) => !seen.has(record[key]));
+    for (const record of records) seen.add(record[key]);
+    onPage(records, body.meta.total);
   }
 }
 

@@ -88,6 +88,13 @@ async function cancelling(page) {
   await page.getByRole("button", { name: "Export CSV" }).click();
   await message(page, "The service had an error (500).");
   await page.unroute("**/api/urls?*");
+
+  // The list of affiliates, which has no pages, waits as well.
+  await section(page, "Affiliates");
+  await heading(page, /affiliates$/, 2);
+  await page.route("**/api/affiliates", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "1" }, json: { code: "503", status: "error", detail: { msg: "unavailable" } } }), { times: 2 });
+  const { records } = await exported(page);
+  assert.equal(records.length, (await api("GET", "affiliates")).data.length);
 }
 
 module.exports = { exports, cancelling };
