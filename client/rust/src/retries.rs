@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::Error;
 
 /// How often calls are repeated after errors that may go away: the service is busy or cannot be reached, the connection
-/// broke, or the rate limit is used up. Every operation may be repeated.
+/// broke, or the rate limit is used up. Every operation may be repeated; a change with an etag may find that its own first try has
+/// changed the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
     /// Tries of a call, the first one included. For a list: tries without a message between them. Four by default.
