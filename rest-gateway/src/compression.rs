@@ -46,7 +46,10 @@ pub(crate) async fn compress(
         // It is correct as it is, only longer.
         return response;
     }
+    let status = response.status();
     let mut response = Box::pin(encode(accepted, response)).await;
+    // A client that accepts no coding at all gets 406 from the layer, also for what was saved.
+    *response.status_mut() = status;
     if let Some(coding) = response.headers().get(CONTENT_ENCODING) {
         let tag = response.headers().get(ETAG).and_then(|tag| tags::of_coded(tag, coding));
         if let Some(tag) = tag {
