@@ -5,8 +5,9 @@ use compliance_api::{
     description::Message,
     record::Record as _,
     rules::Check as _,
-    v1::{CaseInput, OpenCaseRequest},
+    v1::{CaseInput, IncidentInput, OpenCaseRequest},
 };
+use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of a field: its number, and a part of its digest.
@@ -31,8 +32,7 @@ impl OpenedWith {
         }
         let of_request = |name: &str| OF_REQUEST | number(OpenCaseRequest::MESSAGE, name);
         if !request.incidents.is_empty() {
-            let encoded: Vec<Vec<u8>> =
-                request.incidents.iter().map(prost::Message::encode_length_delimited_to_vec).collect();
+            let encoded: Vec<Vec<u8>> = request.incidents.iter().map(encoded).collect();
             digests.add(of_request("incidents"), encoded.iter().map(Vec::as_slice));
         }
         if request.dates_as_given == Some(true) {
@@ -67,6 +67,18 @@ impl OpenedWith {
     }
 }
 
+/// An incident with its length before it, without its empty texts.
+fn encoded(incident: &IncidentInput) -> Vec<u8> {
+    let mut incident = incident.clone();
+    let IncidentInput { url, reference, infraction_type, infraction_name, .. } = &mut incident;
+    for text in [url, reference, infraction_type, infraction_name] {
+        if text.as_deref() == Some("") {
+            *text = None;
+        }
+    }
+    incident.encode_length_delimited_to_vec()
+}
+
 fn number(message: &Message, name: &str) -> u8 {
     message.field(name).map_or(0, |field| field.number as u8)
 }
@@ -93,9 +105,12 @@ mod tests {
         assert_eq!(differences(&request(CaseInput { case_worker: None, ..case("", &["a"]) })), [""; 0]);
         assert_eq!(differences(&request(case("B", &["a", "b"]))), ["case.case_worker", "case.tags"]);
         let incidents = vec![IncidentInput { reference: Some("r".to_owned()), ..IncidentInput::default() }];
+        let with_empty_text = vec![IncidentInput { infraction_type: Some(String::new()), ..incidents[0].clone() }];
         let more = OpenCaseRequest { incidents, dates_as_given: Some(true), ..request(case("", &["a"])) };
         assert_eq!(differences(&more), ["incidents", "dates_as_given"]);
         assert_eq!(opened.differences(Some(OpenedWith::of(&more).as_bytes())), ["incidents", "dates_as_given"]);
+        let same = OpenCaseRequest { incidents: with_empty_text, ..more.clone() };
+        assert_eq!(OpenedWith::of(&more), OpenedWith::of(&same));
         // Nothing is known of a case that was opened by an earlier version.
         assert_eq!(OpenedWith::of(&more).differences(None), [""; 0]);
     }
