@@ -23,14 +23,14 @@ use std::time::Instant;
 
 use sqlx::{
     Connection as _, PgPool,
-    migrate::Migrator,
+    migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
 use crate::{
     error::{is_disconnected, is_lock_timeout},
     gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
-    limits::{ACQUIRE_TIMEOUT, LOCK_WAIT, SHORT_READ_TIMEOUT, START_TIMEOUT},
+    limits::{ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, SHORT_READ_TIMEOUT, START_TIMEOUT},
     statement::Watch,
 };
 
@@ -59,7 +59,7 @@ pub enum DatabaseError {
     )]
     TransactionPooler { host: String },
     #[error("cannot bring the database's schema up to date: {0}")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    Migrate(#[from] MigrateError),
     #[error(
         "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"
     )]
@@ -139,19 +139,30 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     Ok(Database { pool, target })
 }
 
-/// Brings the schema up to date, without a time limit. A role that does not own the schema can do this only if there is nothing
-/// to do.
+/// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
+/// running service would wait behind it. A role that does not own the schema can do this only if there is nothing to do.
 pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
     match check_migrated(pool).await {
         Err(DatabaseError::NotMigrated { .. }) => {}
         other => return other,
     }
     let mut connection = pool.acquire().await.map_err(DatabaseError::History)?.detach();
-    sqlx::query("set statement_timeout = 0").execute(&mut connection).await.map_err(DatabaseError::History)?;
+    let settings = "set statement_timeout = 0; set lock_timeout = '1s'";
+    sqlx::raw_sql(settings).execute(&mut connection).await.map_err(DatabaseError::History)?;
     let mut steps = Migrator::with_migrations(MIGRATIONS.iter().cloned().collect());
     // Those of a newer version may be there already. This version works with its schema.
     steps.set_ignore_missing(true);
-    steps.run(&mut connection).await?;
+    let start = Instant::now();
+    while let Err(error) = steps.run(&mut connection).await {
+        let (MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _)) = &error else {
+            return Err(error.into());
+        };
+        if !is_lock_timeout(cause) || start.elapsed() >= MIGRATION_LOCK_WAIT {
+            return Err(error.into());
+        }
+        tracing::warn!(reason = %cause, "a migration waits for a lock, and is tried again");
+        tokio::time::sleep(MIGRATION_PAUSE).await;
+    }
     let _ = connection.close().await;
     Ok(())
 }

@@ -173,6 +173,11 @@ pub(crate) const SHARED_LOCK_TIMEOUT: &str = "50ms";
 pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
 /// How long a statement is run again while it finds a lock in its way.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
+/// How long a migration is tried again while it finds a lock in its way, and the pause between two attempts, in which the
+/// statements that wait behind it run.
+pub(crate) const MIGRATION_LOCK_WAIT: Duration = Duration::from_mins(10);
+/// See [`MIGRATION_LOCK_WAIT`].
+pub(crate) const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
 /// How long the first attempt of a read by key may take.
 pub(crate) const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the first connection may take, and how long connections of the pool are kept after the start.

@@ -1,6 +1,8 @@
 //! Columns and attributes are known by name: their order in the database has no meaning, and a database that lacks one
 //! is refused at start.
 
+use std::time::Duration;
+
 use compliance_api::{
     json::records::timestamp_of_text,
     record::{Access, Record, StoredAs},
@@ -13,6 +15,7 @@ use core_server::{Core, CoreSettings, database};
 use prost_types::Timestamp;
 use sqlx::PgPool;
 use test_support::{GrpcClients, TestCore, fresh_database, tests, verifier};
+use tokio::time::timeout;
 
 tests![
     swapped_columns_and_attributes_are_written_and_read_by_name,
@@ -20,6 +23,7 @@ tests![
     a_database_that_differs_is_refused_by_name,
     a_type_may_gain_an_attribute_while_the_service_runs,
     values_of_every_kind_survive_their_columns,
+    a_migration_that_waits_for_a_lock_holds_up_no_reader,
 ];
 
 fn at(text: &str) -> Timestamp {
@@ -243,4 +247,37 @@ async fn values_of_every_kind_survive_their_columns() {
     let read = clients.affiliates.get_affiliate(get(results[2].affiliate_id)).await.unwrap().into_inner();
     assert_eq!(read.distributor_name, some("é “quoted” \\N, \t{}"));
     assert_eq!((read.country, read.start_date), (Some(840), some("2024-02-29")));
+}
+
+async fn a_migration_that_waits_for_a_lock_holds_up_no_reader() {
+    let pool = database::connect(fresh_database().await.options, 4).await.unwrap();
+    // As the previous version left it.
+    let last = "
+        delete from _sqlx_migrations where version = 20261124000010;
+        drop function count_revision cascade;
+        alter table affiliates drop column revision;
+        alter table compliance_cases drop column revision, drop column opened_with;
+        alter type affiliate_input drop attribute revisions;
+        alter type case_input drop attribute opened_with";
+    run(&pool, last).await;
+    let read = "select from affiliates";
+    let mut dump = pool.begin().await.unwrap();
+    sqlx::query(read).execute(&mut *dump).await.unwrap();
+    let watching = async {
+        let waiting = "select exists (select from pg_locks where not granted and mode = 'AccessExclusiveLock'
+                       and relation = 'affiliates'::regclass)";
+        let until_it_waits = async {
+            while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&pool).await.unwrap() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_mins(1), until_it_waits).await.unwrap();
+        // Behind the migration, until its wait ends. The other transaction goes on meanwhile.
+        timeout(Duration::from_mins(1), sqlx::query(read).execute(&pool)).await.unwrap().unwrap();
+        dump.commit().await.unwrap();
+    };
+    let (migrated, ()) = tokio::join!(database::migrate(&pool), watching);
+    migrated.unwrap();
+    database::check_migrated(&pool).await.unwrap();
+    pool.close().await;
 }
