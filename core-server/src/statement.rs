@@ -59,13 +59,29 @@ pub(crate) fn name() -> &'static str {
     CURRENT.try_with(|statement| statement.purpose.name).unwrap_or("internal")
 }
 
-/// Records that a connection was borrowed for an attempt, after a wait.
-pub(crate) fn begin_attempt(waited: Duration) {
+/// Records that a connection was borrowed for an attempt.
+pub(crate) fn begin_attempt() {
     // Statements without a name are counted by nobody.
-    let _ = CURRENT.try_with(|statement| {
-        statement.waited.set(statement.waited.get() + waited);
-        statement.attempts.set(statement.attempts.get() + 1);
-    });
+    let _ = CURRENT.try_with(|statement| statement.attempts.set(statement.attempts.get() + 1));
+}
+
+/// A wait for a connection. It is recorded when this is dropped, also if there was none in time.
+pub(crate) struct ConnectionWait(Instant);
+
+impl ConnectionWait {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+impl Drop for ConnectionWait {
+    fn drop(&mut self) {
+        let _ = CURRENT.try_with(|statement| statement.waited.set(statement.waited.get() + self.elapsed()));
+    }
 }
 
 /// A request that waits for a batch.
@@ -157,4 +173,26 @@ pub(crate) fn milliseconds(duration: Duration) -> f64 {
 /// A request ID, unless it is unsafe in a log.
 pub(crate) fn shown(id: Option<&HeaderValue>) -> Option<&str> {
     id.and_then(|id| id.to_str().ok()).filter(|id| id.len() <= MAX_REQUEST_ID)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, time::Duration};
+
+    use tokio::time::timeout;
+
+    use super::{CURRENT, ConnectionWait, Purpose};
+
+    #[tokio::test]
+    async fn a_wait_without_a_connection_is_not_time_of_the_statement() {
+        let statement = async {
+            let lease = async {
+                let _wait = ConnectionWait::start();
+                pending::<()>().await;
+            };
+            assert!(timeout(Duration::from_millis(1), lease).await.is_err());
+            CURRENT.with(|statement| (statement.waited.get() > Duration::ZERO, statement.attempts.get()))
+        };
+        assert_eq!(Purpose::of("test").run(statement).await, (true, 0));
+    }
 }

@@ -3,10 +3,7 @@
 //! A pool of sqlx asks the server for a sign of life whenever a connection comes back, which is a round trip for every
 //! statement. Here a connection whose statement came to its end is simply borrowed again.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admission::{Full, Reservation, SMALL};
 use futures::{
@@ -37,6 +34,7 @@ use crate::{
     limits::{
         ACQUIRE_TIMEOUT, CONNECTION_UNCHECKED, COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES, NOT_BORROWED,
     },
+    statement::ConnectionWait,
     table::{Expected, Inputs, Layouts, Rows, SchemaError},
 };
 
@@ -253,7 +251,7 @@ impl Connections {
     /// Borrows a connection. Waits a bounded time for one to become free, and not at all while the database is known not
     /// to respond.
     pub(crate) async fn lease(&self) -> Result<Lease, sqlx::Error> {
-        let (inner, start) = (&self.inner, Instant::now());
+        let (inner, wait) = (&self.inner, ConnectionWait::start());
         if !inner.responds() {
             return Err(Unavailable::Down.into());
         }
@@ -272,7 +270,8 @@ impl Connections {
             None => Box::pin(inner.wait(inner.open())).await?,
         };
         let waits_as_long = connection.lock_timeout == Some(self.lock_timeout);
-        let mut lease = Lease::new(Arc::clone(inner), connection, permit, start.elapsed());
+        let mut lease = Lease::new(Arc::clone(inner), connection, permit, &wait);
+        drop(wait);
         if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
             return lease.done(Err(error));
         }

@@ -1,6 +1,6 @@
 //! A connection that is borrowed, and what happens when it is let go.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use sqlx::{Connection as _, PgConnection};
 use telemetry::trace::Span;
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     error::is_disconnected,
     limits::{CANCEL_INTERVAL, CLEANUP_TIMEOUT},
-    statement::{self, milliseconds},
+    statement::{self, ConnectionWait, milliseconds},
 };
 
 /// A connection that is borrowed for one statement or transaction.
@@ -37,12 +37,12 @@ impl Lease {
         connections: Arc<SharedConnections>,
         connection: Connection,
         permit: OwnedSemaphorePermit,
-        waited: Duration,
+        wait: &ConnectionWait,
     ) -> Self {
         let span = Span::of_statement("statement");
         span.set("db.query.summary", statement::name());
-        span.set("compliance.connection_wait_ms", milliseconds(waited));
-        statement::begin_attempt(waited);
+        span.set("compliance.connection_wait_ms", milliseconds(wait.elapsed()));
+        statement::begin_attempt();
         Self { connections, borrowed: Some((connection, permit)), in_transaction: false, span }
     }
 
