@@ -88,7 +88,9 @@ async fn resolve(cores: &Cores, addresses: &[Address]) {
             }
             unresolved => {
                 tracing::warn!(core = name, error = ?unresolved.err(), "the name of a core cannot be resolved");
-                return;
+                let known = cores.all();
+                let known = known.iter().filter(|core| core.is_at(&name));
+                found.extend(known.map(|core| (core.name.clone(), address.clone())));
             }
         }
     }
