@@ -26,11 +26,15 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
+use tokio::time::timeout;
 
 use crate::{
     error::{is_disconnected, is_lock_timeout},
     gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
-    limits::{ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, SHORT_READ_TIMEOUT, START_TIMEOUT},
+    limits::{
+        ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, POOLER_CHECK_TIMEOUT, SHORT_READ_TIMEOUT,
+        START_TIMEOUT,
+    },
     statement::Watch,
 };
 
@@ -114,8 +118,10 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
     Ok(open(options.into(), connections).await?.pool)
 }
 
-/// Opens a pool of connections to the first host that serves, and makes sure that its sessions are those of PostgreSQL.
+/// Opens a pool of connections to the first host that serves, and makes sure that its sessions are those of PostgreSQL. A URL in a
+/// file is read again before.
 pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
+    let target = target.latest();
     // Not through the pool, which tries until its time is up and then knows no more than that.
     let (host, mut first) = target.first().await?;
     if pooler::shares_sessions(&mut first, host).await {
@@ -124,17 +130,13 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
     let pool = PgPoolOptions::new().max_connections(connections);
     let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
-    let pool = match pooler::has_settings(&mut first).await {
-        Ok(false) => {
-            tracing::warn!(
-                host = target::name(host),
-                "a pooler ignores the settings of connections: statements make them"
-            );
-            pool.after_connect(|connection, _| Box::pin(session::set(connection)))
-        }
-        _ => pool,
+    let pool = if pooler::lacks_settings(&mut first).await {
+        tracing::warn!(host = target::name(host), "a pooler ignores the settings of connections: statements make them");
+        pool.after_connect(|connection, _| Box::pin(session::set(connection)))
+    } else {
+        pool
     };
-    let _ = first.close().await;
+    let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
     let pool = pool.connect_lazy_with(host.clone());
     Ok(Database { pool, target })
 }
@@ -169,6 +171,11 @@ pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
 
 /// Refuses a database whose schema is not up to date.
 pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
+    let silence = |_| Err(DatabaseError::History(sqlx::Error::PoolTimedOut));
+    timeout(START_TIMEOUT, compare_history(pool)).await.unwrap_or_else(silence)
+}
+
+async fn compare_history(pool: &PgPool) -> Result<(), DatabaseError> {
     let table: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
         .fetch_one(pool)
         .await
@@ -215,7 +222,7 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
 pub(crate) async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     run: impl Fn() -> F,
 ) -> Result<T, sqlx::Error> {
-    if let Ok(result) = tokio::time::timeout(SHORT_READ_TIMEOUT, retried(&run)).await {
+    if let Ok(result) = timeout(SHORT_READ_TIMEOUT, retried(&run)).await {
         return result;
     }
     count_retry(RETRY_SILENCE);

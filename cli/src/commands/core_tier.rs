@@ -58,14 +58,13 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
-    args.database.required()?;
+    let target = args.database.required()?;
     let tls = args.grpc_tls.load()?;
     let mut ports = vec![ServicePort::grpc(args.core.bind()?, tls.clone())];
     let _telemetry = args.telemetry.start("compliance-core")?;
     let prepare = async || {
         let verifier = args.keys.verifier().await?;
-        // A file may have another URL by now.
-        let database = database::open(args.database.required()?, args.core.database_connections).await?;
+        let database = database::open(target.clone(), args.core.database_connections).await?;
         if args.migrate {
             database::migrate(&database.pool).await?;
         }

@@ -24,7 +24,8 @@ pub(crate) struct MigrateArgs {
 
 pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
-        let connect = async || Ok(database::open(args.database.required()?, 2).await?.pool);
+        let target = args.database.required()?;
+        let connect = async || Ok(database::open(target.clone(), 2).await?.pool);
         let pool = wait_for(&args.start, &mut Vec::new(), connect).await?;
         database::migrate(&pool).await?;
         if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {

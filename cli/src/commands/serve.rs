@@ -99,9 +99,9 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let [rest_tls, grpc_tls] = certificates.clone();
     let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
     let mut ports = vec![ServicePort::rest(rest, rest_tls), ServicePort::grpc(grpc, grpc_tls)];
+    let _telemetry = args.telemetry.start("compliance")?;
     let given_keys = wait_for(&args.start, &mut ports, async || args.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
-    let _telemetry = args.telemetry.start("compliance")?;
     let data_dir = args.data_dir.choose()?;
     let start = DatabaseServer::start(given_database, &data_dir, args.core.database_connections);
     let started = shutdown.run_until_cancelled(Box::pin(start)).await.transpose()?;

@@ -16,6 +16,7 @@ use tokio::runtime::Runtime;
 use crate::{
     common::{DataDir, Service, compliance, output, token, wait_until},
     durability::Connection,
+    starts::{free_address, head},
 };
 
 /// Creates the database `given` and the role `service`, which has a password and owns nothing.
@@ -58,9 +59,19 @@ fn a_password_in_a_file_is_replaced_without_a_restart() {
     fs::create_dir_all(files.path()).unwrap();
     let file = files.path().join("url");
     let url = |password: &str| server.url(&format!("service:{password}"), "given");
-    fs::write(&file, url("pw-first")).unwrap();
-    let service =
-        Service::start_as(compliance(&data).arg("serve").env("COMPLIANCE_DATABASE_URL_FILE", file.as_os_str()));
+    fs::write(&file, url("pw-wrong")).unwrap();
+    let address = free_address();
+    let service = thread::scope(|scope| {
+        let starting = scope.spawn(|| {
+            let mut command = compliance(&data);
+            command.arg("serve").env("COMPLIANCE_DATABASE_URL_FILE", file.as_os_str());
+            command.env("COMPLIANCE_REST_ADDR", address.to_string()).env("COMPLIANCE_START_TIMEOUT", "10m");
+            Service::start_as(&mut command)
+        });
+        assert!(head(address, "/livez").starts_with("HTTP/1.0 200 "));
+        fs::write(&file, url("pw-first")).unwrap();
+        starting.join().unwrap()
+    });
     let token = token(&data, 7);
     assert_eq!(create(&service, &token, "before"), 201);
 

@@ -16,7 +16,7 @@ use crate::common::{DataDir, Service, compliance, output, wait_until};
 const SECRET: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef");
 
 /// An address whose port was free a moment ago.
-fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
@@ -27,7 +27,7 @@ fn health(url: &str) -> (Option<i32>, String) {
 }
 
 /// The head of a response, as soon as the port is open.
-fn head(address: SocketAddr, path: &str) -> String {
+pub(crate) fn head(address: SocketAddr, path: &str) -> String {
     let mut response = String::new();
     wait_until("the port is open", || {
         let Ok(mut stream) = TcpStream::connect(address) else { return false };

@@ -7,9 +7,10 @@ use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{
+    pooler::PROTOCOL_VIOLATION,
     reserve::ask,
     session,
-    target::{Target, name},
+    target::{Target, log_unread, name},
 };
 use crate::limits::CHECK_TIMEOUT;
 
@@ -54,13 +55,13 @@ impl Current {
     /// connection to it, and uses it from now on.
     pub(super) async fn find_another(&self) -> Option<PgConnection> {
         let is_new = self.reread();
-        let (target, current) = (self.target(), name(&self.pool.connect_options()));
-        let others: Vec<_> = target.hosts().filter(|host| is_new || name(host) != current).collect();
+        let (target, current) = (self.target(), self.pool.connect_options());
+        let others: Vec<_> = target.hosts().filter(|host| is_new || !is_same(host, &current)).collect();
         let asked = others.iter().map(|host| timeout(CHECK_TIMEOUT, async { ask(self.connect_to(host).await?).await }));
         let mut found = join_all(asked).await.into_iter().zip(others);
         let (connection, host) = found.find_map(|(asked, host)| Some((asked.ok()?.ok()?, host)))?;
-        if name(host) != current {
-            tracing::warn!(from = current, to = name(host), "another host of the database takes the writes");
+        if !is_same(host, &current) {
+            tracing::warn!(from = name(&current), to = name(host), "another host of the database takes the writes");
         }
         self.pool.set_connect_options(host.clone());
         Some(connection)
@@ -73,15 +74,15 @@ impl Current {
             None => false,
             Some(Err(reason)) => {
                 if found.logged.as_ref() != Some(&reason) {
-                    tracing::warn!(reason, "the database URL cannot be read again; the previous one stays in use");
+                    log_unread(&reason);
                     found.logged = Some(reason);
                 }
                 false
             }
             Some(Ok(target)) => {
-                let current = name(&self.pool.connect_options());
-                let host = target.hosts().find(|host| name(host) == current).or_else(|| target.hosts().next());
-                if let Some(host) = host {
+                let current = self.pool.connect_options();
+                // To another host the probe moves, with all connections at once.
+                if let Some(host) = target.hosts().find(|host| is_same(host, &current)) {
                     self.pool.set_connect_options(host.clone());
                 }
                 tracing::info!("the database URL has changed: new connections use it");
@@ -91,13 +92,25 @@ impl Current {
         }
     }
 
+    /// Whether the URL, when it was last read, names the host that is used.
+    pub(super) fn is_named(&self) -> bool {
+        let current = self.pool.connect_options();
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.target.hosts().any(|host| is_same(host, &current))
+    }
+
     fn target(&self) -> Target {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).target.clone()
     }
 }
 
-/// `invalid_authorization_specification` and `invalid_password`.
+/// Whether both lead to the same records, as whichever role.
+fn is_same(one: &PgConnectOptions, other: &PgConnectOptions) -> bool {
+    name(one) == name(other) && one.get_database() == other.get_database()
+}
+
+/// `invalid_authorization_specification` and `invalid_password`, or what PgBouncer has instead.
 fn is_refused(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    matches!(code.as_deref(), Some("28000" | "28P01"))
+    matches!(code.as_deref(), Some("28000" | "28P01" | PROTOCOL_VIOLATION))
 }

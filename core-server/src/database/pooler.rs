@@ -6,12 +6,18 @@ use tokio::time::timeout;
 
 use crate::limits::POOLER_CHECK_TIMEOUT;
 
-/// `protocol_violation`: poolers use it for parameters of the start-up that they do not know, and for a transaction in the mode
-/// `statement`. PostgreSQL has other codes for them.
-const PROTOCOL_VIOLATION: &str = "08P01";
+/// `protocol_violation`: PgBouncer has no other code, whether it refuses a parameter of the start-up, a password, or a transaction
+/// in the mode `statement`, or does not reach its server.
+pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
+/// How its message about a parameter begins.
+const PARAMETER: &str = "unsupported startup parameter";
 
 /// Whether a connection was refused since it begins with parameters that only PostgreSQL takes.
 pub(super) fn refuses_parameter(error: &sqlx::Error) -> bool {
+    is_violation(error) && error.as_database_error().is_some_and(|error| error.message().starts_with(PARAMETER))
+}
+
+fn is_violation(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     code.as_deref() == Some(PROTOCOL_VIOLATION)
 }
@@ -21,7 +27,8 @@ pub(super) fn refuses_parameter(error: &sqlx::Error) -> bool {
 pub(super) async fn shares_sessions(first: &mut PgConnection, options: &PgConnectOptions) -> bool {
     let compare = async {
         let before = backend(first).await?;
-        let mut other = PgConnection::connect_with(options).await?;
+        // There may be no second connection for now.
+        let Ok(mut other) = PgConnection::connect_with(options).await else { return Ok(false) };
         sqlx::raw_sql("begin").execute(&mut other).await?;
         let is_shared = backend(&mut other).await? == before || backend(first).await? != before;
         sqlx::raw_sql("rollback").execute(&mut other).await?;
@@ -30,18 +37,17 @@ pub(super) async fn shares_sessions(first: &mut PgConnection, options: &PgConnec
     };
     match timeout(POOLER_CHECK_TIMEOUT, compare).await {
         Ok(Ok(is_shared)) => is_shared,
-        Ok(Err(error)) => refuses_parameter(&error),
-        // There may be no second connection for now.
+        Ok(Err(error)) => is_violation(&error),
         Err(_) => false,
     }
 }
 
-/// Whether a session has the settings that its connection began with. A pooler may be configured to ignore them.
-pub(super) async fn has_settings(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::raw_sql("select current_setting('plan_cache_mode') = 'force_generic_plan'")
-        .fetch_one(connection)
-        .await?
-        .try_get(0)
+/// Whether a session lacks the settings that its connection began with. A pooler may be configured to ignore them.
+pub(super) async fn lacks_settings(connection: &mut PgConnection) -> bool {
+    let asked =
+        sqlx::raw_sql("select current_setting('plan_cache_mode') <> 'force_generic_plan'").fetch_one(connection);
+    let lacks = timeout(POOLER_CHECK_TIMEOUT, asked).await;
+    lacks.is_ok_and(|row| row.and_then(|row| row.try_get(0)).unwrap_or(false))
 }
 
 async fn backend(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {

@@ -24,9 +24,8 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections) {
         // Those may be reads, which a server without writes serves for a while.
         let is_read_only = matches!(&result, Err(Some(error)) if Unavailable::of(error) == Some(Unavailable::ReadOnly));
         let mut serves = result.is_ok() || others_have_responses && connections.responds() && !is_read_only;
-        // Callers know by now that it does not respond.
-        if !serves
-            && !connections.responds()
+        // Callers know by now that it does not respond, or its URL names other hosts.
+        if (!serves && !connections.responds() || !connections.current.is_named())
             && let Some(found) = connections.current.find_another().await
         {
             suspect(&connections, false);

@@ -83,6 +83,18 @@ impl Target {
         futures::future::join_all(states).await
     }
 
+    /// The database as its URL names it now. If that cannot be read or used, nothing changes.
+    pub(super) fn latest(self) -> Self {
+        match self.reread() {
+            None => self,
+            Some(Ok(new)) => new,
+            Some(Err(reason)) => {
+                log_unread(&reason);
+                self
+            }
+        }
+    }
+
     /// The URL as it is now, if it has changed. Fails if it cannot be read.
     pub(super) fn reread(&self) -> Option<Result<Self, String>> {
         let source = self.source.as_ref()?;
@@ -156,6 +168,10 @@ fn unreachable(host: &PgConnectOptions, source: sqlx::Error) -> DatabaseError {
 
 fn silence() -> sqlx::Error {
     sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no response in time"))
+}
+
+pub(super) fn log_unread(reason: &str) {
+    tracing::warn!(reason, "the database URL cannot be read again; the previous one stays in use");
 }
 
 /// A host and its port.

@@ -198,6 +198,17 @@ mod tests {
     }
 
     #[test]
+    fn a_url_that_cannot_be_read_again_changes_nothing() {
+        let latest = |url: &'static str| {
+            let again = move || target(url).map_err(|error| error.to_string());
+            let latest = target("postgres://u:p@before/d").unwrap().reread_by(again).latest();
+            latest.hosts().map(super::super::target::name).collect::<Vec<_>>()
+        };
+        assert_eq!(latest("postgres://u:p@after/d"), ["after:5432"]);
+        assert_eq!(latest(""), ["before:5432"]);
+    }
+
+    #[test]
     fn what_has_no_effect_is_refused_with_the_reason() {
         for (url, reason) in [
             ("user:password@host", "postgres://"),

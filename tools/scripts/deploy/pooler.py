@@ -55,6 +55,10 @@ def main():
                     if refused.returncode != status or reason not in refused.stdout + refused.stderr:
                         fail(f"{command}, pool_mode = {mode}: {refused.returncode}, {refused.stdout}{refused.stderr}")
         url = pooler(machine, database, service, "session", IGNORED)
+        # Its code is that of a parameter which is refused.
+        refused = run(["core"], f"{url}_other")
+        if refused.returncode != 1 or "no such database" not in refused.stderr or "parameter" in refused.stderr:
+            fail(f"another database: {refused.returncode}, {refused.stderr}")
         address = machine.address()
         serve = [program, "serve", "--rest-addr", f"{address}:8080", "--grpc-addr", f"{address}:50051"]
         process = machine.keep(Process("serve", serve, environment | {"DATABASE_URL": url}, machine.folder))

@@ -36,7 +36,8 @@ impl DatabaseUrlArgs {
                 database::target(&url).map_err(|error| error.to_string())
             }
         };
-        Ok(match file.cloned() {
+        // A pipe cannot be read twice.
+        Ok(match file.filter(|file| file.is_file()).cloned() {
             Some(file) => target.map(|target| target.reread_by(again(file))),
             None => target,
         })
