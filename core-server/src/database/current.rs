@@ -109,7 +109,7 @@ fn is_same(one: &PgConnectOptions, other: &PgConnectOptions) -> bool {
     name(one) == name(other) && one.get_database() == other.get_database()
 }
 
-/// `invalid_authorization_specification` and `invalid_password`, or what PgBouncer has instead.
+/// `invalid_authorization_specification` and `invalid_password`, or what `PgBouncer` has instead.
 fn is_refused(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("28000" | "28P01" | PROTOCOL_VIOLATION))

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use crate::limits::POOLER_CHECK_TIMEOUT;
 
-/// `protocol_violation`: PgBouncer has no other code, whether it refuses a parameter of the start-up, a password, or a transaction
+/// `protocol_violation`: `PgBouncer` has no other code, whether it refuses a parameter of the start-up, a password, or a transaction
 /// in the mode `statement`, or does not reach its server.
 pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
 /// How its message about a parameter begins.
