@@ -15,7 +15,7 @@ use crate::{
     gauges,
     limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED, READS_WHEN_SLOW},
     requests::holding,
-    statement::{self, Purpose, Request, Watch},
+    statement::{self, Purpose, Request, Spent, Watch},
     table::{Read, Reader},
 };
 
@@ -172,7 +172,7 @@ impl<T: Record> ReadByKey<T> {
         let found = span.run(async {
             let start = Instant::now();
             let found = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(unique)).await;
-            statement::log_if_slow(self.name, start, requests.map(Request::id));
+            statement::log_if_slow(self.name, Spent::default().since(start), requests.map(Request::id));
             found
         });
         let found = Purpose::of(self.name).run(found).await;

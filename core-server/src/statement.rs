@@ -117,6 +117,28 @@ pub(crate) fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = 
     span
 }
 
+/// What the statements of a request took so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    /// Without the waits for connections.
+    pub(crate) duration: Duration,
+    waited: Duration,
+    attempts: u32,
+}
+
+impl Spent {
+    /// With what the statements that run here took, which began then.
+    pub(crate) fn since(self, start: Instant) -> Self {
+        let read = |statement: &Statement| (statement.waited.get(), statement.attempts.get());
+        let (waited, attempts) = CURRENT.try_with(read).unwrap_or_default();
+        Self {
+            duration: self.duration + start.elapsed().saturating_sub(waited),
+            waited: self.waited + waited,
+            attempts: self.attempts + attempts,
+        }
+    }
+}
+
 /// Watches a statement with all its attempts, until this is dropped.
 pub(crate) struct Watch(Instant);
 
@@ -134,16 +156,14 @@ impl Drop for Watch {
     fn drop(&mut self) {
         if self.0.elapsed() >= SLOW_STATEMENT {
             let request_id = Purpose::current().request_id;
-            log_if_slow(name(), self.0, [shown(request_id.as_ref())].into_iter());
+            log_if_slow(name(), Spent::default().since(self.0), [shown(request_id.as_ref())].into_iter());
         }
     }
 }
 
-/// Logs a statement that began then, for requests with these IDs, if it took long without the wait for a connection.
-pub(crate) fn log_if_slow<'r>(name: &'static str, since: Instant, request_ids: impl Iterator<Item = Option<&'r str>>) {
-    let read = |statement: &Statement| (statement.waited.get(), statement.attempts.get());
-    let (waited, attempts) = CURRENT.try_with(read).unwrap_or_default();
-    let duration = since.elapsed().saturating_sub(waited);
+/// Logs a statement for requests with these IDs, if it took long without the wait for a connection.
+pub(crate) fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Iterator<Item = Option<&'r str>>) {
+    let Spent { duration, waited, attempts } = spent;
     if duration < SLOW_STATEMENT {
         return;
     }

@@ -31,7 +31,7 @@ use crate::{
     error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout_of_write},
     gauges::{self, RETRY_CONFLICT, RETRY_LOCK, count_retry},
     limits::{COALESCED_TIMEOUT, MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT, WRITES_APART, WRITES_WHEN_SLOW},
-    statement::{self, Purpose},
+    statement::{self, Purpose, Spent},
     table::Layouts,
 };
 
@@ -80,8 +80,8 @@ struct Request<T> {
     item: T,
     deadline: Option<Instant>,
     origin: statement::Request,
-    /// When a statement was first made for it.
-    tried: Option<std::time::Instant>,
+    /// By the attempts that wrote nothing.
+    spent: Spent,
 }
 
 type Waiting<W> = Pending<Request<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
@@ -113,7 +113,7 @@ impl<W: Write> Writes<W> {
     pub(crate) async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
         // The statement runs in a task of its own, for many callers.
         let origin = statement::Request::current("coalesced write");
-        let request = Request { item, deadline: deadline::current(), origin, tried: None };
+        let request = Request { item, deadline: deadline::current(), origin, spent: Spent::default() };
         // A call of a few items has a slot, which the statement does not need.
         admission::waiting(self.0.call(request)).await.map_err(from_batcher)?
     }
@@ -176,11 +176,7 @@ fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
 
 impl<W: Write> SharedWrites<W> {
     /// Writes items, and responds to their callers. Returns them if nothing was written.
-    async fn write(&self, pool: &Connections, mut batch: Vec<Waiting<W>>) -> Result<(), (Vec<Waiting<W>>, Failure)> {
-        let now = std::time::Instant::now();
-        for pending in &mut batch {
-            pending.request.tried.get_or_insert(now);
-        }
+    async fn write(&self, pool: &Connections, batch: Vec<Waiting<W>>) -> Result<(), (Vec<Waiting<W>>, Failure)> {
         let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.origin));
         Purpose::of(W::NAME).run(span.run(self.write_named(pool, batch))).await
     }
@@ -190,13 +186,20 @@ impl<W: Write> SharedWrites<W> {
         pool: &Connections,
         mut batch: Vec<Waiting<W>>,
     ) -> Result<(), (Vec<Waiting<W>>, Failure)> {
-        let (deadline, mut tries) = (Instant::now() + COALESCED_TIMEOUT, 1);
+        let start = Instant::now();
+        let (deadline, mut tries) = (start + COALESCED_TIMEOUT, 1);
+        let add_spent = |batch: &mut Vec<Waiting<W>>| {
+            for pending in batch {
+                pending.request.spent = pending.request.spent.since(start.into_std());
+            }
+        };
         let failure = loop {
             if batch.is_empty() {
                 break Failure::Abandoned;
             }
             match timeout_at(deadline, self.try_write(pool, &mut batch)).await {
                 Ok(Ok(Some(written))) => {
+                    add_spent(&mut batch);
                     log_if_slow::<W>(&batch);
                     batch.into_iter().zip(written).for_each(|(pending, written)| pending.respond(Ok(written)));
                     return Ok(());
@@ -212,6 +215,7 @@ impl<W: Write> SharedWrites<W> {
                 Err(_) => break Failure::Unavailable(Error::deadline_exceeded()),
             }
         };
+        add_spent(&mut batch);
         Err((batch, failure))
     }
 
@@ -264,8 +268,8 @@ fn count_failure(failure: &Failure) {
 
 /// Logs a statement that took long, with the attempts before this one.
 fn log_if_slow<W: Write>(batch: &[Waiting<W>]) {
-    if let Some(since) = batch.iter().filter_map(|pending| pending.request.tried).min() {
-        statement::log_if_slow(W::NAME, since, batch.iter().map(|pending| pending.request.origin.id()));
+    if let Some(spent) = batch.iter().map(|pending| pending.request.spent).max_by_key(|spent| spent.duration) {
+        statement::log_if_slow(W::NAME, spent, batch.iter().map(|pending| pending.request.origin.id()));
     }
 }
 

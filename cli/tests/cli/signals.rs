@@ -122,7 +122,7 @@ fn a_slow_statement_is_logged_once_with_its_true_duration() {
         assert_eq!((&line["request_ids"], &line["level"], &line["requests"]), (&id.into(), &"WARN".into(), &1.into()));
         let duration = Duration::from_secs_f64(line["duration_ms"].as_f64().unwrap() / 1e3);
         assert!(duration > held.saturating_sub(Duration::from_secs(2)) && duration < held * 2, "{held:?} {line}");
-        assert!(line["attempts"].as_i64().unwrap() >= 1, "{line}");
+        assert!(line["attempts"].as_i64().unwrap() > 1, "{line}");
     }
     assert_eq!(slow.len(), requests.len(), "{slow:#?}");
     assert!(!log.iter().any(|line| line.to_string().contains("select ")), "{log:#?}");
