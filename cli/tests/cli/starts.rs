@@ -15,7 +15,7 @@ use crate::common::{DataDir, Service, compliance, output, wait_until};
 
 const SECRET: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef");
 
-/// An address whose port was free a moment ago.
+/// An address whose port was free when it was chosen.
 pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
