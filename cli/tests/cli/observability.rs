@@ -86,8 +86,10 @@ pub(crate) fn raw_with_body(address: SocketAddr, head: &str, body: &str) -> Stri
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let length = body.len();
     let json = "Content-Type: application/json";
-    write!(stream, "{head}\r\nHost: test\r\n{json}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
-        .unwrap();
+    let request =
+        format!("{head}\r\nHost: test\r\n{json}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+    // At once: a request that is refused at its first line may be closed before the rest is sent.
+    stream.write_all(request.as_bytes()).unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     response
