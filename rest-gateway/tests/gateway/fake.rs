@@ -48,7 +48,8 @@ pub(crate) struct State {
 
 /// A record with as much text as is usual.
 pub(crate) fn affiliate(id: i64) -> Affiliate {
-    Affiliate { id, client_id: 7, notes: Some("n".repeat(200)), country: Some(840), ..Affiliate::default() }
+    let etag = "1".to_owned();
+    Affiliate { id, client_id: 7, notes: Some("n".repeat(200)), country: Some(840), etag, ..Affiliate::default() }
 }
 
 impl Fake {
