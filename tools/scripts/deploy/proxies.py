@@ -152,6 +152,12 @@ def served_everywhere(clients):
     wait_until("all clients are served", lambda: all(client.right >= goal for client, goal in goals), *clients)
 
 
+def is_up(haproxy, name):
+    """Whether HAProxy uses a server again, as far as it has noticed that it was away."""
+    log = haproxy.log()
+    return log.count(f"/{name} is UP") >= log.count(f"/{name} is DOWN")
+
+
 def main():
     with Machine(sys.argv[1]) as machine:
         folder = machine.set_up_database()
@@ -175,13 +181,14 @@ def main():
         context = ssl.create_default_context(cafile=authority)
         # The proxies have addresses without a name here.
         context.check_hostname = False
-        clients = []
+        clients, proxies = [], {}
         for kind, recipe, command in (("nginx", "nginx/compliance.conf", nginx), ("haproxy", "haproxy/haproxy.cfg", haproxy)):
             address = machine.address()
             text = configured(Path("deploy", recipe).read_text(), address, services, *files)
             arguments = command(machine, text)
             process = machine.keep(Process(kind, [shutil.which(arguments[0]), *arguments[1:]], {"PATH": "/usr/sbin:/usr/bin"}, machine.folder))
             wait_until(f"{kind} serves", lambda: served(address, context), process)  # noqa: B023
+            proxies[kind] = process
             clients += [Rest(f"{kind}-{number}", address, context, token) for number in range(4)]
             clients += [Grpc(f"{kind}-grpc", address, authority.read_bytes(), token)]
         began = time.monotonic()
@@ -192,6 +199,7 @@ def main():
         served_everywhere(clients)
         for service in services:
             service.restart()
+            wait_until(f"HAProxy has noticed {service.name}", lambda: is_up(proxies["haproxy"], service.name), proxies["haproxy"])  # noqa: B023
             served_everywhere(clients)
         for client in clients:
             client.running = False
