@@ -57,7 +57,7 @@ def main():
         url = pooler(machine, database, service, "session", IGNORED)
         # Its code is that of a parameter which is refused.
         refused = run(["core"], f"{url}_other")
-        if refused.returncode != 1 or "cannot connect to the database" not in refused.stderr or "parameter" in refused.stderr:
+        if refused.returncode != 1 or "cannot connect to the database compliance_other" not in refused.stderr or "parameter" in refused.stderr:
             fail(f"another database: {refused.returncode}, {refused.stderr}")
         address = machine.address()
         serve = [program, "serve", "--rest-addr", f"{address}:8080", "--grpc-addr", f"{address}:50051"]
