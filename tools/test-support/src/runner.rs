@@ -3,7 +3,7 @@
 //! The harness of `cargo test` runs no code after the last test, so a database that all tests share would outlive
 //! them. Here `main` owns it.
 
-use std::{panic, process::ExitCode, time::Duration};
+use std::{env, panic, process::ExitCode, time::Duration};
 
 use embedded_postgres::ClusterOptions;
 use futures::future::LocalBoxFuture;
@@ -34,9 +34,12 @@ macro_rules! tests {
 }
 
 /// The `main` of a test program (`harness = false`): starts the database server, runs the tests that the command line
-/// selects, and stops the server.
+/// selects, and stops the server. As many run at a time as `RUST_TEST_THREADS` says, or as there are processors.
 pub fn run(tests: Vec<Vec<Test>>) -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    if let (None, Ok(threads)) = (arguments.test_threads, env::var("RUST_TEST_THREADS")) {
+        arguments.test_threads = Some(threads.parse().expect("RUST_TEST_THREADS is a number"));
+    }
     let trials = tests.into_iter().flatten().map(trial).collect();
     if arguments.list {
         return libtest_mimic::run(&arguments, trials).exit_code();
