@@ -7,6 +7,7 @@ use admission::{
     run_off_thread,
 };
 use compliance_api::error::Error;
+use futures::future::Either;
 
 use crate::{
     CoreSettings,
@@ -114,10 +115,10 @@ impl Shares {
 }
 
 /// Does work in its slot, if it has one. Each step of long work is run away from the threads that serve everybody.
-pub(crate) async fn run<F: Future>(slot: &mut Option<Slot>, is_long: bool, work: F) -> F::Output {
+pub(crate) fn run<F: Future>(slot: &mut Option<Slot>, is_long: bool, work: F) -> impl Future<Output = F::Output> {
     let work = run_off_thread(work, is_long);
     match slot {
-        Some(slot) => slot.run(work).await,
-        None => work.await,
+        Some(slot) => Either::Left(slot.run(work)),
+        None => Either::Right(work),
     }
 }

@@ -14,7 +14,7 @@ use compliance_api::{
     token::{TokenError, VerifiedToken},
     v1::CheckAccessRequest,
 };
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
 use telemetry::trace;
 use tokio::time::Instant;
@@ -133,11 +133,15 @@ impl Caller {
     }
 
     /// Waits for a message of the core, at most as long as most calls may take as a whole.
-    pub(crate) async fn wait<T>(&self, response: impl Future<Output = Result<T, Status>>) -> Result<T, Refusal> {
-        match tokio::time::timeout(self.gateway.settings.request_timeout + CORE_DEADLINE_SLACK, response).await {
+    pub(crate) fn wait<T, F: Future<Output = Result<T, Status>>>(
+        &self,
+        response: F,
+    ) -> impl Future<Output = Result<T, Refusal>> + use<T, F> {
+        let longest = self.gateway.settings.request_timeout + CORE_DEADLINE_SLACK;
+        tokio::time::timeout(longest, response).map(|result| match result {
             Ok(result) => Ok(result?),
             Err(_) => Err(Error::deadline_exceeded().into()),
-        }
+        })
     }
 
     /// Returns what the gateway has read of a request. If that failed, the core does not see the request, so it is asked

@@ -1,7 +1,8 @@
 //! Long computations, away from the threads that serve everybody.
 
-use std::{future::poll_fn, pin::pin};
+use std::future::poll_fn;
 
+use futures::future::Either;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::Semaphore,
@@ -39,13 +40,12 @@ pub fn is_long(bytes: usize) -> bool {
 }
 
 /// Runs a future. If `is_long` is set, each step may take long and is run by [`off_thread`].
-pub async fn run_off_thread<F: Future>(future: F, is_long: bool) -> F::Output {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        let future = future.as_mut();
-        if is_long { off_thread(|| future.poll(context)) } else { future.poll(context) }
-    })
-    .await
+pub fn run_off_thread<F: Future>(future: F, is_long: bool) -> impl Future<Output = F::Output> {
+    if !is_long {
+        return Either::Left(future);
+    }
+    let mut future = Box::pin(future);
+    Either::Right(poll_fn(move |context| off_thread(|| future.as_mut().poll(context))))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::{
     sync::oneshot,
@@ -293,11 +294,10 @@ impl State {
 
 impl Slot {
     /// Does the work, which can say when it [waits](waiting). If this is dropped before it ends, the caller has left.
-    pub async fn run<F: Future>(&mut self, work: F) -> F::Output {
+    pub fn run<F: Future>(&mut self, work: F) -> impl Future<Output = F::Output> {
         self.is_unfinished = true;
-        let result = CURRENT.scope((self.queue.clone(), self.number), work).await;
-        self.is_unfinished = false;
-        result
+        // No `async fn`, whose future would have room for the work twice.
+        CURRENT.scope((self.queue.clone(), self.number), work).inspect(|_| self.is_unfinished = false)
     }
 
     /// The work waits until what is returned is dropped, as in [`waiting`].

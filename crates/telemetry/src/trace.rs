@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::OnceLock, time::Duration};
 
+use futures::future::Either;
 use http::HeaderMap;
 use opentelemetry::{
     Context, KeyValue,
@@ -149,10 +150,11 @@ impl Span {
     }
 
     /// Does work within the span: spans that are opened meanwhile are its children.
-    pub async fn run<F: Future>(&self, work: F) -> F::Output {
+    pub fn run<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        // No `async fn`, whose future would have room for the work three times.
         match &self.0 {
-            Some(context) => work.with_context(context.clone()).await,
-            None => work.await,
+            Some(context) => Either::Left(work.with_context(context.clone())),
+            None => Either::Right(work),
         }
     }
 }
@@ -166,6 +168,5 @@ pub fn inject(headers: &mut HeaderMap) {
 
 /// Does work on another thread or in another task as a part of the request that is being worked on now.
 pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    let span = Span::current();
-    async move { span.run(work).await }
+    Span::current().run(work)
 }
