@@ -15,6 +15,11 @@ const NAME: &str = "compliance";
 /// Connections that the service's own server accepts beyond those of the service: for commands and administrators.
 const OTHER_CONNECTIONS: u32 = 50;
 
+/// What PostgreSQL has by default, and perhaps not for this role. Bulk statements are few and large.
+const BULK_SETTINGS: &str =
+    "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = 0;
+    set plan_cache_mode = auto; set max_parallel_workers_per_gather = 2";
+
 /// A running server that has the service's database.
 #[derive(Debug)]
 pub(crate) struct DatabaseServer {
@@ -89,16 +94,13 @@ impl DatabaseServer {
     /// Connects as the owner for bulk statements, which have no timeout.
     pub(crate) async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
         let database = database::open(self.owner.clone(), 1).await?;
+        database.require_session("this command")?;
         let options = (*database.pool.connect_options()).clone().application_name("compliance");
-        // As PostgreSQL has them by default. Bulk statements are few and large.
-        let options = options.options([
-            ("statement_timeout", "0"),
-            ("idle_in_transaction_session_timeout", "0"),
-            ("plan_cache_mode", "auto"),
-            ("max_parallel_workers_per_gather", "2"),
-        ]);
         database.pool.close().await;
-        let pool = PgPoolOptions::new().max_connections(connections).connect_with(options).await;
+        let pool = PgPoolOptions::new().max_connections(connections).after_connect(|connection, _| {
+            Box::pin(async { sqlx::raw_sql(BULK_SETTINGS).execute(connection).await.map(drop) })
+        });
+        let pool = pool.connect_with(options).await;
         pool.with_context(|| format!("cannot connect to {}", self.description))
     }
 

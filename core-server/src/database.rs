@@ -21,6 +21,7 @@ pub use url::target;
 
 use std::time::Instant;
 
+use self::pooler::Sessions;
 use sqlx::{
     Connection as _, PgPool,
     migrate::{MigrateError, Migrator},
@@ -39,6 +40,8 @@ use crate::{
 };
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+/// Of connections that no caller borrows.
+const NO_LOCK_TIMEOUT: &str = "0";
 
 /// Why the database cannot be used. The messages are for operators and hold no password.
 #[derive(Debug, thiserror::Error)]
@@ -51,17 +54,33 @@ pub enum DatabaseError {
     #[error("no host of the database {database} takes writes: {reasons}")]
     NoHost { database: String, reasons: String },
     #[error(
-        "{host} refuses a parameter that connections of the service begin with ({source}): a pooler such as PgBouncer is in \
-         between. Connect to PostgreSQL itself, or let the pooler use `pool_mode = session` and \
-         `ignore_startup_parameters = extra_float_digits,options`"
+        "{host} refuses a parameter of the database URL ({source}): a pooler such as PgBouncer is in between. Take `options` \
+         out of the URL, and make what it sets a setting of the role (`alter role … set …`)"
     )]
     Parameter { host: String, source: sqlx::Error },
     #[error(
-        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`): \
-         prepared statements and the settings of a session, which the service needs, do not survive that. Connect to \
-         PostgreSQL itself, or use `pool_mode = session`"
+        "at {host}, a pooler such as PgBouncer allows no transactions (`pool_mode = statement`), which the service needs: use \
+         `pool_mode = transaction` or `session`, or connect to PostgreSQL itself"
     )]
-    TransactionPooler { host: String },
+    StatementPooler { host: String },
+    #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`) \
+         and does not keep prepared statements there, which the service needs: use PgBouncer 1.21 or newer with \
+         `max_prepared_statements` above 0 (0 is its default before 1.24) and more than one server connection, \
+         `pool_mode = session`, or connect to PostgreSQL itself"
+    )]
+    NotPrepared { host: String },
+    #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
+         so the role of the service must have its settings. Run these statements as that role, and let the pooler open new \
+         connections to the server (`reconnect` in its console): {statements}"
+    )]
+    SharedSettings { host: String, statements: String },
+    #[error(
+        "{command} needs a session of its own, and a pooler such as PgBouncer changes it between transactions \
+         (`pool_mode = transaction`): run it with the URL of PostgreSQL itself"
+    )]
+    SharedSession { command: &'static str },
     #[error("cannot bring the database's schema up to date: {0}")]
     Migrate(#[from] MigrateError),
     #[error(
@@ -82,10 +101,12 @@ impl DatabaseError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
-            Self::NoHost { .. } | Self::History(_) | Self::NotMigrated { .. } => true,
+            Self::NoHost { .. } | Self::History(_) | Self::NotMigrated { .. } | Self::SharedSession { .. } => true,
             Self::Url(_)
             | Self::Parameter { .. }
-            | Self::TransactionPooler { .. }
+            | Self::StatementPooler { .. }
+            | Self::NotPrepared { .. }
+            | Self::SharedSettings { .. }
             | Self::Migrate(_)
             | Self::Grant { .. } => false,
         }
@@ -98,6 +119,17 @@ pub struct Database {
     /// The connections.
     pub pool: PgPool,
     pub(crate) target: Target,
+    pub(crate) sessions: Sessions,
+}
+
+impl Database {
+    /// Refuses a command that sets something for its session, or keeps a lock there, if connections share sessions.
+    pub fn require_session(&self, command: &'static str) -> Result<(), DatabaseError> {
+        match self.sessions {
+            Sessions::Own => Ok(()),
+            Sessions::Shared => Err(DatabaseError::SharedSession { command }),
+        }
+    }
 }
 
 impl From<&Database> for Database {
@@ -106,10 +138,11 @@ impl From<&Database> for Database {
     }
 }
 
-/// A database of one host, whose password does not change.
+/// A database of one host without a pooler in between, whose password does not change.
 impl From<&PgPool> for Database {
     fn from(pool: &PgPool) -> Self {
-        Self { pool: pool.clone(), target: Target::from((*pool.connect_options()).clone()) }
+        let target = Target::from((*pool.connect_options()).clone());
+        Self { pool: pool.clone(), target, sessions: Sessions::Own }
     }
 }
 
@@ -118,27 +151,29 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
     Ok(open(options.into(), connections).await?.pool)
 }
 
-/// Opens a pool of connections to the first host that serves, and makes sure that its sessions are those of PostgreSQL. A URL in a
-/// file is read again before.
+/// Opens a pool of connections to the first host that serves, and makes sure that the service can use its sessions. A URL in a file
+/// is read again before.
 pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
     let target = target.latest();
     // Not through the pool, which tries until its time is up and then knows no more than that.
     let (host, mut first) = target.first().await?;
-    if pooler::shares_sessions(&mut first, host).await {
-        return Err(DatabaseError::TransactionPooler { host: target::name(host) });
-    }
+    let sessions = pooler::check(&mut first, host).await?;
     // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
     let pool = PgPoolOptions::new().max_connections(connections);
     let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
-    let pool = if pooler::lacks_settings(&mut first).await {
-        tracing::warn!(host = target::name(host), "a pooler ignores the settings of connections: statements make them");
-        pool.after_connect(|connection, _| Box::pin(session::set(connection)))
-    } else {
-        pool
+    let pool = match sessions {
+        Sessions::Own => pool.after_connect(|connection, _| Box::pin(session::set(connection, NO_LOCK_TIMEOUT))),
+        Sessions::Shared => {
+            tracing::info!(
+                host = target::name(host),
+                "a pooler shares sessions: those of the role's settings are used"
+            );
+            pool
+        }
     };
     let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
     let pool = pool.connect_lazy_with(host.clone());
-    Ok(Database { pool, target })
+    Ok(Database { pool, target, sessions })
 }
 
 /// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
@@ -149,6 +184,10 @@ pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
         other => return other,
     }
     let mut connection = pool.acquire().await.map_err(DatabaseError::History)?.detach();
+    // Of several processes, one migrates: it has an advisory lock meanwhile.
+    if pooler::check(&mut connection, &pool.connect_options()).await? == Sessions::Shared {
+        return Err(DatabaseError::SharedSession { command: "`compliance migrate`" });
+    }
     let settings = "set statement_timeout = 0; set lock_timeout = '1s'";
     sqlx::raw_sql(settings).execute(&mut connection).await.map_err(DatabaseError::History)?;
     let mut steps = Migrator::with_migrations(MIGRATIONS.iter().cloned().collect());

@@ -187,6 +187,8 @@ pub(crate) const MAX_HOSTS: usize = 16;
 pub(crate) const MAX_CONNECT_SECONDS: u64 = 300;
 /// How long it may take to find out whether a pooler is in between.
 pub(crate) const POOLER_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often a statement is run to see whether a pooler gives it another process of the server. Each is one round trip.
+pub(crate) const POOLER_CHECKS: usize = 5;
 /// When a connection is replaced, so that none keeps its memory, or the server that a name resolved to, for good.
 pub(crate) const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 /// Errors of abandoned statements that a connection may report before it is ready. There is one for each statement.

@@ -12,7 +12,7 @@ use std::{
 use sqlx::{Connection as _, PgConnection, Row as _};
 use tokio_util::sync::CancellationToken;
 
-use super::{current::Current, session};
+use super::current::Current;
 use crate::{
     error::is_disconnected,
     limits::{CONNECTION_LIFETIME, LATE_ERRORS, LOCK_TIMEOUT},
@@ -69,15 +69,14 @@ impl From<Unavailable> for sqlx::Error {
     }
 }
 
-/// The process of the server, whether it takes writes, and whether the session has its settings, which a pooler may ignore.
+/// The process of the server, and whether it takes writes.
 const OPENED: &str = "select pg_backend_pid(),
-    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
-    current_setting('plan_cache_mode') = 'force_generic_plan'";
+    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
 
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) raw: PgConnection,
-    /// The process of the server that serves it.
+    /// The process of the server that serves it, if it is always the same.
     pub(super) backend: i32,
     pub(super) generation: Arc<Generation>,
     /// When it was last known to work.
@@ -93,12 +92,8 @@ impl Connection {
         let mut raw = current.connect().await?;
         let found = sqlx::raw_sql(OPENED).fetch_one(&mut raw).await?;
         let backend = found.try_get(0)?;
-        let [takes_writes, has_settings]: [bool; 2] = [found.try_get(1)?, found.try_get(2)?];
-        if !takes_writes {
+        if !found.try_get::<bool, _>(1)? {
             return Err(Unavailable::ReadOnly.into());
-        }
-        if !has_settings {
-            session::set(&mut raw).await?;
         }
         let now = Instant::now();
         Ok(Self { raw, backend, generation, worked: now, lock_timeout: Some(LOCK_TIMEOUT), opened: now })

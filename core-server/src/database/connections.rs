@@ -25,6 +25,7 @@ use super::{
     connection::{Connection, Generation, Unavailable},
     current::Current,
     lease::Lease,
+    pooler::Sessions,
     reserve::Reserve,
 };
 use crate::{
@@ -86,7 +87,7 @@ impl Connections {
         let pool = &database.pool;
         let inputs = Inputs::open(pool, expected).await?;
         let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
-        let current = Arc::new(Current::new(pool, database.target.clone()));
+        let current = Arc::new(Current::new(pool, database.target.clone(), database.sessions));
         let inner = SharedConnections {
             pool: pool.clone(),
             permits: Arc::new(Semaphore::new(limit)),
@@ -269,7 +270,7 @@ impl Connections {
             // Boxed: it is rare, and too large to be a part of every statement.
             None => Box::pin(inner.wait(inner.open())).await?,
         };
-        let waits_as_long = connection.lock_timeout == Some(self.lock_timeout);
+        let waits_as_long = inner.waits_as_long(&connection, self.lock_timeout);
         let mut lease = Lease::new(Arc::clone(inner), connection, permit, &wait);
         drop(wait);
         if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
@@ -304,11 +305,20 @@ impl SharedConnections {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the statements of a connection wait for locks this long. In sessions that are shared, all wait as long.
+    fn waits_as_long(&self, connection: &Connection, lock_timeout: &'static str) -> bool {
+        self.shares_sessions() || connection.lock_timeout == Some(lock_timeout)
+    }
+
+    pub(super) fn shares_sessions(&self) -> bool {
+        self.current.sessions == Sessions::Shared
+    }
+
     /// Takes out the connection that was used last, of those whose statements wait for locks this long. Any other is only
     /// taken if no more may be opened: it costs a round trip each time.
     fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
         let mut idle = self.idle();
-        let fitting = idle.iter().rposition(|connection| connection.lock_timeout == Some(lock_timeout));
+        let fitting = idle.iter().rposition(|connection| self.waits_as_long(connection, lock_timeout));
         let last = idle.len().checked_sub(1).filter(|last| last + 1 + self.in_use() > self.limit);
         fitting.or(last).map(|index| idle.remove(index))
     }

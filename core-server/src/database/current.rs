@@ -7,17 +7,18 @@ use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{
-    pooler::PROTOCOL_VIOLATION,
+    pooler::{PROTOCOL_VIOLATION, Sessions},
     reserve::ask,
     session,
     target::{Target, log_unread, name},
 };
-use crate::limits::CHECK_TIMEOUT;
+use crate::limits::{CHECK_TIMEOUT, LOCK_TIMEOUT};
 
 /// The host and the password of new connections, which are those of the pool.
 #[derive(Debug)]
 pub(super) struct Current {
     pool: PgPool,
+    pub(super) sessions: Sessions,
     found: Mutex<Found>,
 }
 
@@ -29,8 +30,8 @@ struct Found {
 }
 
 impl Current {
-    pub(super) fn new(pool: &PgPool, target: Target) -> Self {
-        Self { pool: pool.clone(), found: Mutex::new(Found { target, logged: None }) }
+    pub(super) fn new(pool: &PgPool, target: Target, sessions: Sessions) -> Self {
+        Self { pool: pool.clone(), sessions, found: Mutex::new(Found { target, logged: None }) }
     }
 
     /// Opens a connection. If the password is refused, the URL is read again.
@@ -48,7 +49,11 @@ impl Current {
     }
 
     async fn connect_to(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
-        self.target().connect(&session::with_lock_timeout(host.clone())).await
+        let mut connection = self.target().connect(&session::without_log(host.clone())).await?;
+        if self.sessions == Sessions::Own {
+            session::set(&mut connection, LOCK_TIMEOUT).await?;
+        }
+        Ok(connection)
     }
 
     /// Looks for a host that takes writes, since the current one does not serve: among those of the URL as it is now. Returns a

@@ -25,6 +25,7 @@ use crate::{
 /// It is borrowed again only if the borrower reports the result ([`done`](Self::done)). If it is dropped before, its caller went
 /// away: the server is asked to cancel the statement, and the connection is borrowed again once it has reported that it is ready,
 /// or closed if it does not do so in time. Until then it counts as in use, so that the number of connections stays bounded.
+/// A connection whose session is shared is closed at once: its process may serve another caller by the time it is cancelled.
 pub(crate) struct Lease {
     connections: Arc<SharedConnections>,
     borrowed: Option<(Connection, OwnedSemaphorePermit)>,
@@ -103,7 +104,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some((connection, permit)) = self.borrowed.take() else { return };
         // A connection that hangs does not respond any better now.
-        if connection.generation.hung.is_cancelled() {
+        if connection.generation.hung.is_cancelled() || self.connections.shares_sessions() {
             return;
         }
         // Without a runtime the service has ended, and the connection ends with it.

@@ -1,19 +1,28 @@
 //! Databases: one migrated template, and a copy of it for each test.
 
 use std::{
-    path::PathBuf,
+    fs::{self, OpenOptions},
+    io::Write as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
     sync::{
-        OnceLock,
+        Mutex, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
 };
 
-use embedded_postgres::{ADMIN_ROLE, Endpoint, OWNER_ROLE};
+use core_server::database::{DatabaseError, Target};
+use embedded_postgres::{ADMIN_ROLE, Endpoint, OWNER_ROLE, SERVICE_ROLE};
+use nix::unistd::{Uid, User};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
+
+use crate::Pooler;
 
 const TEMPLATE: &str = "template_of_tests";
 
 static ENDPOINT: OnceLock<Endpoint> = OnceLock::new();
+/// In front of the server, if all services of this program connect through it.
+static POOLER: Mutex<Option<Pooler>> = Mutex::new(None);
 
 /// A migrated database that no other test uses.
 #[derive(Debug)]
@@ -24,6 +33,56 @@ pub struct TestDatabase {
     pub url: String,
     /// The socket of its server.
     pub socket: PathBuf,
+}
+
+/// Few connections to the server, so that transactions often find others than those before them.
+const POOLER_SETTINGS: &str = "pool_mode = transaction
+max_prepared_statements = 300
+default_pool_size = 12
+server_round_robin = 1
+server_idle_timeout = 10
+max_client_conn = 2000";
+
+/// Starts the pooler that the environment names, if it names one, in front of the server whose folder this is.
+pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
+    let Some(program) = Pooler::given() else { return };
+    let server_folder = folder.join("postgres");
+    // The server knows who connects by the user of the process.
+    let user = fs::metadata(&server_folder).unwrap().uid();
+    let user = User::from_uid(Uid::from_raw(user)).unwrap().unwrap().name;
+    let mut users = OpenOptions::new().append(true).open(folder.join("postgres.ident")).unwrap();
+    writeln!(users, "compliance \"{user}\" {SERVICE_ROLE}").unwrap();
+    let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
+    sqlx::raw_sql("select pg_reload_conf()").execute(&mut admin).await.unwrap();
+    let server = format!("host={} port=5432", endpoint.socket_dir().display());
+    let pooler = Pooler::start(&program, &server, &[(SERVICE_ROLE, "")], POOLER_SETTINGS, &server_folder);
+    *POOLER.lock().unwrap() = Some(pooler);
+    // The service names the settings that its role must have. Here they are those of all databases.
+    let target = Target::from(behind_pooler(endpoint.options(SERVICE_ROLE, "postgres")));
+    match core_server::database::open(target, 1).await {
+        Err(DatabaseError::SharedSettings { statements, .. }) => {
+            let statements = statements.replace(" in database postgres", "");
+            sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut admin).await.unwrap();
+        }
+        other => panic!("{} {other:?}", program.display()),
+    }
+    eprintln!("services connect through {}", program.display());
+}
+
+/// Ends the pooler.
+pub(crate) fn stop_pooler() {
+    drop(POOLER.lock().unwrap().take());
+}
+
+/// How a service connects to a database: through the pooler, if there is one and the database is in its server.
+pub(crate) fn behind_pooler(options: PgConnectOptions) -> PgConnectOptions {
+    let socket = ENDPOINT.get().map(Endpoint::socket_dir);
+    match &*POOLER.lock().unwrap() {
+        Some(pooler) if options.get_socket().map(PathBuf::as_path) == socket => {
+            pooler.url(options.get_username(), options.get_database().unwrap()).parse().unwrap()
+        }
+        _ => options,
+    }
 }
 
 /// Creates and migrates the template.

@@ -50,11 +50,14 @@ pub fn run(tests: Vec<Vec<Test>>) -> ExitCode {
         let mut options = ClusterOptions::temporary();
         // Every service that runs at the same time has its own connections.
         options.max_connections = 400;
+        let folder = options.data_dir.clone();
         let server = TestCluster::start(options).await;
         database::prepare(&server.endpoint).await;
+        database::start_pooler(&server.endpoint, &folder).await;
         server
     });
     let conclusion = libtest_mimic::run(&arguments, trials);
+    database::stop_pooler();
     runtime.block_on(server.stop());
     conclusion.exit_code()
 }

@@ -5,12 +5,9 @@ use std::time::Duration;
 use compliance_api::token::SCOPE_MONITOR;
 use core_server::{Core, CoreSettings, access::RateLimit, database};
 use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::{PgPool, postgres::PgConnectOptions};
 
-use crate::{GrpcClients, fresh_database, token_with_scope, verifier};
+use crate::{GrpcClients, database::behind_pooler, fresh_database, token_with_scope, verifier};
 
 /// How long a call may take in tests, on a busy machine. Longer than any test waits for one, so nothing ends at a deadline
 /// that a test does not set.
@@ -48,12 +45,13 @@ impl TestCore {
         let owner = database::connect(database.clone(), 1).await.unwrap();
         database::grant(&owner, SERVICE_ROLE).await.unwrap();
         owner.close().await;
-        let served = database::connect(database.clone().username(SERVICE_ROLE), connections).await.unwrap();
+        let served = behind_pooler(database.clone().username(SERVICE_ROLE));
+        let served = database::open(served.into(), connections).await.unwrap();
         // The core keeps the connections that it has used, so those of the test are apart.
-        let pool = PgPoolOptions::new()
+        let pool = (owner.options().clone())
             .max_connections(16)
             .acquire_timeout(Duration::from_mins(1))
-            .connect_lazy_with((*served.connect_options()).clone().username(OWNER_ROLE));
+            .connect_lazy_with((*owner.connect_options()).clone().username(OWNER_ROLE));
         Self { core: Core::new(&served, verifier().await, &settings).await.unwrap(), pool }
     }
 

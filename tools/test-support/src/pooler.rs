@@ -1,0 +1,104 @@
+//! `PgBouncer` between a service and its database.
+
+use std::{
+    env, fs,
+    net::{SocketAddr, TcpListener, TcpStream},
+    os::unix::{
+        fs::{MetadataExt as _, chown},
+        process::CommandExt as _,
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use nix::{sys::signal::Signal, unistd::geteuid};
+
+use crate::{
+    DataDir,
+    process::{kill_process, wait_until},
+};
+
+/// Names a `PgBouncer` of version 1.21 or newer. All services of a test program with one database server then connect through it.
+const GIVEN: &str = "COMPLIANCE_TEST_PGBOUNCER";
+
+/// A running `PgBouncer` at a port of the loopback interface. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Pooler {
+    /// Where it listens.
+    pub address: SocketAddr,
+    folder: DataDir,
+    process: Child,
+}
+
+impl Pooler {
+    /// The program of this machine, if there is one.
+    pub fn installed() -> Option<PathBuf> {
+        let folders = env::var_os("PATH").unwrap_or_default();
+        let folders = env::split_paths(&folders).chain(["/usr/sbin".into()]);
+        folders.map(|folder| folder.join("pgbouncer")).find(|program| program.is_file())
+    }
+
+    /// The program that the environment names.
+    pub fn given() -> Option<PathBuf> {
+        env::var_os(GIVEN).filter(|path| !path.is_empty()).map(PathBuf::from)
+    }
+
+    /// Says that a test needs the program that the environment names.
+    pub fn print_skipped(test: &str) {
+        eprintln!("SKIPPED: {test}: {GIVEN} names no PgBouncer of version 1.21 or newer");
+    }
+
+    /// Starts a program in front of a server, to which it connects as these roles with these passwords. `settings` are lines of its
+    /// section `pgbouncer`. If this is root, it runs as the owner of the server's folder.
+    pub(crate) fn start(
+        program: &Path,
+        server: &str,
+        roles: &[(&str, &str)],
+        settings: &str,
+        server_folder: &Path,
+    ) -> Self {
+        let folder = DataDir::new();
+        fs::create_dir_all(folder.path()).unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (users, file) = (folder.path().join("users"), folder.path().join("pgbouncer.ini"));
+        let known: Vec<String> = roles.iter().map(|(role, password)| format!("\"{role}\" \"{password}\"\n")).collect();
+        fs::write(&users, known.concat()).unwrap();
+        let (port, users_shown) = (address.port(), users.display());
+        let configuration = format!(
+            "[databases]\n* = {server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
+             auth_type = trust\nauth_file = {users_shown}\nadmin_users = postgres\n{settings}\n"
+        );
+        fs::write(&file, configuration).unwrap();
+        let mut command = Command::new(program);
+        command.arg("-q").arg(&file).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(fs::File::create(folder.path().join("log")).unwrap());
+        if geteuid().is_root() {
+            let owner = fs::metadata(server_folder).unwrap();
+            let (uid, gid) = (owner.uid(), owner.gid());
+            for path in [folder.path(), &users, &file] {
+                chown(path, Some(uid), Some(gid)).unwrap();
+            }
+            command.uid(uid).gid(gid);
+        }
+        let pooler = Self { address, process: command.spawn().unwrap(), folder };
+        wait_until("PgBouncer listens", || TcpStream::connect(address).is_ok());
+        pooler
+    }
+
+    /// The URL of a database behind it.
+    pub fn url(&self, role: &str, database: &str) -> String {
+        format!("postgres://{role}@{}/{database}?sslmode=disable", self.address)
+    }
+
+    /// What it logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        kill_process(self.process.id().cast_signed(), Signal::SIGKILL);
+        let _ = self.process.wait();
+    }
+}
