@@ -9,6 +9,7 @@ mod probe;
 mod reserve;
 mod roles;
 mod session;
+mod steps;
 mod target;
 mod url;
 
@@ -30,7 +31,7 @@ use sqlx::{
 use tokio::time::timeout;
 
 use crate::{
-    error::{is_disconnected, is_lock_timeout},
+    error::{is_disconnected, is_in_the_way, is_lock_timeout},
     gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, POOLER_CHECK_TIMEOUT, SHORT_READ_TIMEOUT,
@@ -188,17 +189,18 @@ pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
     if pooler::check(&mut connection, &pool.connect_options()).await? == Sessions::Shared {
         return Err(DatabaseError::SharedSession { command: "`compliance migrate`" });
     }
-    let settings = "set statement_timeout = 0; set lock_timeout = '1s'";
+    // Workers that help to make an index take the processors of the service.
+    let settings = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0";
     sqlx::raw_sql(settings).execute(&mut connection).await.map_err(DatabaseError::History)?;
     let mut steps = Migrator::with_migrations(MIGRATIONS.iter().cloned().collect());
     // Those of a newer version may be there already. This version works with its schema.
     steps.set_ignore_missing(true);
     let start = Instant::now();
-    while let Err(error) = steps.run(&mut connection).await {
+    while let Err(error) = steps::run(&steps, &mut connection, start.elapsed()).await {
         let (MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _)) = &error else {
             return Err(error.into());
         };
-        if !is_lock_timeout(cause) || start.elapsed() >= MIGRATION_LOCK_WAIT {
+        if !is_in_the_way(cause) || start.elapsed() >= MIGRATION_LOCK_WAIT {
             return Err(error.into());
         }
         tracing::warn!(reason = %cause, "a migration waits for a lock, and is tried again");

@@ -68,6 +68,11 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     has_code(error, &["23505"])
 }
 
+/// Whether a change of the schema had to give way: to a lock that others hold, or in a deadlock with them. It changed nothing.
+pub(crate) fn is_in_the_way(error: &sqlx::Error) -> bool {
+    has_code(error, &["55P03", "40P01"])
+}
+
 /// Whether the statement waited for a lock longer than it may, `lock_not_available`. It changed nothing.
 pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03"])

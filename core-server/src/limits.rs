@@ -178,6 +178,13 @@ pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 pub(crate) const MIGRATION_LOCK_WAIT: Duration = Duration::from_mins(10);
 /// See [`MIGRATION_LOCK_WAIT`].
 pub(crate) const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
+/// How long an attempt of a migration waits for a lock. Statements that come meanwhile wait behind it, one in fifty of them while a
+/// backup keeps it from its lock: so long that it outlasts nearly every statement, and so short that hardly a caller notices.
+pub(crate) const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
+/// After this time without its lock, an attempt waits longer, so that long statements that overlap cannot keep it waiting for ever.
+pub(crate) const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
+/// See [`MIGRATION_PATIENCE`].
+pub(crate) const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";
 /// How long the first attempt of a read by key may take.
 pub(crate) const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the first connection may take, and how long connections of the pool are kept after the start.

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         doctor::tests(),
         monitoring::tests(),
         schema::tests(),
+        schema::large_tables::tests(),
         shutdown::tests(),
         single_reads::tests(),
         wire::tests(),

@@ -1,6 +1,8 @@
 //! Columns and attributes are known by name: their order in the database has no meaning, and a database that lacks one
 //! is refused at start.
 
+pub(crate) mod large_tables;
+
 use std::time::Duration;
 
 use compliance_api::{

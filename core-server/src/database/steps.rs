@@ -1,0 +1,131 @@
+//! The steps of a migration: which locks they wait for, for how long, and what an attempt that was interrupted leaves.
+
+use std::time::Duration;
+
+use sqlx::{
+    AssertSqlSafe, PgConnection,
+    migrate::{MigrateError, Migration, Migrator},
+};
+
+use crate::limits::{MIGRATION_LOCK_TIMEOUT, MIGRATION_LOCK_WAIT, MIGRATION_LONG_LOCK_TIMEOUT, MIGRATION_PATIENCE};
+
+/// Fails like a lock that is not free while another process migrates. It does not wait: `create index concurrently` waits for the
+/// statements of all others, and so the two would wait for each other.
+const ALONE: &str = "do $$ begin
+    if not pg_try_advisory_lock(hashtext('compliance migrate'), 1) then
+        raise lock_not_available using message = 'another process migrates this database';
+    end if;
+end $$";
+
+/// Runs the steps that are missing. `waited` is for how long locks were not free in earlier attempts.
+pub(super) async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) -> Result<(), MigrateError> {
+    sqlx::raw_sql(ALONE).execute(&mut *connection).await?;
+    for step in steps.iter() {
+        let settings = format!("set lock_timeout = '{}'", lock_timeout(step, waited));
+        sqlx::raw_sql(AssertSqlSafe(settings)).execute(&mut *connection).await?;
+        if let Some(index) = made_concurrently(step)
+            && is_missing(step, connection).await?
+        {
+            // An attempt that ended early left it unfinished, and one whose process was killed may not have recorded it.
+            let drop = format!("drop index concurrently if exists {index}");
+            sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut *connection).await?;
+        }
+        steps.run_to(step.version, &mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// How long a step waits for a lock. The statements of a running service wait behind those of most steps; nobody waits behind a step
+/// that makes an index concurrently, which itself waits for the statements of all others to end.
+fn lock_timeout(step: &Migration, waited: Duration) -> String {
+    if made_concurrently(step).is_some() {
+        return format!("{}s", MIGRATION_LOCK_WAIT.as_secs());
+    }
+    let timeout = if waited < MIGRATION_PATIENCE { MIGRATION_LOCK_TIMEOUT } else { MIGRATION_LONG_LOCK_TIMEOUT };
+    timeout.to_owned()
+}
+
+/// The index that a step makes concurrently. Such a step is a single statement, and not in a transaction.
+fn made_concurrently(step: &Migration) -> Option<&str> {
+    let mut words = step.sql.as_str().lines().filter(|line| !line.starts_with("--")).flat_map(str::split_whitespace);
+    let makes = step.no_tx && words.next() == Some("create") && words.any(|word| word == "concurrently");
+    if makes { words.next() } else { None }
+}
+
+async fn is_missing(step: &Migration, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let done = "select exists (select from _sqlx_migrations where version = $1 and success)";
+    let done: bool = sqlx::query_scalar(done).bind(step.version).fetch_one(connection).await?;
+    Ok(!done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use embedded_postgres::ClusterOptions;
+    use sqlx::{
+        SqlSafeStr as _,
+        migrate::{Migration, MigrationType::Simple, Migrator},
+    };
+    use test_support::{TestCluster, TestDatabase};
+
+    use super::{lock_timeout, made_concurrently, run};
+
+    const INDEX: &str = "-- no-transaction\n-- Why.\ncreate unique index concurrently doubles_key\n    on doubles (n)";
+
+    fn steps(last: &'static str) -> Migrator {
+        let table = "create table doubles (n integer); insert into doubles values (1), (1)";
+        let step = |version, sql: &'static str| {
+            let no_tx = sql.starts_with("-- no-transaction");
+            Migration::new(version, "step".into(), Simple, sql.into_sql_str(), no_tx)
+        };
+        let mut steps =
+            Migrator::with_migrations(vec![step(99_990_101_000_001, table), step(99_990_101_000_002, last)]);
+        steps.set_ignore_missing(true);
+        steps
+    }
+
+    #[test]
+    fn a_step_waits_long_only_if_nobody_waits_behind_it() {
+        for (sql, index, first, later) in [
+            (INDEX, Some("doubles_key"), "600s", "600s"),
+            ("-- no-transaction\ndo $$ begin end $$", None, "40ms", "1s"),
+            ("create index concurrently in_a_transaction on doubles (n)", None, "40ms", "1s"),
+            ("alter table doubles add column m integer", None, "40ms", "1s"),
+        ] {
+            let steps = steps(sql);
+            let step = steps.iter().last().unwrap();
+            assert_eq!(made_concurrently(step), index, "{sql}");
+            assert_eq!(lock_timeout(step, Duration::from_secs(299)), first, "{sql}");
+            assert_eq!(lock_timeout(step, Duration::from_secs(300)), later, "{sql}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_index_that_was_left_unfinished_or_unrecorded_is_made_again() {
+        let server = TestCluster::start(ClusterOptions::temporary()).await;
+        let database = TestDatabase::create(&server.endpoint, "steps").await;
+        let pool = sqlx::PgPool::connect_with(database.options).await.unwrap();
+        let mut connection = pool.acquire().await.unwrap();
+        let valid = "select indisvalid from pg_index where indexrelid = to_regclass('doubles_key')";
+        let steps = steps(INDEX);
+
+        run(&steps, &mut connection, Duration::ZERO).await.unwrap_err();
+        assert!(!sqlx::query_scalar::<_, bool>(valid).fetch_one(&pool).await.unwrap());
+
+        sqlx::raw_sql("delete from doubles where ctid = '(0,1)'").execute(&pool).await.unwrap();
+        for lost in ["select", "delete from _sqlx_migrations where version = 99990101000002"] {
+            sqlx::raw_sql(lost).execute(&pool).await.unwrap();
+            run(&steps, &mut connection, Duration::ZERO).await.unwrap();
+            assert!(sqlx::query_scalar::<_, bool>(valid).fetch_one(&pool).await.unwrap());
+        }
+
+        // Another process finds that this one migrates, and does not wait within a statement.
+        let mut other = pool.acquire().await.unwrap();
+        let refused = run(&steps, &mut other, Duration::ZERO).await.unwrap_err();
+        assert!(refused.to_string().contains("another process migrates"), "{refused}");
+        drop((connection, other));
+        pool.close().await;
+        server.stop().await;
+    }
+}
