@@ -97,7 +97,7 @@ mod tests {
             let step = steps.iter().last().unwrap();
             assert_eq!(made_concurrently(step), index, "{sql}");
             assert_eq!(lock_timeout(step, Duration::from_secs(299)), first, "{sql}");
-            assert_eq!(lock_timeout(step, Duration::from_secs(300)), later, "{sql}");
+            assert_eq!(lock_timeout(step, Duration::from_mins(5)), later, "{sql}");
         }
     }
 
