@@ -179,16 +179,15 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
 
 /// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
 /// running service would wait behind it. A role that does not own the schema can do this only if there is nothing to do.
-pub async fn migrate(pool: &PgPool) -> Result<(), DatabaseError> {
-    match check_migrated(pool).await {
+pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError> {
+    let database = database.into();
+    match check_migrated(&database.pool).await {
         Err(DatabaseError::NotMigrated { .. }) => {}
         other => return other,
     }
-    let mut connection = pool.acquire().await.map_err(DatabaseError::History)?.detach();
-    // Of several processes, one migrates: it has an advisory lock meanwhile.
-    if pooler::check(&mut connection, &pool.connect_options()).await? == Sessions::Shared {
-        return Err(DatabaseError::SharedSession { command: "`compliance migrate`" });
-    }
+    // Of several processes, one migrates: its session has an advisory lock meanwhile.
+    database.require_session("`compliance migrate`")?;
+    let mut connection = database.pool.acquire().await.map_err(DatabaseError::History)?.detach();
     // Workers that help to make an index take the processors of the service.
     let settings = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0";
     sqlx::raw_sql(settings).execute(&mut connection).await.map_err(DatabaseError::History)?;

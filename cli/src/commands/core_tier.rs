@@ -66,7 +66,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
         let verifier = args.keys.verifier().await?;
         let database = database::open(target.clone(), args.core.database_connections).await?;
         if args.migrate {
-            database::migrate(&database.pool).await?;
+            database::migrate(&database).await?;
         }
         database::check_migrated(&database.pool).await?;
         anyhow::Ok((verifier, database))

@@ -25,9 +25,10 @@ pub(crate) struct MigrateArgs {
 pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     runtime::block_on(async {
         let target = args.database.required()?;
-        let connect = async || Ok(database::open(target.clone(), 2).await?.pool);
-        let pool = wait_for(&args.start, &mut Vec::new(), connect).await?;
-        database::migrate(&pool).await?;
+        let connect = async || Ok(database::open(target.clone(), 2).await?);
+        let database = wait_for(&args.start, &mut Vec::new(), connect).await?;
+        database::migrate(&database).await?;
+        let pool = database.pool;
         if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {
             database::grant(&pool, role).await?;
         }

@@ -16,7 +16,7 @@ use embedded_postgres::{ADMIN_ROLE, Endpoint, OWNER_ROLE, SERVICE_ROLE};
 use nix::unistd::{Uid, User};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
 
-use crate::Pooler;
+use crate::pooler::Pooler;
 
 const TEMPLATE: &str = "template_of_tests";
 
@@ -55,7 +55,7 @@ pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
     sqlx::raw_sql("select pg_reload_conf()").execute(&mut admin).await.unwrap();
     let server = format!("host={} port=5432", endpoint.socket_dir().display());
-    let pooler = Pooler::start(&program, &server, &[(SERVICE_ROLE, "")], POOLER_SETTINGS, &server_folder);
+    let pooler = Pooler::start(&program, &server, SERVICE_ROLE, POOLER_SETTINGS, &server_folder);
     *POOLER.lock().unwrap() = Some(pooler);
     // The service names the settings that its role must have. Here they are those of all databases.
     let target = Target::from(behind_pooler(endpoint.options(SERVICE_ROLE, "postgres")));

@@ -38,7 +38,6 @@ pub use data_dir::DataDir;
 pub use database::{TestDatabase, fresh_database};
 pub use grpc::{Bearer, Calls, GrpcClients, reason_of};
 pub use network_server::NetworkServer;
-pub use pooler::Pooler;
 pub use process::{command_line, is_running, kill_process, output, wait_until};
 pub use program::{Program, program_token, service_command};
 pub use proxy::{Held, Proxy};

@@ -16,7 +16,7 @@ use nix::{
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use crate::{
-    DataDir, Pooler,
+    DataDir,
     process::{kill_process, output, wait_until},
 };
 
@@ -109,12 +109,6 @@ impl NetworkServer {
     /// The URL of a database for a role, with or without a password: `role` or `role:password`.
     pub fn url(&self, role: &str, database: &str) -> String {
         format!("postgres://{role}@{}/{database}", self.address)
-    }
-
-    /// Starts a `PgBouncer` in front of this server, for `postgres` and for `service`, which has the password `password`.
-    pub fn pooler(&self, program: &Path, settings: &str) -> Pooler {
-        let server = format!("host={} port={}", self.address.ip(), self.address.port());
-        Pooler::start(program, &server, &[("postgres", ""), ("service", "password")], settings, &self.data())
     }
 
     /// Runs statements as the superuser.

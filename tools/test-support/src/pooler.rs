@@ -23,46 +23,27 @@ const GIVEN: &str = "COMPLIANCE_TEST_PGBOUNCER";
 
 /// A running `PgBouncer` at a port of the loopback interface. It is killed when this is dropped.
 #[derive(Debug)]
-pub struct Pooler {
-    /// Where it listens.
-    pub address: SocketAddr,
-    folder: DataDir,
+pub(crate) struct Pooler {
+    address: SocketAddr,
+    /// Removed with it.
+    _folder: DataDir,
     process: Child,
 }
 
 impl Pooler {
-    /// The program of this machine, if there is one.
-    pub fn installed() -> Option<PathBuf> {
-        let folders = env::var_os("PATH").unwrap_or_default();
-        let folders = env::split_paths(&folders).chain(["/usr/sbin".into()]);
-        folders.map(|folder| folder.join("pgbouncer")).find(|program| program.is_file())
-    }
-
     /// The program that the environment names.
-    pub fn given() -> Option<PathBuf> {
+    pub(crate) fn given() -> Option<PathBuf> {
         env::var_os(GIVEN).filter(|path| !path.is_empty()).map(PathBuf::from)
     }
 
-    /// Says that a test needs the program that the environment names.
-    pub fn print_skipped(test: &str) {
-        eprintln!("SKIPPED: {test}: {GIVEN} names no PgBouncer of version 1.21 or newer");
-    }
-
-    /// Starts a program in front of a server, to which it connects as these roles with these passwords. `settings` are lines of its
-    /// section `pgbouncer`. If this is root, it runs as the owner of the server's folder.
-    pub(crate) fn start(
-        program: &Path,
-        server: &str,
-        roles: &[(&str, &str)],
-        settings: &str,
-        server_folder: &Path,
-    ) -> Self {
+    /// Starts a program in front of a server, to which it connects as this role. `settings` are lines of its section `pgbouncer`. If this
+    /// is root, it runs as the owner of the server's folder.
+    pub(crate) fn start(program: &Path, server: &str, role: &str, settings: &str, server_folder: &Path) -> Self {
         let folder = DataDir::new();
         fs::create_dir_all(folder.path()).unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let (users, file) = (folder.path().join("users"), folder.path().join("pgbouncer.ini"));
-        let known: Vec<String> = roles.iter().map(|(role, password)| format!("\"{role}\" \"{password}\"\n")).collect();
-        fs::write(&users, known.concat()).unwrap();
+        fs::write(&users, format!("\"{role}\" \"\"\n")).unwrap();
         let (port, users_shown) = (address.port(), users.display());
         let configuration = format!(
             "[databases]\n* = {server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
@@ -80,19 +61,14 @@ impl Pooler {
             }
             command.uid(uid).gid(gid);
         }
-        let pooler = Self { address, process: command.spawn().unwrap(), folder };
+        let pooler = Self { address, process: command.spawn().unwrap(), _folder: folder };
         wait_until("PgBouncer listens", || TcpStream::connect(address).is_ok());
         pooler
     }
 
     /// The URL of a database behind it.
-    pub fn url(&self, role: &str, database: &str) -> String {
+    pub(crate) fn url(&self, role: &str, database: &str) -> String {
         format!("postgres://{role}@{}/{database}?sslmode=disable", self.address)
-    }
-
-    /// What it logged.
-    pub fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 }
 
