@@ -1,5 +1,6 @@
 //! Connections to PostgreSQL, and the schema.
 
+mod citus;
 mod connection;
 mod connections;
 mod current;
@@ -94,6 +95,14 @@ pub enum DatabaseError {
         "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
     )]
     NotMigrated { missing: usize, total: usize },
+    #[error("the database has Citus {version}, and the service needs 12.1 or newer")]
+    OldCitus { version: String },
+    #[error("this node of Citus is a worker: give `compliance migrate` the URL of the coordinator")]
+    NotCoordinator,
+    #[error("cannot distribute the tables over the nodes of Citus: {0}")]
+    Distribute(sqlx::Error),
+    #[error("Citus has not distributed {tables}: run `compliance migrate --database-url …`")]
+    NotDistributed { tables: String },
 }
 
 impl DatabaseError {
@@ -102,14 +111,21 @@ impl DatabaseError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
-            Self::NoHost { .. } | Self::History(_) | Self::NotMigrated { .. } | Self::SharedSession { .. } => true,
+            Self::NoHost { .. }
+            | Self::History(_)
+            | Self::NotMigrated { .. }
+            | Self::NotDistributed { .. }
+            | Self::SharedSession { .. } => true,
             Self::Url(_)
             | Self::Parameter { .. }
             | Self::StatementPooler { .. }
             | Self::NotPrepared { .. }
             | Self::SharedSettings { .. }
             | Self::Migrate(_)
-            | Self::Grant { .. } => false,
+            | Self::Grant { .. }
+            | Self::OldCitus { .. }
+            | Self::NotCoordinator
+            | Self::Distribute(_) => false,
         }
     }
 }
@@ -121,6 +137,7 @@ pub struct Database {
     pub pool: PgPool,
     pub(crate) target: Target,
     pub(crate) sessions: Sessions,
+    pub(crate) on_citus: bool,
 }
 
 impl Database {
@@ -139,11 +156,11 @@ impl From<&Database> for Database {
     }
 }
 
-/// A database of one host without a pooler in between, whose password does not change.
+/// A database of one host without a pooler in between and without Citus, whose password does not change.
 impl From<&PgPool> for Database {
     fn from(pool: &PgPool) -> Self {
         let target = Target::from((*pool.connect_options()).clone());
-        Self { pool: pool.clone(), target, sessions: Sessions::Own }
+        Self { pool: pool.clone(), target, sessions: Sessions::Own, on_citus: false }
     }
 }
 
@@ -158,12 +175,15 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     let target = target.latest();
     // Not through the pool, which tries until its time is up and then knows no more than that.
     let (host, mut first) = target.first().await?;
-    let sessions = pooler::check(&mut first, host).await?;
+    let on_citus = citus::is_installed(&mut first).await?;
+    let sessions = pooler::check(&mut first, host, on_citus).await?;
     // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
     let pool = PgPoolOptions::new().max_connections(connections);
     let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
     let pool = match sessions {
-        Sessions::Own => pool.after_connect(|connection, _| Box::pin(session::set(connection, NO_LOCK_TIMEOUT))),
+        Sessions::Own => {
+            pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
+        }
         Sessions::Shared => {
             tracing::info!(
                 host = target::name(host),
@@ -174,7 +194,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     };
     let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
     let pool = pool.connect_lazy_with(host.clone());
-    Ok(Database { pool, target, sessions })
+    Ok(Database { pool, target, sessions, on_citus })
 }
 
 /// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
@@ -182,7 +202,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
 pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError> {
     let database = database.into();
     match check_migrated(&database.pool).await {
-        Err(DatabaseError::NotMigrated { .. }) => {}
+        Err(DatabaseError::NotMigrated { .. } | DatabaseError::NotDistributed { .. }) => {}
         other => return other,
     }
     // Of several processes, one migrates: its session has an advisory lock meanwhile.
@@ -191,7 +211,12 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
     // Workers that help to make an index take the processors of the service.
     let settings = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0";
     sqlx::raw_sql(settings).execute(&mut connection).await.map_err(DatabaseError::History)?;
+    let on_citus = citus::is_installed(&mut connection).await?;
     let mut steps = Migrator::with_migrations(MIGRATIONS.iter().cloned().collect());
+    if on_citus {
+        citus::prepare(&mut connection).await?;
+        steps = Migrator::with_migrations(MIGRATIONS.iter().cloned().map(citus::one_by_one).collect());
+    }
     // Those of a newer version may be there already. This version works with its schema.
     steps.set_ignore_missing(true);
     let start = Instant::now();
@@ -205,21 +230,23 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
         tracing::warn!(reason = %cause, "a migration waits for a lock, and is tried again");
         tokio::time::sleep(MIGRATION_PAUSE).await;
     }
+    if on_citus {
+        citus::distribute(&mut connection).await.map_err(DatabaseError::Distribute)?;
+    }
     let _ = connection.close().await;
     Ok(())
 }
 
-/// Refuses a database whose schema is not up to date.
+/// Refuses a database whose schema is not up to date, or not distributed on Citus.
 pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     let silence = |_| Err(DatabaseError::History(sqlx::Error::PoolTimedOut));
     timeout(START_TIMEOUT, compare_history(pool)).await.unwrap_or_else(silence)
 }
 
 async fn compare_history(pool: &PgPool) -> Result<(), DatabaseError> {
-    let table: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
-        .fetch_one(pool)
-        .await
-        .map_err(DatabaseError::History)?;
+    let question = "select to_regclass('_sqlx_migrations')::text, to_regclass('pg_dist_partition') is not null";
+    let (table, on_citus): (Option<String>, bool) =
+        sqlx::query_as(question).fetch_one(pool).await.map_err(DatabaseError::History)?;
     let versions: Vec<i64> = MIGRATIONS.iter().map(|step| step.version).collect();
     let done: i64 = match table {
         Some(_) => sqlx::query_scalar("select count(*) from _sqlx_migrations where success and version = any($1)")
@@ -230,7 +257,11 @@ async fn compare_history(pool: &PgPool) -> Result<(), DatabaseError> {
         None => 0,
     };
     let (total, missing) = (versions.len(), versions.len() - done as usize);
-    if missing > 0 { Err(DatabaseError::NotMigrated { missing, total }) } else { Ok(()) }
+    if missing > 0 {
+        return Err(DatabaseError::NotMigrated { missing, total });
+    }
+    let tables = if on_citus { citus::undistributed(pool).await.map_err(DatabaseError::History)? } else { Vec::new() };
+    if tables.is_empty() { Ok(()) } else { Err(DatabaseError::NotDistributed { tables: tables.join(", ") }) }
 }
 
 /// Runs a read like [`retried`], and logs it if it takes long.

@@ -87,7 +87,7 @@ impl Connections {
         let pool = &database.pool;
         let inputs = Inputs::open(pool, expected).await?;
         let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
-        let current = Arc::new(Current::new(pool, database.target.clone(), database.sessions));
+        let current = Arc::new(Current::new(database));
         let inner = SharedConnections {
             pool: pool.clone(),
             permits: Arc::new(Semaphore::new(limit)),

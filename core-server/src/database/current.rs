@@ -7,6 +7,7 @@ use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{
+    Database,
     pooler::{PROTOCOL_VIOLATION, Sessions},
     reserve::ask,
     session,
@@ -19,6 +20,7 @@ use crate::limits::{CHECK_TIMEOUT, LOCK_TIMEOUT};
 pub(super) struct Current {
     pool: PgPool,
     pub(super) sessions: Sessions,
+    on_citus: bool,
     found: Mutex<Found>,
 }
 
@@ -30,8 +32,9 @@ struct Found {
 }
 
 impl Current {
-    pub(super) fn new(pool: &PgPool, target: Target, sessions: Sessions) -> Self {
-        Self { pool: pool.clone(), sessions, found: Mutex::new(Found { target, logged: None }) }
+    pub(super) fn new(database: &Database) -> Self {
+        let Database { pool, target, sessions, on_citus } = database.clone();
+        Self { pool, sessions, on_citus, found: Mutex::new(Found { target, logged: None }) }
     }
 
     /// Opens a connection. If the password is refused, the URL is read again.
@@ -51,7 +54,7 @@ impl Current {
     async fn connect_to(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
         let mut connection = self.target().connect(&session::without_log(host.clone())).await?;
         if self.sessions == Sessions::Own {
-            session::set(&mut connection, LOCK_TIMEOUT).await?;
+            session::set(&mut connection, self.on_citus, LOCK_TIMEOUT).await?;
         }
         Ok(connection)
     }

@@ -36,7 +36,11 @@ fn code(error: &sqlx::Error) -> Option<String> {
 }
 
 /// Finds out whose sessions the connections to a host have. Fails if the service cannot use them.
-pub(super) async fn check(first: &mut PgConnection, host: &PgConnectOptions) -> Result<Sessions, DatabaseError> {
+pub(super) async fn check(
+    first: &mut PgConnection,
+    host: &PgConnectOptions,
+    on_citus: bool,
+) -> Result<Sessions, DatabaseError> {
     let mut is_shared = false;
     let compared = timeout(POOLER_CHECK_TIMEOUT, compare(first, host, &mut is_shared)).await;
     let host = name(host);
@@ -49,7 +53,7 @@ pub(super) async fn check(first: &mut PgConnection, host: &PgConnectOptions) -> 
         }
         // The pooler has one session, which the transaction keeps.
         Err(_) if is_shared => Err(DatabaseError::NotPrepared { host }),
-        Ok(Ok(())) if is_shared => match session::missing_in_role(first).await {
+        Ok(Ok(())) if is_shared => match session::missing_in_role(first, on_citus).await {
             Ok(None) => Ok(Sessions::Shared),
             Ok(Some(statements)) => Err(DatabaseError::SharedSettings { host, statements }),
             Err(source) => Err(DatabaseError::History(source)),

@@ -24,9 +24,12 @@ const GRANTS: &str = "
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
     let grants: Vec<String> = sqlx::query_scalar(GRANTS).bind(role).fetch_all(owner).await.map_err(error)?;
-    // Sent as one, they are one transaction: a service that runs meanwhile misses nothing. Two of them could not change the
-    // same grants at the same time.
-    let statements = format!("select pg_advisory_xact_lock(hashtext('compliance grant'), 1); {}", grants.join(";"));
+    // As a block, they are one transaction: a service that runs meanwhile misses nothing. Two of them could not change the same
+    // grants at the same time. Citus takes one statement at a time.
+    let statements = format!(
+        "do $grants$ begin perform pg_advisory_xact_lock(hashtext('compliance grant'), 1); {}; end $grants$",
+        grants.join(";")
+    );
     sqlx::raw_sql(AssertSqlSafe(statements)).execute(owner).await.map_err(error)?;
     Ok(())
 }

@@ -20,6 +20,8 @@ const SETTINGS: [(&str, &str); 6] = [
     // The server stops the statements of a service that was killed.
     ("client_connection_check_interval", "1s"),
 ];
+/// Citus makes a plan for each value of the company.
+const ON_CITUS: (&str, &str) = ("plan_cache_mode", "auto");
 /// The server closes connections to a service that is unreachable. Those of a pooler are its own matter.
 const KEEPALIVES: [(&str, &str); 3] =
     [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4")];
@@ -35,18 +37,28 @@ pub(super) fn without_log(options: PgConnectOptions) -> PgConnectOptions {
     options.log_slow_statements(LevelFilter::Off, Duration::ZERO)
 }
 
+fn settings(on_citus: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
+    SETTINGS.into_iter().map(move |setting| if on_citus && setting.0 == ON_CITUS.0 { ON_CITUS } else { setting })
+}
+
 /// Makes the settings of a session, and how long its statements wait for a lock.
-pub(super) async fn set(connection: &mut PgConnection, lock_timeout: &'static str) -> Result<(), sqlx::Error> {
-    let lock_timeout = [("lock_timeout", lock_timeout)];
-    let settings = SETTINGS.iter().chain(&KEEPALIVES).chain(&lock_timeout);
+pub(super) async fn set(
+    connection: &mut PgConnection,
+    on_citus: bool,
+    lock_timeout: &'static str,
+) -> Result<(), sqlx::Error> {
+    let settings = settings(on_citus).chain(KEEPALIVES).chain([("lock_timeout", lock_timeout)]);
     let statements: Vec<String> = settings.map(|(name, value)| format!("set {name} = '{value}'")).collect();
     sqlx::raw_sql(AssertSqlSafe(statements.join(";"))).execute(connection).await.map(drop)
 }
 
 /// The statements that make the settings those of the role, as sessions need that connections share. `None` if they are. All of
 /// their statements wait for locks as long as one that writes for several companies.
-pub(super) async fn missing_in_role(connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
-    let settings = SETTINGS.iter().chain(&[("lock_timeout", SHARED_LOCK_TIMEOUT)]);
+pub(super) async fn missing_in_role(
+    connection: &mut PgConnection,
+    on_citus: bool,
+) -> Result<Option<String>, sqlx::Error> {
+    let settings = settings(on_citus).chain([("lock_timeout", SHARED_LOCK_TIMEOUT)]);
     let settings: Vec<String> = settings.map(|(name, value)| format!("('{name}', '{value}')")).collect();
     let question = format!(
         "select string_agg(format('alter role %I in database %I set %s = %L', current_user, current_database(), name, value), '; ')

@@ -1,0 +1,47 @@
+//! Citus, an extension of PostgreSQL: the tables are distributed over nodes, by company.
+
+mod schema;
+
+use sqlx::{PgConnection, Row as _};
+
+pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
+
+use super::DatabaseError;
+
+/// The oldest version that the service works with.
+const OLDEST: [u32; 2] = [12, 1];
+
+/// Whether the database has the extension. Fails if its version is too old.
+pub(super) async fn is_installed(connection: &mut PgConnection) -> Result<bool, DatabaseError> {
+    let question = "select extversion from pg_extension where extname = 'citus'";
+    let row = sqlx::raw_sql(question).fetch_optional(connection).await.map_err(DatabaseError::History)?;
+    let Some(row) = row else { return Ok(false) };
+    let version: String = row.try_get(0).map_err(DatabaseError::History)?;
+    if is_supported(&version) { Ok(true) } else { Err(DatabaseError::OldCitus { version }) }
+}
+
+/// A version such as `13.2-1`.
+fn is_supported(version: &str) -> bool {
+    let numbers = version.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    numbers.take(OLDEST.len()).ge(OLDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_supported;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        for (version, expected) in [
+            ("9.5-1", false),
+            ("11.3-2", false),
+            ("12.0-1", false),
+            ("12.1-1", true),
+            ("13.2-1", true),
+            ("14.0", true),
+            ("x", false),
+        ] {
+            assert_eq!(is_supported(version), expected, "{version}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The schema on Citus: the same tables, distributed by company.
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, SqlSafeStr as _, migrate::Migration};
+
+use crate::database::DatabaseError;
+
+/// All others have their shards where it has those of the same companies.
+const FIRST: &str = "affiliates";
+/// The tables of records: one that refers to another one follows it.
+const TABLES: [&str; 8] = [
+    FIRST,
+    "vocabulary_entries",
+    "compliance_case_counts",
+    "compliance_url_counts",
+    "compliance_cases",
+    "compliance_urls",
+    "infractions",
+    "incidents",
+];
+/// The history of the schema. Each node has a copy, so a service may connect to any.
+const HISTORY: &str = "_sqlx_migrations";
+
+/// A step that changes several tables does so over one connection to each node. Citus refuses triggers unless it is told that they
+/// stay on their node: those of this schema write rows of the same company only.
+const SETTINGS: &str = "
+    set citus.multi_shard_modify_mode = 'sequential';
+    set citus.enable_unsafe_triggers = on;
+    set citus.propagate_set_commands = 'local'";
+
+/// Makes the settings of a session that migrates, which must be one of the coordinator.
+pub(in crate::database) async fn prepare(connection: &mut PgConnection) -> Result<(), DatabaseError> {
+    let asked = sqlx::query_scalar("select citus_is_coordinator()").fetch_one(&mut *connection);
+    if !asked.await.map_err(DatabaseError::Distribute)? {
+        return Err(DatabaseError::NotCoordinator);
+    }
+    sqlx::raw_sql(SETTINGS).execute(connection).await.map(drop).map_err(DatabaseError::Distribute)
+}
+
+/// A step as Citus takes it: one statement at a time. Statements on other nodes wait for a lock as long as those here if the
+/// transaction says so.
+pub(in crate::database) fn one_by_one(mut step: Migration) -> Migration {
+    if !step.no_tx {
+        let block = format!(
+            "do $citus$ begin execute format('set local lock_timeout = %L', current_setting('lock_timeout'));\n{}\nend $citus$",
+            step.sql.as_str()
+        );
+        step.sql = AssertSqlSafe(block).into_sql_str();
+    }
+    step
+}
+
+/// Distributes the tables that are not, all or none.
+pub(in crate::database) async fn distribute(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    for table in undistributed(&mut *transaction).await? {
+        let statement = match table.as_str() {
+            HISTORY => "select create_reference_table($1::text::regclass)",
+            FIRST => "select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'none')",
+            _ => "select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'affiliates')",
+        };
+        sqlx::query(statement).bind(&table).execute(&mut *transaction).await?;
+        tracing::info!(table, "the table is distributed");
+    }
+    transaction.commit().await
+}
+
+/// Tables that are not distributed, in an order in which they can be.
+pub(in crate::database) async fn undistributed(executor: impl PgExecutor<'_>) -> Result<Vec<String>, sqlx::Error> {
+    let question = "select name from unnest($1::text[]) with ordinality t (name, position)
+        where not exists (select from pg_dist_partition where logicalrelid = to_regclass(name)) order by position";
+    let tables: Vec<&str> = TABLES.into_iter().chain([HISTORY]).collect();
+    sqlx::query_scalar(question).bind(tables).fetch_all(executor).await
+}
