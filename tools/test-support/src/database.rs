@@ -16,7 +16,7 @@ use embedded_postgres::{ADMIN_ROLE, Endpoint, OWNER_ROLE, SERVICE_ROLE};
 use nix::unistd::{Uid, User};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
 
-use crate::pooler::Pooler;
+use crate::{citus, pooler::Pooler};
 
 const TEMPLATE: &str = "template_of_tests";
 
@@ -31,7 +31,7 @@ pub struct TestDatabase {
     pub options: PgConnectOptions,
     /// Its `postgres://` address.
     pub url: String,
-    /// The socket of its server.
+    /// The socket of its server, if that is not Citus.
     pub socket: PathBuf,
 }
 
@@ -98,8 +98,13 @@ async fn migrate(options: PgConnectOptions) {
     pool.close().await;
 }
 
-/// Creates a database for a test, in the server that [`run`](crate::run) started.
+/// Creates a database for a test, in the server that [`run`](crate::run) started, or on Citus.
 pub async fn fresh_database() -> TestDatabase {
+    if citus::is_used() {
+        let (options, url) = citus::create().await;
+        migrate(options.clone()).await;
+        return TestDatabase { options, url, socket: PathBuf::new() };
+    }
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let endpoint = ENDPOINT.get().expect("tests that need a database are started by `test_support::run`");
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));

@@ -3,6 +3,8 @@
 //! Everything here panics when it cannot do its work: that fails the test that asked for it.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
+#[cfg(feature = "core")]
+mod citus;
 mod cluster;
 mod codec;
 mod constants;

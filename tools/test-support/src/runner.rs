@@ -10,7 +10,7 @@ use futures::future::LocalBoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{cluster, cluster::TestCluster, database};
+use crate::{citus, cluster, cluster::TestCluster, database};
 
 /// A test: its name with the path of its module, and its body.
 #[derive(Clone, Copy, Debug)]
@@ -40,13 +40,16 @@ pub fn run(tests: Vec<Vec<Test>>) -> ExitCode {
     if let (None, Ok(threads)) = (arguments.test_threads, env::var("RUST_TEST_THREADS")) {
         arguments.test_threads = Some(threads.parse().expect("RUST_TEST_THREADS is a number"));
     }
-    let trials = tests.into_iter().flatten().map(trial).collect();
     if arguments.list {
+        let trials = tests.into_iter().flatten().map(trial).collect();
         return libtest_mimic::run(&arguments, trials).exit_code();
     }
     let runtime = runtime();
     runtime.spawn(cluster::stop_on_signal());
     let server = runtime.block_on(async {
+        if citus::prepare().await {
+            return None;
+        }
         let mut options = ClusterOptions::temporary();
         // Every service that runs at the same time has its own connections.
         options.max_connections = 400;
@@ -54,27 +57,36 @@ pub fn run(tests: Vec<Vec<Test>>) -> ExitCode {
         let server = TestCluster::start(options).await;
         database::prepare(&server.endpoint).await;
         database::start_pooler(&server.endpoint, &folder).await;
-        server
+        Some(server)
     });
+    let trials = tests.into_iter().flatten().map(trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     database::stop_pooler();
-    runtime.block_on(server.stop());
+    if let Some(server) = server {
+        runtime.block_on(server.stop());
+    }
     conclusion.exit_code()
 }
 
 fn trial(test: Test) -> Trial {
     // The name of the crate is the same for all.
     let name = test.name.split_once("::").map_or(test.name, |(_, name)| name);
-    Trial::test(name, move || {
+    let skipped = citus::is_used().then(|| citus::skipped(name)).flatten();
+    let trial = Trial::test(name, move || {
         // A runtime for each test: whatever a test leaves running ends with it.
         let runtime = runtime();
         let result = panic::catch_unwind(panic::AssertUnwindSafe(|| runtime.block_on((test.run)())));
         runtime.shutdown_timeout(Duration::from_secs(10));
+        self::runtime().block_on(citus::drop_created());
         result.map_err(|panic| match panic.downcast::<String>() {
             Ok(message) => Failed::from(*message),
             Err(panic) => Failed::from(panic.downcast_ref::<&str>().copied().unwrap_or("it panicked")),
         })
-    })
+    });
+    match skipped {
+        Some(reason) => trial.with_kind(format!("{reason}")).with_ignored_flag(true),
+        None => trial,
+    }
 }
 
 fn runtime() -> Runtime {

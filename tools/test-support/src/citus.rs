@@ -1,0 +1,127 @@
+//! Databases of tests on Citus: `TEST_DATABASE_URL` is the URL of a superuser on its coordinator.
+
+use std::{
+    cell::RefCell,
+    env, process,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
+
+/// Tests that do not run on Citus: the beginnings of their names, and why.
+const SKIPPED: [(&str, &str); 8] = [
+    ("outage::", "stops the database server"),
+    ("faults::", "stops, kills or freezes the database server, or changes its connection"),
+    ("plans::", "measures plans of one server"),
+    ("bounds::memory", "measures processes of one server"),
+    ("restore::", "restores a dump of one server"),
+    ("sizes::", ""),
+    ("doctor::", ""),
+    ("steps::", ""),
+];
+
+/// How many shards a table has: enough for companies of several nodes, and few enough to be made in a second.
+const SHARDS: u32 = 4;
+const PREFIX: &str = "compliance_test_";
+
+static NODES: OnceLock<Vec<PgConnectOptions>> = OnceLock::new();
+
+thread_local! {
+    /// The databases of the test that runs on this thread.
+    static CREATED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The URL that the environment gives.
+fn given() -> Option<PgConnectOptions> {
+    let url = env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())?;
+    Some(url.parse().expect("TEST_DATABASE_URL is the URL of a database"))
+}
+
+/// Whether tests have their databases on Citus.
+pub(crate) fn is_used() -> bool {
+    NODES.get().is_some()
+}
+
+/// Why a test does not run there.
+pub(crate) fn skipped(test: &str) -> Option<&'static str> {
+    SKIPPED.iter().find(|(name, _)| test.starts_with(name)).map(|(_, reason)| *reason)
+}
+
+/// Finds the nodes and makes the roles, if the environment gives a coordinator. Removes what an earlier run has left.
+pub(crate) async fn prepare() -> bool {
+    let Some(coordinator) = given() else { return false };
+    let mut connection = PgConnection::connect_with(&coordinator).await.unwrap();
+    let roles = format!(
+        "do $$ begin
+            if to_regrole('{OWNER_ROLE}') is null then create role {OWNER_ROLE} login; end if;
+            if to_regrole('{SERVICE_ROLE}') is null then create role {SERVICE_ROLE} login; end if;
+            grant pg_monitor, pg_signal_backend to {OWNER_ROLE};
+        end $$"
+    );
+    sqlx::raw_sql(AssertSqlSafe(roles)).execute(&mut connection).await.unwrap();
+    let workers =
+        "select nodename, nodeport from pg_dist_node where noderole = 'primary' and groupid <> 0 order by nodeid";
+    let workers: Vec<(String, i32)> = sqlx::query_as(workers).fetch_all(&mut connection).await.unwrap();
+    let left = format!("select datname::text from pg_database where starts_with(datname, '{PREFIX}')");
+    let left: Vec<String> = sqlx::query_scalar(AssertSqlSafe(left)).fetch_all(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let workers = workers.into_iter().map(|(host, port)| coordinator.clone().host(&host).port(port as u16));
+    NODES.set(std::iter::once(coordinator.clone()).chain(workers).collect()).unwrap();
+    drop_all(left).await;
+    true
+}
+
+async fn on(node: &PgConnectOptions, statements: &[String]) {
+    let mut connection = PgConnection::connect_with(node).await.unwrap();
+    for statement in statements {
+        sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&mut connection).await.unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+/// Creates a database on all nodes. Returns how its owner connects to it, and its URL.
+pub(crate) async fn create() -> (PgConnectOptions, String) {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let name = format!("{PREFIX}{}_{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    CREATED.with_borrow_mut(|created| created.push(name.clone()));
+    let nodes = NODES.get().unwrap();
+    let made = nodes.iter().map(async |node| {
+        let settings = format!("alter database {name} set citus.shard_count = {SHARDS}");
+        on(
+            node,
+            &[
+                "set citus.enable_ddl_propagation = off".to_owned(),
+                format!("create database {name} owner {OWNER_ROLE}"),
+                settings,
+            ],
+        )
+        .await;
+        on(&node.clone().database(&name), &["create extension citus".to_owned()]).await;
+    });
+    futures::future::join_all(made).await;
+    let add =
+        |function, node: &PgConnectOptions| format!("select {function}('{}', {})", node.get_host(), node.get_port());
+    let coordinator = nodes[0].clone().database(&name);
+    let workers = nodes[1..].iter().map(|node| add("citus_add_node", node));
+    let statements: Vec<_> = std::iter::once(add("citus_set_coordinator_host", &nodes[0])).chain(workers).collect();
+    on(&coordinator, &statements).await;
+    let url =
+        format!("postgres://{OWNER_ROLE}@{}:{}/{name}?sslmode=disable", coordinator.get_host(), coordinator.get_port());
+    (coordinator.username(OWNER_ROLE), url)
+}
+
+/// Drops the databases of the test that ran on this thread.
+pub(crate) async fn drop_created() {
+    drop_all(CREATED.take()).await;
+}
+
+async fn drop_all(databases: Vec<String>) {
+    let Some(nodes) = NODES.get().filter(|_| !databases.is_empty()) else { return };
+    let mut statements = vec!["set citus.enable_ddl_propagation = off".to_owned()];
+    statements.extend(databases.iter().map(|name| format!("drop database {name} with (force)")));
+    futures::future::join_all(nodes.iter().map(|node| on(node, &statements))).await;
+}
