@@ -46,7 +46,7 @@ async fn the_service_role_cannot_change_the_schema() {
         "drop schema public cascade".to_owned(),
         "alter type affiliate_input add attribute added integer".to_owned(),
         "drop function utc_day(timestamptz) cascade".to_owned(),
-        "alter sequence affiliates_id_seq restart".to_owned(),
+        "drop sequence affiliates_id_seq cascade".to_owned(),
         "insert into _sqlx_migrations select * from _sqlx_migrations".to_owned(),
         "delete from _sqlx_migrations".to_owned(),
         "set role compliance".to_owned(),

@@ -1,9 +1,11 @@
 //! Citus, an extension of PostgreSQL: the tables are distributed over nodes, by company.
 
+mod doctor;
 mod schema;
 
 use sqlx::{PgConnection, Row as _};
 
+pub use doctor::{Nodes, check_nodes};
 pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
 use super::DatabaseError;

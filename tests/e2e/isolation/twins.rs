@@ -119,7 +119,8 @@ async fn no_company_notices_another() {
     let (alone, together) = (TestService::start().await, TestService::start().await);
     for service in [&alone, &together] {
         // What is new gets IDs that no record above has, all in one bucket of the counts.
-        let sequences = "select setval(oid::regclass, 103500) from pg_class where relkind = 'S'";
+        let sequences = "select setval(oid::regclass, 103500) from pg_class
+            where relkind = 'S' and relnamespace = 'public'::regnamespace";
         sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
     }
     let mut steps: Vec<Step> = calls().into_iter().map(|(operation, call)| Step::Grpc(operation, call)).collect();

@@ -1,8 +1,8 @@
-//! A given database: its hosts, version and schema, how many connections it has, and its clock.
+//! A given database: its hosts, version and schema, its nodes if it is on Citus, how many connections it has, and its clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use core_server::database::{self, HostState, Target, check_migrated};
+use core_server::database::{self, HostState, Nodes, Target, check_migrated, check_nodes};
 use runtime::describe;
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
@@ -40,11 +40,12 @@ pub(super) async fn check(target: Target, connections: u32, cores: u32) -> Vec<F
         let schema = check_migrated(&pool).await;
         let mut connection = pool.acquire().await?;
         let answers = ask(&mut connection, connections, cores).await?;
+        let nodes = check_nodes(&mut connection).await?;
         drop(connection);
         pool.close().await;
-        anyhow::Ok((schema, answers))
+        anyhow::Ok((schema, answers, nodes))
     });
-    let (schema, [version, limit, clock]) = match asked.await {
+    let (schema, [version, limit, clock], nodes) = match asked.await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => {
             let next_step = "connect to PostgreSQL itself, or see why it refuses these questions";
@@ -65,8 +66,20 @@ pub(super) async fn check(target: Target, connections: u32, cores: u32) -> Vec<F
     let (found, next_step) =
         ("it is that of this version".to_owned(), "run `compliance migrate` as the role that owns the tables");
     let schema = Finding::of("schema", schema.map(|()| found), State::Problem, next_step);
-    findings.extend([version, schema, limit, clock]);
+    findings.extend([version, schema]);
+    findings.extend(nodes.map(self::nodes));
+    findings.extend([limit, clock]);
     findings
+}
+
+/// What is wrong with the nodes of Citus.
+fn nodes(Nodes { found, problems }: Nodes) -> Finding {
+    let next_step = "see pg_dist_node and the log of that node; \
+                     `select start_metadata_sync_to_node(…)` on the coordinator makes missing functions and types again";
+    match &problems[..] {
+        [] => Finding::new("nodes", State::Ok, found, next_step),
+        problems => Finding::new("nodes", State::Problem, format!("{found}; {}", problems.join("; ")), next_step),
+    }
 }
 
 /// What is wrong with the hosts, or what they are if there are several.

@@ -71,3 +71,18 @@ pub(in crate::database) async fn undistributed(executor: impl PgExecutor<'_>) ->
     let tables: Vec<&str> = TABLES.into_iter().chain([HISTORY]).collect();
     sqlx::query_scalar(question).bind(tables).fetch_all(executor).await
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::TABLES;
+    use crate::database::MIGRATIONS;
+
+    #[test]
+    fn every_table_is_distributed() {
+        let lines = MIGRATIONS.iter().flat_map(|step| step.sql.as_str().lines());
+        let made = lines.filter_map(|line| line.strip_prefix("create table ")?.split([' ', '(']).next());
+        assert_eq!(made.collect::<BTreeSet<_>>(), BTreeSet::from(TABLES));
+    }
+}

@@ -9,7 +9,7 @@ with input as materialized (
         (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
     ) u on true
 ), locked as materialized (
-    select n.row
+    select n.url_id, n.id
     from (
         select distinct i.found_url_id as url_id, i.infraction_type_id, i.infraction_name_id
         from input i
@@ -17,17 +17,17 @@ with input as materialized (
         order by i.found_url_id, i.infraction_type_id, i.infraction_name_id
     ) x
     cross join lateral (
-        select n.ctid as row
+        select n.url_id, n.id
         from infractions n
         where n.company_id = $1 and n.url_id = x.url_id and n.infraction_type_id = x.infraction_type_id
             and n.infraction_name_id is not distinct from x.infraction_name_id
         for update
     ) n
 ), withdrawn as (
-    -- They are locked, so they stay where they are. A comparison that an index knows, such as `company_id = $1`, could become a
-    -- scan of all infractions of the company.
+    -- Found by their URLs: a join could become a scan of all infractions of the company.
     delete from infractions n
-    where n.company_id is not distinct from $1 and n.ctid = any (array(select l.row from locked l))
+    where n.company_id = $1 and n.url_id = any (array(select l.url_id from locked l))
+        and (n.id in (select l.id from locked l)) is true
     returning n.url_id, n.infraction_type_id, n.infraction_name_id
 )
 select i.found_url_id as "url_id?",

@@ -1,0 +1,154 @@
+//! The schema on Citus, if `TEST_DATABASE_URL` names its coordinator.
+
+use std::time::Duration;
+
+use core_server::database::{self, DatabaseError, check_migrated, check_nodes};
+use embedded_postgres::SERVICE_ROLE;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
+use test_support::{TestCore, fresh_database, tests};
+use tokio::time::timeout;
+
+tests![
+    every_table_is_distributed_by_company,
+    later_steps_change_distributed_tables,
+    a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader,
+    the_doctor_names_what_a_node_lacks,
+];
+
+async fn run(pool: &PgPool, statements: &[&'static str]) {
+    for statement in statements {
+        sqlx::raw_sql(*statement).execute(pool).await.unwrap();
+    }
+}
+
+/// How the owner of a database connects to a node that has this shard of a table, or any other.
+async fn worker(pool: &PgPool, options: &PgConnectOptions, shard: i64) -> PgConnection {
+    let node = "select n.nodename, n.nodeport from pg_dist_placement p join pg_dist_node n using (groupid) where p.shardid = $1";
+    let (host, port): (String, i32) = sqlx::query_as(node).bind(shard).fetch_one(pool).await.unwrap();
+    let options = options.clone().host(&host).port(port as u16);
+    let mut connection = PgConnection::connect_with(&options).await.unwrap();
+    let settings = "set citus.enable_ddl_propagation = off; set citus.override_table_visibility = off";
+    sqlx::raw_sql(settings).execute(&mut connection).await.unwrap();
+    connection
+}
+
+async fn a_shard(pool: &PgPool) -> i64 {
+    let shard = "select get_shard_id_for_distribution_column('affiliates', 1)";
+    sqlx::query_scalar(shard).fetch_one(pool).await.unwrap()
+}
+
+/// As the version before the last two steps left the schema.
+const LAST_STEPS: [&str; 10] = [
+    "delete from _sqlx_migrations where version >= 20261124000010",
+    "drop function change_case_of_urls",
+    "drop function change_compliance_case_counts",
+    "drop function compliance_case_buckets(bigint, integer)",
+    "drop type compliance_case_count_change",
+    "drop function count_revision cascade",
+    "alter table affiliates drop column revision",
+    "alter table compliance_cases drop column revision, drop column opened_with",
+    "alter type affiliate_input drop attribute revisions",
+    "alter type case_input drop attribute opened_with",
+];
+
+async fn every_table_is_distributed_by_company() {
+    let pool = database::connect(fresh_database().await.options, 2).await.unwrap();
+    let tables =
+        "select c.relname::text, p.partmethod::text, column_to_column_name(p.logicalrelid, p.partkey), p.colocationid
+        from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
+        where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname";
+    let tables: Vec<(String, Option<String>, Option<String>, Option<i32>)> =
+        sqlx::query_as(tables).fetch_all(&pool).await.unwrap();
+    let (history, records) = tables.split_first().unwrap();
+    // A copy on each node.
+    assert_eq!((&*history.0, history.1.as_deref()), ("_sqlx_migrations", Some("n")));
+    assert!(records.len() >= 8, "{records:?}");
+    for (table, method, column, together) in records {
+        assert_eq!((method.as_deref(), column.as_deref()), (Some("h"), Some("company_id")), "{table}");
+        assert_eq!(*together, records[0].3, "{table} has its companies elsewhere than {}", records[0].0);
+    }
+
+    run(&pool, &["select undistribute_table('vocabulary_entries')"]).await;
+    let error = check_migrated(&pool).await.unwrap_err();
+    assert!(matches!(&error, DatabaseError::NotDistributed { tables } if tables == "vocabulary_entries"), "{error}");
+    for _ in 0..2 {
+        database::migrate(&pool).await.unwrap();
+        check_migrated(&pool).await.unwrap();
+    }
+    pool.close().await;
+}
+
+async fn later_steps_change_distributed_tables() {
+    let database = fresh_database().await;
+    let pool = database::connect(database.options.clone(), 2).await.unwrap();
+    run(&pool, &LAST_STEPS).await;
+    assert!(matches!(check_migrated(&pool).await, Err(DatabaseError::NotMigrated { missing: 2, .. })));
+    database::migrate(&pool).await.unwrap();
+    assert_eq!(check_nodes(&mut *pool.acquire().await.unwrap()).await.unwrap().unwrap().problems, [""; 0]);
+
+    let core = TestCore::over(database.options, 4).await;
+    let mut clients = core.company(1);
+    clients.affiliate("A").await;
+    run(&pool, &["update affiliates set city = 'B' where company_id = 1"]).await;
+    let revision: i64 = sqlx::query_scalar("select revision from affiliates").fetch_one(&pool).await.unwrap();
+    assert_eq!(revision, 2);
+    pool.close().await;
+}
+
+async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
+    let options = fresh_database().await.options;
+    let pool = database::connect(options.clone(), 4).await.unwrap();
+    run(&pool, &LAST_STEPS).await;
+    let shard = a_shard(&pool).await;
+    let (mut dump, mut watcher) = (worker(&pool, &options, shard).await, worker(&pool, &options, shard).await);
+    let mut dump = dump.begin().await.unwrap();
+    let read = format!("select from affiliates_{shard}");
+    sqlx::raw_sql(AssertSqlSafe(read)).execute(&mut *dump).await.unwrap();
+    let watching = async {
+        let waiting = format!(
+            "select exists (select from pg_locks where not granted and mode = 'AccessExclusiveLock'
+             and relation = 'affiliates_{shard}'::regclass)"
+        );
+        let until_it_waits = async {
+            while !sqlx::query_scalar::<_, bool>(AssertSqlSafe(waiting.clone())).fetch_one(&mut watcher).await.unwrap()
+            {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_mins(1), until_it_waits).await.unwrap();
+        // Behind the migration, until its wait ends. The other transaction goes on meanwhile.
+        let read = sqlx::query("select from affiliates where company_id = 1").execute(&pool);
+        timeout(Duration::from_mins(1), read).await.unwrap().unwrap();
+        dump.commit().await.unwrap();
+    };
+    let (migrated, ()) = tokio::join!(database::migrate(&pool), watching);
+    migrated.unwrap();
+    check_migrated(&pool).await.unwrap();
+    pool.close().await;
+}
+
+async fn the_doctor_names_what_a_node_lacks() {
+    let database = fresh_database().await;
+    let pool = database::connect(database.options.clone(), 2).await.unwrap();
+    database::grant(&pool, SERVICE_ROLE).await.unwrap();
+    let mut service = PgConnection::connect_with(&database.options.clone().username(SERVICE_ROLE)).await.unwrap();
+    let nodes = check_nodes(&mut service).await.unwrap().unwrap();
+    assert!(nodes.found.contains(" nodes with Citus ") && nodes.problems.is_empty(), "{nodes:?}");
+
+    let mut worker = worker(&pool, &database.options, a_shard(&pool).await).await;
+    let damage = ["drop function change_case_of_urls", "alter type incident_key_input rename to renamed"];
+    for statement in damage {
+        sqlx::raw_sql(statement).execute(&mut worker).await.unwrap();
+    }
+    let problems = check_nodes(&mut service).await.unwrap().unwrap().problems;
+    let lacks = |what: &str| problems.iter().any(|problem| problem.starts_with(what));
+    assert!(
+        problems.len() == 2
+            && lacks("public.change_case_of_urls(bigint,bigint[]) is missing on ")
+            && lacks("public.incident_key_input is missing on "),
+        "{problems:?}"
+    );
+    worker.close().await.unwrap();
+    service.close().await.unwrap();
+    pool.close().await;
+}
