@@ -9,7 +9,7 @@ with input as materialized (
         (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
     ) u on true
 ), locked as materialized (
-    select n.url_id, n.id
+    select n.row
     from (
         select distinct i.found_url_id as url_id, i.infraction_type_id, i.infraction_name_id
         from input i
@@ -17,17 +17,17 @@ with input as materialized (
         order by i.found_url_id, i.infraction_type_id, i.infraction_name_id
     ) x
     cross join lateral (
-        select n.url_id, n.id
+        select n.ctid as row
         from infractions n
         where n.company_id = $1 and n.url_id = x.url_id and n.infraction_type_id = x.infraction_type_id
             and n.infraction_name_id is not distinct from x.infraction_name_id
         for update
     ) n
 ), withdrawn as (
-    -- Found by their URLs: a join could become a scan of all infractions of the company.
+    -- They are locked, so they stay where they are. Compared with a bigint, `company_id` could become a scan of all infractions of
+    -- the company; no index compares it with a numeric, and Citus finds the shard by it.
     delete from infractions n
-    where n.company_id = $1 and n.url_id = any (array(select l.url_id from locked l))
-        and (n.id in (select l.id from locked l)) is true
+    where n.company_id = $1::numeric and n.ctid = any (array(select l.row from locked l))
     returning n.url_id, n.infraction_type_id, n.infraction_name_id
 )
 select i.found_url_id as "url_id?",
