@@ -98,8 +98,16 @@ pub enum DatabaseError {
     NotMigrated { missing: usize, total: usize },
     #[error("the database has Citus {version}, and the service needs 12.1 or newer")]
     OldCitus { version: String },
-    #[error("this node of Citus is a worker: give `compliance migrate` the URL of the coordinator")]
+    #[error(
+        "this is not the coordinator of Citus: give `compliance migrate` its URL, once it has its nodes \
+         (`citus_set_coordinator_host`, `citus_add_node`)"
+    )]
     NotCoordinator,
+    #[error(
+        "Citus was installed after the schema, so its nodes lack types and functions: install it in an empty database, migrate \
+         that, and copy the records"
+    )]
+    LateCitus,
     #[error("cannot distribute the tables over the nodes of Citus: {0}")]
     Distribute(sqlx::Error),
     #[error("Citus has not distributed {tables}: run `compliance migrate --database-url …`")]
@@ -126,6 +134,7 @@ impl DatabaseError {
             | Self::Grant { .. }
             | Self::OldCitus { .. }
             | Self::NotCoordinator
+            | Self::LateCitus
             | Self::Distribute(_) => false,
         }
     }
@@ -232,7 +241,7 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
         tokio::time::sleep(MIGRATION_PAUSE).await;
     }
     if on_citus {
-        citus::distribute(&mut connection).await.map_err(DatabaseError::Distribute)?;
+        citus::distribute(&mut connection).await?;
     }
     let _ = connection.close().await;
     Ok(())

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use core_server::database::{self, DatabaseError, check_migrated, check_nodes};
+use core_server::{
+    database::{self, DatabaseError, check_migrated, check_nodes},
+    doctor::check_counts,
+};
 use embedded_postgres::SERVICE_ROLE;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use test_support::{TestCore, fresh_database, tests};
@@ -13,6 +16,7 @@ tests![
     later_steps_change_distributed_tables,
     a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader,
     the_doctor_names_what_a_node_lacks,
+    wrong_counts_are_found_and_repaired,
 ];
 
 async fn run(pool: &PgPool, statements: &[&'static str]) {
@@ -151,4 +155,21 @@ async fn the_doctor_names_what_a_node_lacks() {
     worker.close().await.unwrap();
     service.close().await.unwrap();
     pool.close().await;
+}
+
+async fn wrong_counts_are_found_and_repaired() {
+    let core = TestCore::start().await;
+    for company in 1..=3 {
+        core.company(company).affiliate("A").await;
+    }
+    let damage = [
+        "insert into compliance_cases (company_id, affiliate_id) select company_id, id from affiliates",
+        "update compliance_case_counts set n = n + 1 where dimension = 'all'",
+        "delete from compliance_case_counts where company_id = 2 and dimension = 'id'",
+    ];
+    run(&core.pool, &damage).await;
+    let mut connection = core.pool.acquire().await.unwrap();
+    for (repair, wrong) in [(false, 4), (true, 4), (false, 0)] {
+        assert_eq!(check_counts(&mut connection, repair, |_| ()).await.unwrap(), wrong);
+    }
 }

@@ -69,12 +69,15 @@ pub(crate) async fn prepare() -> bool {
     let workers =
         "select nodename, nodeport from pg_dist_node where noderole = 'primary' and groupid <> 0 order by nodeid";
     let workers: Vec<(String, i32)> = sqlx::query_as(workers).fetch_all(&mut connection).await.unwrap();
-    let left = format!("select datname::text from pg_database where starts_with(datname, '{PREFIX}')");
-    let left: Vec<String> = sqlx::query_scalar(AssertSqlSafe(left)).fetch_all(&mut connection).await.unwrap();
     connection.close().await.unwrap();
     let workers = workers.into_iter().map(|(host, port)| coordinator.clone().host(&host).port(port as u16));
     NODES.set(std::iter::once(coordinator.clone()).chain(workers).collect()).unwrap();
-    drop_all(left).await;
+    for node in NODES.get().unwrap() {
+        let mut connection = PgConnection::connect_with(node).await.unwrap();
+        let left = format!("select datname::text from pg_database where starts_with(datname, '{PREFIX}')");
+        drop_all(sqlx::query_scalar(AssertSqlSafe(left)).fetch_all(&mut connection).await.unwrap()).await;
+        connection.close().await.unwrap();
+    }
     true
 }
 
@@ -128,9 +131,17 @@ pub(crate) async fn drop_created() {
     drop_all(CREATED.take()).await;
 }
 
+/// Drops databases, but those with a transaction that Citus has still to end: the next run drops them.
 async fn drop_all(databases: Vec<String>) {
     let Some(nodes) = NODES.get().filter(|_| !databases.is_empty()) else { return };
-    let mut statements = vec!["set citus.enable_ddl_propagation = off".to_owned()];
-    statements.extend(databases.iter().map(|name| format!("drop database {name} with (force)")));
-    futures::future::join_all(nodes.iter().map(|node| on(node, &statements))).await;
+    let dropped = nodes.iter().map(async |node| {
+        let mut connection = PgConnection::connect_with(node).await.unwrap();
+        sqlx::raw_sql("set citus.enable_ddl_propagation = off").execute(&mut connection).await.unwrap();
+        for name in &databases {
+            let drop = format!("drop database if exists {name} with (force)");
+            let _ = sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut connection).await;
+        }
+        connection.close().await.unwrap();
+    });
+    futures::future::join_all(dropped).await;
 }

@@ -42,6 +42,9 @@ pub async fn check_nodes(connection: &mut PgConnection) -> Result<Option<Nodes>,
     }
     let (mut versions, mut problems) = (Vec::<String>::new(), Vec::new());
     let rows = sqlx::raw_sql(NODES).fetch_all(connection).await?;
+    if rows.is_empty() {
+        problems.push("the coordinator has none (`citus_set_coordinator_host`, `citus_add_node`)".to_owned());
+    }
     for row in &rows {
         let (node, result): (String, String) = (row.try_get("node")?, row.try_get("result")?);
         if !row.try_get::<bool, _>("active")? {

@@ -49,8 +49,22 @@ pub(in crate::database) fn one_by_one(mut step: Migration) -> Migration {
     step
 }
 
+/// Whether the schema has types that Citus has not made on its nodes.
+const LATE: &str = "select exists (
+    select from pg_type t where t.typnamespace = current_schema()::regnamespace and t.typtype in ('c', 'e')
+        and not exists (select from pg_depend where classid = 'pg_type'::regclass and objid = t.oid and deptype in ('e', 'i'))
+        and not exists (select from pg_dist_object where classid = 'pg_type'::regclass and objid = t.oid))";
+
 /// Distributes the tables that are not, all or none.
-pub(in crate::database) async fn distribute(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+pub(in crate::database) async fn distribute(connection: &mut PgConnection) -> Result<(), DatabaseError> {
+    let asked = sqlx::query_scalar(LATE).fetch_one(&mut *connection);
+    if asked.await.map_err(DatabaseError::Distribute)? {
+        return Err(DatabaseError::LateCitus);
+    }
+    distribute_all(connection).await.map_err(DatabaseError::Distribute)
+}
+
+async fn distribute_all(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin().await?;
     for table in undistributed(&mut *transaction).await? {
         let statement = match table.as_str() {
