@@ -96,16 +96,11 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     CREATED.with_borrow_mut(|created| created.push(name.clone()));
     let nodes = NODES.get().unwrap();
     let made = nodes.iter().map(async |node| {
-        let settings = format!("alter database {name} set citus.shard_count = {SHARDS}");
-        on(
-            node,
-            &[
-                "set citus.enable_ddl_propagation = off".to_owned(),
-                format!("create database {name} owner {OWNER_ROLE}"),
-                settings,
-            ],
-        )
-        .await;
+        let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
+        // As docs/deployment.md says.
+        let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '50ms'");
+        let database = format!("create database {name} owner {OWNER_ROLE}");
+        on(node, &["set citus.enable_ddl_propagation = off".to_owned(), database, shards, locks]).await;
         on(&node.clone().database(&name), &["create extension citus".to_owned()]).await;
     });
     futures::future::join_all(made).await;
