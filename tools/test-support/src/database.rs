@@ -100,12 +100,12 @@ async fn migrate(options: PgConnectOptions) {
 
 /// Creates a database for a test, in the server that [`run`](crate::run) started, or on Citus.
 pub async fn fresh_database() -> TestDatabase {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
     if citus::is_used() {
         let (options, url) = citus::create().await;
         migrate(options.clone()).await;
         return TestDatabase { options, url, socket: PathBuf::new() };
     }
-    static NEXT: AtomicU32 = AtomicU32::new(1);
     let endpoint = ENDPOINT.get().expect("tests that need a database are started by `test_support::run`");
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
