@@ -57,8 +57,9 @@ const LAST_STEPS: [&str; 10] = [
 
 async fn every_table_is_distributed_by_company() {
     let pool = database::connect(fresh_database().await.options, 2).await.unwrap();
-    let tables =
-        "select c.relname::text, p.partmethod::text, column_to_column_name(p.logicalrelid, p.partkey), p.colocationid
+    // The history has a copy on each node.
+    let tables = "
+        select c.relname::text, concat_ws(' ', p.partmethod, column_to_column_name(p.logicalrelid, p.partkey)), p.colocationid
         from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
         where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname";
     let tables: Vec<(String, String, Option<i32>)> = sqlx::query_as(tables).fetch_all(&pool).await.unwrap();
@@ -133,24 +134,38 @@ async fn the_doctor_names_what_a_node_lacks() {
     let database = fresh_database().await;
     let pool = database::connect(database.options.clone(), 2).await.unwrap();
     database::grant(&pool, SERVICE_ROLE).await.unwrap();
-    let mut service = PgConnection::connect_with(&database.options.clone().username(SERVICE_ROLE)).await.unwrap();
+    let as_service = database.options.clone().username(SERVICE_ROLE);
+    let mut service = PgConnection::connect_with(&as_service).await.unwrap();
     let nodes = check_nodes(&mut service).await.unwrap().unwrap();
     assert!(nodes.found.contains(" nodes with Citus ") && nodes.problems.is_empty(), "{nodes:?}");
 
-    let mut worker = worker(&pool, &database.options, a_shard(&pool).await).await;
-    let damage = ["drop function change_case_of_urls", "alter type incident_key_input rename to renamed"];
-    for statement in damage {
-        sqlx::raw_sql(statement).execute(&mut worker).await.unwrap();
+    let shard = a_shard(&pool).await;
+    let reset = "do $$ begin
+        execute format('alter role current_user in database %I reset lock_timeout', current_database());
+    end $$";
+    for (options, damage) in [
+        (&database.options, "drop function change_case_of_urls"),
+        (&database.options, "alter type incident_key_input rename to renamed"),
+        (&as_service, reset),
+    ] {
+        let mut worker = worker(&pool, options, shard).await;
+        sqlx::raw_sql(damage).execute(&mut worker).await.unwrap();
+        worker.close().await.unwrap();
     }
+    // The coordinator's session keeps those that it has on other nodes, and they their settings.
+    service.close().await.unwrap();
+    let mut service = PgConnection::connect_with(&as_service).await.unwrap();
     let problems = check_nodes(&mut service).await.unwrap().unwrap().problems;
-    let lacks = |what: &str| problems.iter().any(|problem| problem.starts_with(what));
-    assert!(
-        problems.len() == 2
-            && lacks("public.change_case_of_urls(bigint,bigint[]) is missing on ")
-            && lacks("public.incident_key_input is missing on "),
-        "{problems:?}"
-    );
-    worker.close().await.unwrap();
+    let lacks = [
+        "public.change_case_of_urls(bigint,bigint[])",
+        "public.incident_key_input",
+        "a lock_timeout of compliance_service",
+    ];
+    assert_eq!(problems.len(), lacks.len(), "{problems:?}");
+    for what in lacks {
+        let is_named = |problem: &String| problem.starts_with(&format!("{what} is missing on "));
+        assert!(problems.iter().any(is_named), "{what}: {problems:?}");
+    }
     service.close().await.unwrap();
     pool.close().await;
 }

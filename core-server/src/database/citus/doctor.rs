@@ -2,8 +2,8 @@
 
 use sqlx::{PgConnection, Row as _};
 
-/// What the nodes are asked: their version, and functions and types of the schema that they lack. Those are named by the node that
-/// is asked first, and written into the statement.
+/// What the nodes are asked: their version, and functions and types of the schema that they lack, which the node that is asked first
+/// names in the statement. A role that owns nothing is the service's, and needs a `lock_timeout`.
 const NODES: &str = "
     select format('%s:%s', n.nodename, n.nodeport) as node, n.isactive and n.metadatasynced as active,
         r.success is true as responds, coalesce(r.result, 'no response') as result
@@ -13,7 +13,9 @@ const NODES: &str = "
             $$select concat_ws(E'\\n',
                 format('Citus %%s on PostgreSQL %%s', extversion, current_setting('server_version')),
                 (select string_agg(name, E'\\n') from unnest(%L::text[]) name where to_regprocedure(name) is null),
-                (select string_agg(name, E'\\n') from unnest(%L::text[]) name where to_regtype(name) is null))
+                (select string_agg(name, E'\\n') from unnest(%L::text[]) name where to_regtype(name) is null),
+                (select format('a lock_timeout of %%s', current_user) from pg_class where oid = to_regclass('affiliates')
+                    and current_setting('lock_timeout') = '0' and not pg_has_role(relowner, 'usage')))
             from pg_extension where extname = 'citus'$$,
             array(select format('%I.%s', current_schema(), p.oid::regprocedure) from pg_proc p
                 where p.pronamespace = current_schema()::regnamespace and not exists (
