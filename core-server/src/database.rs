@@ -15,6 +15,7 @@ mod target;
 mod url;
 
 pub use citus::{Nodes, check_nodes};
+pub(crate) use citus::Session;
 pub(crate) use connection::Unavailable;
 pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
 pub(crate) use probe::probe;
@@ -110,8 +111,11 @@ pub enum DatabaseError {
     LateCitus,
     #[error("cannot distribute the tables over the nodes of Citus: {0}")]
     Distribute(sqlx::Error),
-    #[error("Citus has not distributed {tables}: run `compliance migrate --database-url …`")]
-    NotDistributed { tables: String },
+    #[error(
+        "the schema is not up to date on Citus (not distributed: {tables}; missing functions: {functions}): run \
+         `compliance migrate --database-url …`"
+    )]
+    NotDistributed { tables: String, functions: usize },
 }
 
 impl DatabaseError {
@@ -270,8 +274,15 @@ async fn compare_history(pool: &PgPool) -> Result<(), DatabaseError> {
     if missing > 0 {
         return Err(DatabaseError::NotMigrated { missing, total });
     }
-    let tables = if on_citus { citus::undistributed(pool).await.map_err(DatabaseError::History)? } else { Vec::new() };
-    if tables.is_empty() { Ok(()) } else { Err(DatabaseError::NotDistributed { tables: tables.join(", ") }) }
+    if on_citus {
+        let tables = citus::undistributed(pool).await.map_err(DatabaseError::History)?;
+        let functions = if tables.is_empty() { citus::missing_functions(pool).await } else { Ok(Vec::new()) };
+        let functions = functions.map_err(DatabaseError::History)?.len();
+        if !tables.is_empty() || functions > 0 {
+            return Err(DatabaseError::NotDistributed { tables: tables.join(", "), functions });
+        }
+    }
+    Ok(())
 }
 
 /// Runs a read like [`retried`], and logs it if it takes long.

@@ -5,7 +5,7 @@ use std::{collections::HashMap, future::ready, iter::repeat_n, panic::AssertUnwi
 use admission::{MEMORY_WAIT, Memory, Reservation, SMALL};
 use batcher::{BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::join_all};
 use sqlx::{Column as _, Row as _, postgres::PgRow};
 use tonic::Response;
 
@@ -120,6 +120,7 @@ impl<T: Record> Reads<T> {
         let mut memory = self.statement.memory.reservation(Some(key.0));
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
         let ReadByKey { sql, ref pool, decode, not_found, .. } = self.statement;
+        let pool = &pool.of_company(key.0);
         let read = || sqlx::query(sql).bind(vec![key.0]).bind(vec![key.1]).fetch_all(pool);
         let watched = async {
             let _watch = Watch::start();
@@ -168,53 +169,61 @@ impl<T: Record> ReadByKey<T> {
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();
+        // One statement, unless companies are on different nodes.
+        let is_divided = self.pool.is_divided();
+        let parts = unique.chunk_by(|one, next| !is_divided || one.0 == next.0);
         let span = statement::batch_span(self.name, requests.clone());
         let found = span.run(async {
             let start = Instant::now();
-            let found = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(unique)).await;
+            let found = join_all(parts.map(async |part| {
+                let fetched = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(part)).await;
+                fetched.unwrap_or_else(|_| Err(Error::deadline_exceeded()))
+            }));
+            let found = found.await;
             statement::log_if_slow(self.name, Spent::default().since(start), requests.map(Request::id));
             found
         });
-        let found = Purpose::of(self.name).run(found).await;
-        match found.unwrap_or_else(|_| Err(Error::deadline_exceeded())) {
-            Ok((rows, mut large)) => {
-                let rows = rows.map(Arc::new);
-                let mut found = |key| {
-                    let memory = match large.get_mut(key) {
-                        None => None,
-                        // The next caller has a reservation of its own.
-                        Some((bytes, memory)) => match memory.take() {
-                            None => return Some(FoundRecord::TooLarge(*bytes)),
-                            memory => memory,
-                        },
-                    };
-                    let rows = rows.as_ref()?;
-                    let index = *rows.indices.get(key)?;
-                    Some(FoundRecord::Row(Arc::clone(rows), index, memory))
-                };
-                keys.iter().map(|key| found(key).ok_or_else(|| (self.not_found)(key.1))).collect()
-            }
-            Err(error) => repeat_n(error, keys.len()).map(Err).collect(),
-        }
+        let mut parts = Purpose::of(self.name).run(found).await;
+        let companies: Vec<i64> = unique
+            .chunk_by(|one, next| !is_divided || one.0 == next.0)
+            .filter_map(|part| Some(part.first()?.0))
+            .collect();
+        let mut found = |key: &Key| {
+            let part = companies.partition_point(|company| *company <= key.0).saturating_sub(1);
+            let (rows, large) =
+                parts.get_mut(part).ok_or_else(Error::internal)?.as_mut().map_err(|error| error.clone())?;
+            let memory = match large.get_mut(key) {
+                None => None,
+                // The next caller has a reservation of its own.
+                Some((bytes, memory)) => match memory.take() {
+                    None => return Ok(FoundRecord::TooLarge(*bytes)),
+                    memory => memory,
+                },
+            };
+            let row = rows.as_ref().and_then(|rows| Some((Arc::clone(rows), *rows.indices.get(key)?)));
+            let (rows, index) = row.ok_or_else(|| (self.not_found)(key.1))?;
+            Ok(FoundRecord::Row(rows, index, memory))
+        };
+        keys.iter().map(&mut found).collect()
     }
 
-    async fn fetch(&self, keys: Vec<Key>) -> Result<(Option<Rows<T>>, Large), Error> {
-        let (companies, ids): (Vec<i64>, Vec<i64>) = keys.into_iter().unzip();
+    async fn fetch(&self, keys: &[Key]) -> Result<(Option<Arc<Rows<T>>>, Large), Error> {
+        let (companies, ids): (Vec<i64>, Vec<i64>) = keys.iter().copied().unzip();
+        let pool = self.pool.of_company(keys.first().map_or(0, |key| key.0));
         let read = async || {
             let (mut rows, mut large, mut failed) = (Vec::new(), Large::new(), Ok(()));
             let query = sqlx::query(self.sql).bind(&companies).bind(&ids);
-            self.pool
-                .fetch_while(query, |row| {
-                    match self.has_memory(&row, &mut large) {
-                        Ok(true) => rows.push(row),
-                        Ok(false) => {}
-                        Err(error) => failed = Err(error),
-                    }
-                    ready(failed.is_ok())
-                })
-                .await?;
+            pool.fetch_while(query, |row| {
+                match self.has_memory(&row, &mut large) {
+                    Ok(true) => rows.push(row),
+                    Ok(false) => {}
+                    Err(error) => failed = Err(error),
+                }
+                ready(failed.is_ok())
+            })
+            .await?;
             failed?;
-            Ok((Rows::new(self.decode, rows)?, large))
+            Ok((Rows::new(self.decode, rows)?.map(Arc::new), large))
         };
         database::short_read(read).await.map_err(from_database)
     }

@@ -18,7 +18,6 @@ use std::{
 use batcher::{BatchLimits, Batcher, MAX_BATCH, Pending, Reply, RunBatch};
 use compliance_api::error::Error;
 use futures::{future::join_all, poll};
-use sqlx::PgConnection;
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout_at},
@@ -26,7 +25,7 @@ use tokio::{
 
 pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
-    database::Connections,
+    database::{Connections, Session},
     deadline,
     error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout_of_write},
     gauges::{self, RETRY_CONFLICT, RETRY_LOCK, count_retry},
@@ -55,7 +54,7 @@ pub(crate) trait Write: Send + Sync + 'static {
     /// Writes items by one statement, which is sent at once. Returns one result an item, in their order.
     fn write(
         &self,
-        connection: &mut PgConnection,
+        session: Session<'_>,
         layouts: Arc<Layouts>,
         items: &[&Self::Item],
     ) -> impl Future<Output = Result<Vec<Self::Written>, sqlx::Error>> + Send;
@@ -136,19 +135,27 @@ impl<W: Write> RunBatch for Writer<W> {
         let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_free);
         let (now, later) = without_conflicts(free, MAX_BATCH, keys_of::<W>);
         shared.add_apart(later.into_iter().chain(busy));
-        match shared.write(&shared.pool, now).await {
-            Ok(()) => {}
-            Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
-            Err((items, failure)) => {
-                let permits: Vec<WritePermit> = permits.into_values().flatten().collect();
-                count_failure(&failure);
-                if let (Failure::Locked, [only]) = (&failure, &permits[..]) {
-                    only.lock_timed_out(false);
+        let permits: HashMap<i64, WritePermit> =
+            permits.into_iter().filter_map(|(company, permit)| Some((company, permit?))).collect();
+        join_all(shared.divided(now).into_iter().map(async |now| {
+            let company = now.first().map(company_of::<W>);
+            match shared.write(&shared.pool, now).await {
+                Ok(()) => {}
+                Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
+                Err((items, failure)) => {
+                    count_failure(&failure);
+                    let is_only = shared.pool.is_divided() || permits.len() == 1;
+                    if let (Failure::Locked, true, Some(permit)) =
+                        (&failure, is_only, company.and_then(|company| permits.get(&company)))
+                    {
+                        permit.lock_timed_out(false);
+                    }
+                    // Most of them have nothing to do with the failure.
+                    shared.add_apart(items);
                 }
-                // Most of them have nothing to do with the failure.
-                shared.add_apart(items);
             }
-        }
+        }))
+        .await;
     }
 }
 
@@ -175,6 +182,18 @@ fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
 }
 
 impl<W: Write> SharedWrites<W> {
+    /// Items by statement: one, unless companies are on different nodes.
+    fn divided(&self, items: Vec<Waiting<W>>) -> Vec<Vec<Waiting<W>>> {
+        if !self.pool.is_divided() {
+            return vec![items];
+        }
+        let mut companies: HashMap<i64, Vec<Waiting<W>>> = HashMap::new();
+        for pending in items {
+            companies.entry(company_of::<W>(&pending)).or_default().push(pending);
+        }
+        companies.into_values().collect()
+    }
+
     /// Writes items, and responds to their callers. Returns them if nothing was written.
     async fn write(&self, pool: &Connections, batch: Vec<Waiting<W>>) -> Result<(), (Vec<Waiting<W>>, Failure)> {
         let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.origin));
@@ -247,10 +266,11 @@ impl<W: Write> SharedWrites<W> {
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
+        let pool = items.first().map_or_else(|| pool.clone(), |item| pool.of_company(W::company(item)));
         let (connection, generation) = lease.connection()?;
         let written = tokio::select! {
             biased;
-            written = generation.unless_hung(self.write.write(connection, pool.layouts(), &items)) => written?,
+            written = generation.unless_hung(self.write.write(pool.session(connection), pool.layouts(), &items)) => written?,
             _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
         };
         lease.done(written).map(Some)

@@ -7,12 +7,12 @@ use compliance_api::{
     record::Record as _,
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
-use sqlx::{Executor, PgConnection, Postgres};
+use sqlx::{Executor, Postgres};
 
 use super::input::{INPUT, Input};
 use crate::{
     backend::Backend,
-    database::Connections,
+    database::{Connections, Session},
     error::{is_contention, is_unique_violation},
     limits::MANY_AFFILIATES,
     table::{self, Layouts, Rows},
@@ -62,7 +62,7 @@ pub(super) async fn create(
         {
             return Ok(ids.into_iter().map(Some).collect());
         }
-        insert(&pool, &layouts, valid).await
+        insert(&pool.of_company(company_id).creating(valid.len()), &layouts, valid).await
     };
     let mut ids = Vec::new();
     if !valid.is_empty() {
@@ -140,10 +140,10 @@ impl Write for CreateOne {
 
     async fn write(
         &self,
-        connection: &mut PgConnection,
+        session: Session<'_>,
         layouts: Arc<Layouts>,
         items: &[&Input],
     ) -> Result<Vec<Option<i64>>, sqlx::Error> {
-        insert(connection, &layouts, items).await
+        insert(session.creating(items.len()), &layouts, items).await
     }
 }

@@ -2,14 +2,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use sqlx::PgConnection;
-
 use super::{
     in_order::Applied,
     input::{INPUT, Input},
     update::{self, Outcome},
 };
-use crate::{table::Layouts, writes::Write};
+use crate::{database::Session, table::Layouts, writes::Write};
 
 /// Updates affiliates of companies, which `$1` has for each item. Their callers do not know of each other.
 static UPDATE: LazyLock<&'static str> =
@@ -39,13 +37,13 @@ impl Write for UpdateOne {
 
     async fn write(
         &self,
-        connection: &mut PgConnection,
+        session: Session<'_>,
         layouts: Arc<Layouts>,
         items: &[&Input],
     ) -> Result<Vec<Applied>, sqlx::Error> {
         let companies: Vec<i64> = items.iter().map(|item| item.company_id).collect();
         let query = sqlx::query_as(*UPDATE).bind(companies).bind(INPUT.batch(&layouts, items));
-        let outcomes: Vec<Outcome> = query.fetch_all(connection).await?;
+        let outcomes: Vec<Outcome> = query.fetch_all(session).await?;
         Ok(items.iter().zip(outcomes).map(|(item, outcome)| outcome.applied(item)).collect())
     }
 }

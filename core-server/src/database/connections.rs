@@ -12,7 +12,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use sqlx::{
-    Describe, Either, Execute, Executor, PgPool, Postgres, Row as _, SqlStr,
+    Describe, Either, Execute, Executor, PgConnection, PgPool, Postgres, Row as _, SqlStr,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::{
@@ -22,6 +22,7 @@ use tokio::{
 
 use super::{
     Database,
+    citus::{Calls, Scope, Session},
     connection::{Connection, Generation, Unavailable},
     current::Current,
     lease::Lease,
@@ -60,6 +61,10 @@ pub(crate) struct Connections {
     lock_timeout: &'static str,
     /// Whether the statements are writes of a call: none begins once its caller has left.
     of_call: bool,
+    /// Of statements with an array of companies: the only one, on Citus.
+    company_id: i64,
+    /// How many records of a kind a statement may create.
+    new_records: usize,
 }
 
 #[derive(Debug)]
@@ -78,6 +83,7 @@ pub(crate) struct SharedConnections {
     /// Makes the probe check the database now, because a connection was lost.
     pub(super) check_soon: Notify,
     inputs: Inputs,
+    calls: Calls,
 }
 
 impl Connections {
@@ -99,8 +105,10 @@ impl Connections {
             check_soon: Notify::new(),
             current,
             inputs,
+            calls: if database.on_citus { Calls::of_citus() } else { Calls::default() },
         };
-        Ok(Self { inner: Arc::new(inner), lock_timeout: LOCK_TIMEOUT, of_call: false })
+        let (inner, lock_timeout) = (Arc::new(inner), LOCK_TIMEOUT);
+        Ok(Self { inner, lock_timeout, of_call: false, company_id: 0, new_records: 0 })
     }
 
     pub(crate) fn of_call(&self) -> Self {
@@ -109,6 +117,27 @@ impl Connections {
 
     pub(crate) fn with_lock_timeout(&self, lock_timeout: &'static str) -> Self {
         Self { lock_timeout, ..self.clone() }
+    }
+
+    /// For statements of one company only.
+    pub(crate) fn of_company(&self, company_id: i64) -> Self {
+        Self { company_id, ..self.clone() }
+    }
+
+    /// For statements that may create so many records of a kind.
+    pub(crate) fn creating(&self, new_records: usize) -> Self {
+        Self { new_records, ..self.clone() }
+    }
+
+    /// Whether a statement is of one company, since companies are on different nodes.
+    pub(crate) fn is_divided(&self) -> bool {
+        !self.inner.calls.is_empty()
+    }
+
+    /// A borrowed connection for a statement.
+    pub(crate) fn session<'c>(&'c self, connection: &'c mut PgConnection) -> Session<'c> {
+        let Self { company_id, new_records, lock_timeout, .. } = *self;
+        Session::new(connection, &self.inner.calls, Scope { company_id, new_records, lock_timeout })
     }
 
     /// Whether its writes may wait for locks longer than others.
@@ -191,7 +220,7 @@ impl Connections {
         let mut lease = self.lease().await?;
         let (connection, generation) = lease.connection()?;
         let reading = async {
-            let mut returned = connection.fetch(query);
+            let mut returned = self.session(connection).stream(query);
             while let Some(row) = returned.try_next().await? {
                 if !take(row).await {
                     return Ok(false);
@@ -208,7 +237,7 @@ impl Connections {
     async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut lease = self.lease().await?;
         let (connection, generation) = lease.connection()?;
-        let result = generation.unless_hung(connection.fetch_all(query)).await?;
+        let result = generation.unless_hung(self.session(connection).rows(query)).await?;
         lease.done(result)
     }
 
@@ -408,6 +437,6 @@ impl<'p> Executor<'p> for &'_ Connections {
 }
 
 /// Statements are prepared by the connection that runs them.
-fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
+pub(super) fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
     Box::pin(ready(Err(sqlx::Error::Protocol("no statement is prepared without a connection".to_owned()))))
 }

@@ -75,7 +75,7 @@ pub(super) async fn apply(
             Action::Record => {
                 let record =
                     sqlx::query_file_as!(Applied, "src/monitoring/infractions/record.sql", company.id, batch as _);
-                record.fetch_all(&pool).await
+                record.fetch_all(&pool.creating(infractions.len())).await
             }
             Action::Withdraw => {
                 let withdraw =

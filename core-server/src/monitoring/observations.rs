@@ -123,11 +123,12 @@ async fn save(company: Company<'_>, rows: Vec<&Row>) -> Result<Vec<Option<Saved>
     let saved = company.write_in(&company.context.backend.queues.urls, |pool, layouts| {
         let batch = INPUT.batch(&layouts, &rows);
         let save = sqlx::query_file_as!(Saved, "src/monitoring/observations/save.sql", company.id, batch as _);
+        let new_records = rows.iter().map(|row| row.infractions.len()).sum::<usize>().max(rows.len());
         async move {
             // A chunk that may wait for a lock has a turn instead.
             let _permit =
                 if pool.waits_for_locks() { None } else { company.context.chunk_permits.acquire().await.ok() };
-            save.fetch_all(&pool).await
+            save.fetch_all(&pool.creating(new_records)).await
         }
     });
     let saved = saved.await?.into_iter().map(|saved| (saved.url_hash.clone(), saved));

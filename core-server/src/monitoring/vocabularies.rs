@@ -60,6 +60,8 @@ pub(super) async fn add(company: Company<'_>, entries: Vec<VocabularyEntryInput>
                 Vocabulary::InfractionType as i16,
                 MAX_OWN_NAMES
             );
+            // A name may need a type as well.
+            let pool = pool.creating(2 * names.len());
             async move { add.fetch_all(&pool).await }
         });
         let added = added.await?;

@@ -8,10 +8,11 @@ use compliance_api::{
     v1::{ResultCode, UrlInput, UrlResult},
 };
 use sha2::{Digest as _, Sha256};
-use sqlx::{Executor, PgConnection, Postgres};
+use sqlx::{Executor, Postgres};
 
 use crate::{
     backend::Backend,
+    database::{Connections, Session},
     error::is_contention,
     limits::FEW_URLS,
     table::Layouts,
@@ -46,7 +47,8 @@ pub(super) async fn add(
     } else {
         let urls: Vec<(i64, &NewUrl)> = urls.iter().map(|url| (company_id, url)).collect();
         let urls = urls.as_slice();
-        let insert = |pool, _| async move { insert(&pool, urls).await };
+        let insert =
+            |pool: Connections, _| async move { insert(&pool.of_company(company_id).creating(urls.len()), urls).await };
         backend.queues.urls.one(company_id).await?.write(&backend.pool, is_contention, insert).await?
     };
     Ok(ids.into_iter().map(result).collect())
@@ -100,13 +102,13 @@ impl Write for AddFew {
 
     async fn write(
         &self,
-        connection: &mut PgConnection,
+        session: Session<'_>,
         _: Arc<Layouts>,
         items: &[&FewUrls],
     ) -> Result<Vec<Self::Written>, sqlx::Error> {
         let urls: Vec<(i64, &NewUrl)> =
             items.iter().flat_map(|item| item.urls.iter().map(|url| (item.company_id, url))).collect();
-        let mut ids = insert(connection, &urls).await?.into_iter();
+        let mut ids = insert(session.creating(urls.len()), &urls).await?.into_iter();
         Ok(items.iter().map(|item| ids.by_ref().take(item.urls.len()).collect()).collect())
     }
 }

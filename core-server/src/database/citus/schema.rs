@@ -2,21 +2,11 @@
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, SqlSafeStr as _, migrate::Migration};
 
+use super::functions::{self, TABLES};
 use crate::database::DatabaseError;
 
 /// All others have their shards where it has those of the same companies.
 const FIRST: &str = "affiliates";
-/// The tables of records: one that refers to another one follows it.
-const TABLES: [&str; 8] = [
-    FIRST,
-    "vocabulary_entries",
-    "compliance_case_counts",
-    "compliance_url_counts",
-    "compliance_cases",
-    "compliance_urls",
-    "infractions",
-    "incidents",
-];
 /// The history of the schema. Each node has a copy, so a service may connect to any.
 const HISTORY: &str = "_sqlx_migrations";
 
@@ -55,7 +45,7 @@ const LATE: &str = "select exists (
         and not exists (select from pg_depend where classid = 'pg_type'::regclass and objid = t.oid and deptype in ('e', 'i'))
         and not exists (select from pg_dist_object where classid = 'pg_type'::regclass and objid = t.oid))";
 
-/// Distributes the tables that are not, all or none.
+/// Distributes the tables that are not, and creates the functions that are missing: all or none.
 pub(in crate::database) async fn distribute(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     let asked = sqlx::query_scalar(LATE).fetch_one(&mut *connection);
     if asked.await.map_err(DatabaseError::Distribute)? {
@@ -75,6 +65,7 @@ async fn distribute_all(connection: &mut PgConnection) -> Result<(), sqlx::Error
         sqlx::query(statement).bind(&table).execute(&mut *transaction).await?;
         tracing::info!(table, "the table is distributed");
     }
+    functions::create(&mut transaction).await?;
     transaction.commit().await
 }
 

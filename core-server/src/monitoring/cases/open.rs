@@ -77,6 +77,8 @@ pub(in crate::monitoring) async fn open(
         let opened = company.write(|pool, layouts| {
             let batch = INPUT.batch(&layouts, &changes);
             let open = sqlx::query_file_as!(CaseRow, "src/monitoring/cases/open.sql", company.id, batch as _);
+            let incidents = changes.iter().map(|change| change.incidents.len()).sum();
+            let pool = pool.creating(changes.len().max(incidents));
             async move { open.fetch_all(&pool).await }
         });
         let opened = opened.await?.into_iter().map(|opened| (opened.request_id.clone(), opened));

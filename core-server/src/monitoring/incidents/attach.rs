@@ -40,6 +40,7 @@ pub(in crate::monitoring) async fn attach(
                 batch as _,
                 MAX_INCIDENTS
             );
+            let pool = pool.creating(incidents.len());
             async move { attached.fetch_all(&pool).await }
         });
         let mut rows = rows.await?.into_iter();

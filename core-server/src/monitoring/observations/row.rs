@@ -27,7 +27,7 @@ pub(in crate::monitoring) struct Row {
     pub(super) hash: [u8; 32],
     domain: Option<String>,
     pub(super) observation: Changes<UrlObservation>,
-    infractions: Vec<Infraction>,
+    pub(super) infractions: Vec<Infraction>,
     /// The indexes, among the valid items, of those that the row combines.
     pub(super) items: Vec<usize>,
 }

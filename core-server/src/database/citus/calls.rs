@@ -1,0 +1,142 @@
+//! How a statement of one company runs on Citus: within a function that Citus executes on the node of the company's records.
+//!
+//! There it names the shards themselves, so that it is planned and run as on plain PostgreSQL. The statements stay as they are: a
+//! session replaces those that have a function when it sends them.
+
+use std::collections::HashMap;
+
+use futures::{
+    FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
+use sqlx::{
+    Arguments as _, Describe, Either, Execute, Executor, PgConnection, Postgres, SqlSafeStr as _, SqlStr,
+    postgres::{PgArguments, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+};
+
+use super::functions::{Function, functions};
+use crate::database::connections::not_used;
+
+/// The functions that run statements, by the statement. None on plain PostgreSQL.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(HashMap<&'static str, Function>);
+
+/// What Citus must know of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope {
+    /// The company, for a statement that has an array of companies.
+    pub(crate) company_id: i64,
+    /// How many records of a kind the statement may create. Their IDs are drawn before, since nodes have sequences of their own.
+    pub(crate) new_records: usize,
+    /// How long the statement waits for each lock on the node.
+    pub(crate) lock_timeout: &'static str,
+}
+
+/// A connection for a statement.
+#[derive(Debug)]
+pub(crate) struct Session<'c> {
+    connection: &'c mut PgConnection,
+    calls: &'c Calls,
+    scope: Scope,
+}
+
+impl Calls {
+    pub(crate) fn of_citus() -> Self {
+        Self(functions().map(|function| (function.statement, function)).collect())
+    }
+
+    /// Whether this is plain PostgreSQL.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'c> Session<'c> {
+    pub(crate) fn new(connection: &'c mut PgConnection, calls: &'c Calls, scope: Scope) -> Self {
+        Self { connection, calls, scope }
+    }
+
+    /// For a statement that may create so many records of a kind.
+    pub(crate) fn creating(self, new_records: usize) -> Self {
+        Self { scope: Scope { new_records, ..self.scope }, ..self }
+    }
+
+    /// The statement with its arguments, or the call that replaces it.
+    async fn sent<'q>(
+        &mut self,
+        mut query: impl Execute<'q, Postgres>,
+    ) -> Result<(SqlStr, Option<PgArguments>), sqlx::Error> {
+        let arguments = query.take_arguments().map_err(sqlx::Error::Encode)?;
+        let sql = query.sql();
+        let Some(function) = self.calls.0.get(sql.as_str()) else { return Ok((sql, arguments)) };
+        let mut arguments = arguments.unwrap_or_default();
+        if function.is_shared {
+            arguments.add(self.scope.company_id).map_err(sqlx::Error::Encode)?;
+        }
+        arguments.add(self.scope.lock_timeout).map_err(sqlx::Error::Encode)?;
+        if !function.sequences.is_empty() {
+            let mut first: Vec<i64> = Vec::new();
+            // An update has the IDs.
+            if self.scope.new_records > 0 {
+                let draw = sqlx::query_scalar("select draw_ids($1, $2)").bind(&function.sequences);
+                first = draw.bind(self.scope.new_records as i64).fetch_one(&mut *self.connection).await?;
+            }
+            arguments.add(first).map_err(sqlx::Error::Encode)?;
+        }
+        Ok((function.call.into_sql_str(), Some(arguments)))
+    }
+
+    /// The rows of a statement.
+    pub(crate) async fn rows<'q>(mut self, query: impl Execute<'q, Postgres>) -> Result<Vec<PgRow>, sqlx::Error> {
+        let statement = self.sent(query).await?;
+        self.connection.fetch_all(statement).await
+    }
+
+    /// The rows of a statement, one by one.
+    pub(crate) fn stream<'q: 'c, E: 'q + Execute<'q, Postgres>>(
+        mut self,
+        query: E,
+    ) -> BoxStream<'c, Result<PgRow, sqlx::Error>> {
+        let rows = async move {
+            let statement = self.sent(query).await?;
+            Ok::<_, sqlx::Error>(self.connection.fetch(statement))
+        };
+        stream::once(rows).try_flatten().boxed()
+    }
+}
+
+impl<'c> Executor<'c> for Session<'c> {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let rows = stream::once(self.rows(query));
+        rows.map_ok(|rows| stream::iter(rows).map(|row| Ok(Either::Right(row)))).try_flatten().boxed()
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        self.rows(query).map_ok(|rows| rows.into_iter().next()).boxed()
+    }
+
+    fn prepare_with<'e>(self, _: SqlStr, _: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
+    where
+        'c: 'e,
+    {
+        not_used()
+    }
+
+    fn describe<'e>(self, _: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
+    where
+        'c: 'e,
+    {
+        not_used()
+    }
+}

@@ -1,0 +1,261 @@
+//! The functions that run statements on the node of a company's records.
+
+use sha2::{Digest as _, Sha256};
+use sqlx::{
+    AssertSqlSafe, Column as _, Executor as _, PgConnection, PgExecutor, SqlSafeStr as _, Statement as _,
+    TypeInfo as _, postgres::PgTypeInfo,
+};
+
+/// The tables that are distributed, each after those that it refers to.
+pub(super) const TABLES: [&str; 8] = [
+    "affiliates",
+    "vocabulary_entries",
+    "compliance_case_counts",
+    "compliance_url_counts",
+    "compliance_cases",
+    "compliance_urls",
+    "infractions",
+    "incidents",
+];
+
+/// The tables whose records have IDs of a sequence, with the column.
+const NUMBERED: [&str; 6] =
+    ["affiliates", "vocabulary_entries", "compliance_cases", "compliance_urls", "infractions", "incidents"];
+
+/// What triggers call to write other tables. Each is a list of statements, and has the company as its argument or within the first.
+const TRIGGERED: [&str; 3] = ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls"];
+
+/// Where a function leaves the next ID of a sequence to [`next_id`](NEEDED).
+const NEXT: &str = "compliance.next_";
+
+/// A function that runs a statement.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) statement: &'static str,
+    /// The types of the statement's parameters.
+    types: &'static str,
+    /// The statement on shards.
+    text: String,
+    name: String,
+    /// The statement that calls it.
+    pub(super) call: &'static str,
+    /// Whether the statement has an array of companies. The function has the company as another parameter.
+    pub(super) is_shared: bool,
+    /// Those of the records that the statement creates.
+    pub(super) sequences: Vec<String>,
+}
+
+/// The functions for all statements of one company.
+pub(super) fn functions() -> impl Iterator<Item = Function> {
+    let pages = crate::list_statements().map(|(_, statement, types)| (statement, &*types.leak()));
+    let others = crate::read_statements().chain(crate::scan_statements()).chain(crate::write_statements());
+    pages.chain(others).filter_map(|(statement, types)| Function::new(statement, types))
+}
+
+impl Function {
+    /// `None` for a statement that has no records, or returns nothing: such a one runs within a transaction.
+    fn new(statement: &'static str, types: &'static str) -> Option<Self> {
+        if statement.trim_start().starts_with("insert") {
+            return None;
+        }
+        let (text, created) = on_shards(statement, &[])?;
+        let digest = Sha256::digest(statement);
+        let name = digest.iter().take(8).fold("call_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+        let is_shared = types.starts_with("bigint[]");
+        let sequences: Vec<String> = created.into_iter().map(|table| format!("{table}_id_seq")).collect();
+        let count = types.split(", ").count() + usize::from(is_shared) + 1 + usize::from(!sequences.is_empty());
+        let parameters: Vec<String> = (1..=count).map(|number| format!("${number}")).collect();
+        let call = format!("select * from {name}({})", parameters.join(", ")).leak();
+        Some(Self { statement, types, text, name, call, is_shared, sequences })
+    }
+
+    /// The statement that creates the function. Its last parameters are the company of a statement with several, how long it waits for
+    /// a lock, and the first ID of each sequence.
+    async fn definition(&self, connection: &mut PgConnection) -> Result<String, sqlx::Error> {
+        let types: Vec<_> = self.types.split(", ").map(PgTypeInfo::with_name).collect();
+        let prepared = connection.prepare_with(self.statement.into_sql_str(), &types).await?;
+        let columns: Vec<String> = prepared
+            .columns()
+            .iter()
+            .map(|column| format!("\"{}\" {}", column.name(), column.type_info().name()))
+            .collect();
+        let mut types: Vec<&str> = self.types.split(", ").collect();
+        let given: Vec<String> = (1..=types.len()).map(|number| format!("${number}")).collect();
+        types.extend(self.is_shared.then_some("bigint"));
+        types.push("text");
+        let (company, lock_timeout) = (self.company(), types.len());
+        let ids = types.len() + 1;
+        types.extend((!self.sequences.is_empty()).then_some("bigint[]"));
+        let set: String = (1..).zip(&self.sequences).fold(String::new(), |set, (index, sequence)| {
+            format!("{set}, set_config('{NEXT}{sequence}', (${ids})[{index}]::text, true)")
+        });
+        Ok(format!(
+            "create or replace function {name}({types}) returns table ({columns}) language plpgsql as $call$ begin
+            perform set_config('lock_timeout', ${lock_timeout}, true), set_config('jit', 'off', true){set};
+            return query execute format($text${text}$text$, variadic company_shards({company})) using {given};
+            end $call$",
+            name = self.name,
+            types = types.join(", "),
+            columns = columns.join(", "),
+            text = self.text,
+            given = given.join(", "),
+        ))
+    }
+
+    /// The parameter that has the company.
+    fn company(&self) -> String {
+        if self.is_shared { format!("${}", self.types.split(", ").count() + 1) } else { "$1".to_owned() }
+    }
+}
+
+/// The statement as a format for the IDs of shards, in the order of [`TABLES`], with the tables that it inserts records with numbers
+/// into. Arguments of a function become parameters. `None` if it names no table.
+fn on_shards(statement: &str, arguments: &[String]) -> Option<(String, Vec<&'static str>)> {
+    let (mut text, mut created, mut is_found) = (String::new(), Vec::new(), false);
+    let (mut rest, mut before) = (statement, "");
+    while !rest.is_empty() {
+        let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let length = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(length);
+        let is_name = matches!(before, "from" | "join" | "into" | "update") || after.starts_with('.');
+        let is_constraint = before == "constraint";
+        let is_table = |table: &str| if is_constraint { word.starts_with(table) } else { is_name && *word == *table };
+        match (1..).zip(arguments).find(|(_, argument)| *argument == word) {
+            Some((number, _)) if !text.ends_with('.') => text.push_str(&format!("${number}")),
+            _ => text.push_str(if word == "nextval" { "next_id" } else { word }),
+        }
+        if !text.ends_with(&format!(".{word}"))
+            && let Some((number, table)) = (1..).zip(TABLES).find(|(_, table)| is_table(table))
+        {
+            text.push_str(&format!("_%{number}$s"));
+            is_found = true;
+            if before == "into" && NUMBERED.contains(&table) && !created.contains(&table) {
+                created.push(table);
+            }
+        }
+        if !word.is_empty() {
+            before = word;
+        }
+        let length = after.find(is_part).unwrap_or(after.len());
+        let (other, after) = after.split_at(length);
+        text.push_str(&other.replace('%', "%%"));
+        rest = after;
+    }
+    is_found.then_some((text, created))
+}
+
+/// The body of a function, whose statements then name the shards.
+fn body_on_shards(body: &str, arguments: &[String]) -> String {
+    let names = arguments.join(", ");
+    let company = if arguments.len() > 1 { "company".to_owned() } else { format!("({names}[1]).company_id") };
+    let statement = |statement: &str| match on_shards(statement.trim_end_matches(';'), arguments) {
+        None => statement.to_owned(),
+        Some((text, _)) => {
+            format!("\n    execute format($text${text}$text$, variadic company_shards({company})) using {names};")
+        }
+    };
+    let (declared, statements) = body.split_once("begin").unwrap_or(("", body));
+    format!("{declared}begin{}", statements.split_inclusive(';').map(statement).collect::<String>())
+}
+
+/// What the functions need. They are created on all nodes.
+const NEEDED: [&str; 3] = [
+    // The ID that the caller has drawn, or, where the sequences are, the next one.
+    "create or replace function next_id(sequence text) returns bigint language plpgsql as $$
+    declare
+        setting text := 'compliance.next_' || sequence;
+        id bigint := nullif(current_setting(setting, true), '')::bigint;
+    begin
+        if id is null then
+            -- Nodes have sequences of their own.
+            if exists (select from pg_dist_local_group l where l.groupid <> 0) then
+                raise 'no ID of % was drawn for this statement', sequence;
+            end if;
+            return nextval(sequence::regclass);
+        end if;
+        perform set_config(setting, (id + 1)::text, true);
+        return id;
+    end
+    $$",
+    // The first of so many IDs in a row, of each sequence.
+    "create or replace function draw_ids(sequences text[], count bigint) returns bigint[] language plpgsql as $$
+    declare
+        ids bigint[]; first bigint; last bigint; sequence text;
+    begin
+        foreach sequence in array sequences loop
+            perform pg_advisory_xact_lock(hashtext('compliance draw_ids'), hashtext(sequence));
+            loop
+                select min(n.id), max(n.id) into first, last
+                from (select nextval(sequence::regclass) as id from generate_series(1, count)) n;
+                -- Those who copy records draw IDs without the lock.
+                exit when last - first = count - 1;
+            end loop;
+            ids := ids || first;
+        end loop;
+        return ids;
+    end
+    $$",
+    // The IDs of a company's shards on this node. They cannot move before the end of the transaction.
+    "create or replace function company_shards(company bigint) returns text[] language plpgsql security definer as $$
+    declare
+        shards bigint[] := array(
+            select get_shard_id_for_distribution_column(t.name::regclass, company)
+            from unnest(array['{tables}']) with ordinality as t (name, position) order by t.position);
+    begin
+        perform lock_shard_metadata(5, shards[1:1]);
+        perform from pg_dist_placement p
+            where p.shardid = shards[1] and p.groupid = (select l.groupid from pg_dist_local_group l limit 1) limit 1;
+        if not found then
+            raise serialization_failure using message = 'the records of company ' || company || ' are on another node now';
+        end if;
+        return shards;
+    end
+    $$",
+];
+
+/// Creates the functions that are missing, on all nodes.
+pub(super) async fn create(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let missing = missing(&mut *connection).await?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for needed in NEEDED {
+        let needed = needed.replace("{tables}", &TABLES.join("', '"));
+        connection.execute(AssertSqlSafe(needed)).await?;
+    }
+    for table in NUMBERED {
+        let is_set = "select pg_get_expr(adbin, adrelid) like 'next_id(%' from pg_attrdef
+            where adrelid = $1::text::regclass and adnum = (
+                select attnum from pg_attribute where attrelid = adrelid and attname = 'id')";
+        if !sqlx::query_scalar(is_set).bind(table).fetch_one(&mut *connection).await? {
+            let set = format!("alter table {table} alter column id set default next_id('{table}_id_seq')");
+            connection.execute(AssertSqlSafe(set)).await?;
+        }
+    }
+    let is_missing = |name: &str| missing.iter().any(|missing| missing == name);
+    for name in TRIGGERED.into_iter().filter(|name| is_missing(name)) {
+        let find = "select pg_get_functiondef(oid), prosrc, proargnames from pg_proc
+            where proname = $1 and pg_function_is_visible(oid)";
+        let (definition, body, arguments): (String, String, Vec<String>) =
+            sqlx::query_as(find).bind(name).fetch_one(&mut *connection).await?;
+        let definition = definition.replace(&body, &body_on_shards(&body, &arguments));
+        connection.execute(AssertSqlSafe(definition)).await?;
+    }
+    for function in functions().filter(|function| is_missing(&function.name)) {
+        let definition = function.definition(connection).await?;
+        connection.execute(AssertSqlSafe(definition)).await?;
+        let distribute = "select create_distributed_function(oid::regprocedure, $2, 'affiliates')
+            from pg_proc where proname = $1 and pg_function_is_visible(oid)";
+        sqlx::query(distribute).bind(&function.name).bind(function.company()).execute(&mut *connection).await?;
+    }
+    tracing::info!(functions = missing.len(), "functions for the statements of a company are created");
+    Ok(())
+}
+
+/// The functions that do not exist, or do not name the shards yet.
+pub(in crate::database) async fn missing(executor: impl PgExecutor<'_>) -> Result<Vec<String>, sqlx::Error> {
+    let question = "select name from unnest($1::text[]) name where not exists (
+        select from pg_proc where proname = name and pg_function_is_visible(oid) and strpos(prosrc, 'company_shards') > 0)";
+    let names: Vec<String> = functions().map(|function| function.name).chain(TRIGGERED.map(str::to_owned)).collect();
+    sqlx::query_scalar(question).bind(names).fetch_all(executor).await
+}
