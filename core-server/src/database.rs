@@ -34,7 +34,7 @@ use sqlx::{
 use tokio::time::timeout;
 
 use crate::{
-    error::{is_disconnected, is_in_the_way, is_lock_timeout},
+    error::{is_disconnected, is_in_the_way, is_lock_timeout, is_moved},
     gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, POOLER_CHECK_TIMEOUT, SHORT_READ_TIMEOUT,
@@ -303,7 +303,9 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
                 count_retry(RETRY_CONNECTION);
                 disconnected = true;
             }
-            Err(error) if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT => count_retry(RETRY_LOCK),
+            Err(error) if (is_lock_timeout(&error) || is_moved(&error)) && start.elapsed() < LOCK_WAIT => {
+                count_retry(RETRY_LOCK);
+            }
             result => return result,
         }
     }

@@ -84,6 +84,18 @@ pub(crate) fn is_lock_timeout_of_write(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03", "57014"])
 }
 
+/// Whether another node of Citus could not be reached, which says nothing about the connection to this one: the
+/// `connection_exception`s that a server reports itself.
+pub(crate) fn is_of_other_node(error: &sqlx::Error) -> bool {
+    has_code(error, &["08000", "08001", "08003", "08006"])
+}
+
+/// Whether the records of the company have moved to another node of Citus, which knows where the next statement goes. It changed
+/// nothing.
+pub(crate) fn is_moved(error: &sqlx::Error) -> bool {
+    has_code(error, &["40001"])
+}
+
 fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     database.code().is_some_and(|code| codes.contains(&&*code))

@@ -7,11 +7,12 @@ use batcher::{BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
 use futures::{FutureExt as _, future::join_all};
 use sqlx::{Column as _, Row as _, postgres::PgRow};
+use tokio::time::error::Elapsed;
 use tonic::Response;
 
 use crate::{
     database::{self, Connections},
-    error::{from_batcher, from_database},
+    error::{from_batcher, from_database, is_moved},
     gauges,
     limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED, READS_WHEN_SLOW},
     requests::holding,
@@ -92,6 +93,9 @@ fn key_ordinals(row: &PgRow) -> Result<(usize, usize), sqlx::Error> {
 /// Large records by key: their bytes, and the memory of those that were kept.
 type Large = HashMap<Key, (usize, Option<Reservation>)>;
 
+/// What a statement has found.
+type Fetched<T> = Result<(Option<Arc<Rows<T>>>, Large), sqlx::Error>;
+
 impl<T: Record> Reads<T> {
     pub(crate) fn new(statement: ReadByKey<T>) -> Self {
         let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUED_COALESCED);
@@ -169,27 +173,28 @@ impl<T: Record> ReadByKey<T> {
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();
-        // One statement, unless companies are on different nodes.
-        let is_divided = self.pool.is_divided();
-        let parts = unique.chunk_by(|one, next| !is_divided || one.0 == next.0);
         let span = statement::batch_span(self.name, requests.clone());
-        let found = span.run(async {
+        let fetched = span.run(async {
             let start = Instant::now();
-            let found = join_all(parts.map(async |part| {
-                let fetched = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(part)).await;
-                fetched.unwrap_or_else(|_| Err(Error::deadline_exceeded()))
-            }));
-            let found = found.await;
+            let mut fetched = self.fetch_divided(unique.clone()).await;
+            if fetched.iter().any(|(_, part)| matches!(part, Ok(Err(error)) if is_moved(error))) {
+                self.pool.forget_places(unique.iter().map(|key| key.0));
+                fetched = self.fetch_divided(unique).await;
+            }
             statement::log_if_slow(self.name, Spent::default().since(start), requests.map(Request::id));
-            found
+            fetched
         });
-        let mut parts = Purpose::of(self.name).run(found).await;
-        let companies: Vec<i64> = unique
-            .chunk_by(|one, next| !is_divided || one.0 == next.0)
-            .filter_map(|part| Some(part.first()?.0))
+        let fetched = Purpose::of(self.name).run(fetched).await;
+        // Of companies that are not in the first part.
+        let others = fetched.iter().enumerate().skip(1);
+        let others: HashMap<i64, usize> =
+            others.flat_map(|(index, (part, _))| part.iter().map(move |key| (key.0, index))).collect();
+        let mut parts: Vec<_> = fetched
+            .into_iter()
+            .map(|(_, part)| part.map_err(|_| Error::deadline_exceeded())?.map_err(from_database))
             .collect();
         let mut found = |key: &Key| {
-            let part = companies.partition_point(|company| *company <= key.0).saturating_sub(1);
+            let part = others.get(&key.0).copied().unwrap_or_default();
             let (rows, large) =
                 parts.get_mut(part).ok_or_else(Error::internal)?.as_mut().map_err(|error| error.clone())?;
             let memory = match large.get_mut(key) {
@@ -207,7 +212,17 @@ impl<T: Record> ReadByKey<T> {
         keys.iter().map(&mut found).collect()
     }
 
-    async fn fetch(&self, keys: &[Key]) -> Result<(Option<Arc<Rows<T>>>, Large), Error> {
+    /// The records of these keys by the statement that reads them: one, unless companies are on different nodes.
+    async fn fetch_divided(&self, keys: Vec<Key>) -> Vec<(Vec<Key>, Result<Fetched<T>, Elapsed>)> {
+        let parts = self.pool.divided(keys, |key| key.0).await;
+        let fetched = parts.into_iter().map(async |part| {
+            let fetched = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(&part)).await;
+            (part, fetched)
+        });
+        join_all(fetched).await
+    }
+
+    async fn fetch(&self, keys: &[Key]) -> Fetched<T> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.iter().copied().unzip();
         let pool = self.pool.of_company(keys.first().map_or(0, |key| key.0));
         let read = async || {
@@ -225,7 +240,7 @@ impl<T: Record> ReadByKey<T> {
             failed?;
             Ok((Rows::new(self.decode, rows)?.map(Arc::new), large))
         };
-        database::short_read(read).await.map_err(from_database)
+        database::short_read(read).await
     }
 
     /// Whether there is memory for a row, if it is large.

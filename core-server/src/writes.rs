@@ -135,27 +135,8 @@ impl<W: Write> RunBatch for Writer<W> {
         let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_free);
         let (now, later) = without_conflicts(free, MAX_BATCH, keys_of::<W>);
         shared.add_apart(later.into_iter().chain(busy));
-        let permits: HashMap<i64, WritePermit> =
-            permits.into_iter().filter_map(|(company, permit)| Some((company, permit?))).collect();
-        join_all(shared.divided(now).into_iter().map(async |now| {
-            let company = now.first().map(company_of::<W>);
-            match shared.write(&shared.pool, now).await {
-                Ok(()) => {}
-                Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
-                Err((items, failure)) => {
-                    count_failure(&failure);
-                    let is_only = shared.pool.is_divided() || permits.len() == 1;
-                    if let (Failure::Locked, true, Some(permit)) =
-                        (&failure, is_only, company.and_then(|company| permits.get(&company)))
-                    {
-                        permit.lock_timed_out(false);
-                    }
-                    // Most of them have nothing to do with the failure.
-                    shared.add_apart(items);
-                }
-            }
-        }))
-        .await;
+        let parts = shared.pool.divided(now, company_of::<W>).await;
+        join_all(parts.into_iter().map(|part| shared.write_shared(part, &permits))).await;
     }
 }
 
@@ -182,16 +163,24 @@ fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
 }
 
 impl<W: Write> SharedWrites<W> {
-    /// Items by statement: one, unless companies are on different nodes.
-    fn divided(&self, items: Vec<Waiting<W>>) -> Vec<Vec<Waiting<W>>> {
-        if !self.pool.is_divided() {
-            return vec![items];
+    /// Writes items of companies by one statement, and apart what it could not write.
+    async fn write_shared(self: &Arc<Self>, items: Vec<Waiting<W>>, permits: &HashMap<i64, Option<WritePermit>>) {
+        match self.write(&self.pool, items).await {
+            Ok(()) => {}
+            Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
+            Err((items, failure)) => {
+                count_failure(&failure);
+                let companies: HashSet<i64> = items.iter().map(company_of::<W>).collect();
+                if let (Failure::Locked, [Some(only)]) =
+                    (&failure, &Vec::from_iter(companies.iter().map(|company| permits.get(company)?.as_ref()))[..])
+                {
+                    only.lock_timed_out(false);
+                }
+                self.pool.forget_places(companies);
+                // Most of them have nothing to do with the failure.
+                self.add_apart(items);
+            }
         }
-        let mut companies: HashMap<i64, Vec<Waiting<W>>> = HashMap::new();
-        for pending in items {
-            companies.entry(company_of::<W>(&pending)).or_default().push(pending);
-        }
-        companies.into_values().collect()
     }
 
     /// Writes items, and responds to their callers. Returns them if nothing was written.

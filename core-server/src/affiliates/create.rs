@@ -20,7 +20,8 @@ use crate::{
 };
 
 /// Inserts affiliates of the companies `$1` in the order of companies and names, so that two statements that cross cannot
-/// deadlock, and of two equal names the first. IDs are in the order sent. Returns all of them, and those that were inserted.
+/// deadlock, and of two equal names the first. Returns the ID of each that was, and null for
+/// each that was not, in the order sent.
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
         "with numbered as materialized (
@@ -34,7 +35,8 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
             on conflict (company_id, affiliate_name) where affiliate_name is not null do nothing
             returning id
         )
-        select ids, array(select id from inserted) as inserted from numbered",
+        select case when (ids.id in (select id from inserted)) is true then ids.id end as id
+        from numbered cross join unnest(numbered.ids) with ordinality as ids (id, ordinality) order by ids.ordinality",
         names = table::names::<AffiliateInput>(),
         values = table::values::<AffiliateInput>("input"),
     )
@@ -96,15 +98,8 @@ async fn insert(
 ) -> Result<Vec<Option<i64>>, sqlx::Error> {
     let companies: Vec<i64> = inputs.iter().map(|input| input.company_id).collect();
     let query = sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs));
-    let (ids, inserted): (Vec<i64>, Vec<i64>) = query.fetch_one(executor).await?;
-    let mut created = vec![None; inputs.len()];
-    for id in inserted {
-        // A sequence only grows.
-        if let Ok(index) = ids.binary_search(&id) {
-            created[index] = Some(id);
-        }
-    }
-    Ok(created)
+    let created: Vec<(Option<i64>,)> = query.fetch_all(executor).await?;
+    Ok(created.into_iter().map(|(id,)| id).collect())
 }
 
 /// Copies affiliates into the table, and returns their IDs. `None` if one of their names is taken: then nothing is created.

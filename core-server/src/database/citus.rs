@@ -3,6 +3,7 @@
 mod doctor;
 mod calls;
 mod functions;
+mod nodes;
 mod schema;
 
 use sqlx::{PgConnection, Row as _};
@@ -11,6 +12,7 @@ pub use doctor::{Nodes, check_nodes};
 pub(crate) use calls::Session;
 pub(super) use calls::{Calls, Scope};
 pub(super) use functions::missing as missing_functions;
+pub(super) use nodes::Nodes;
 pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
 use super::DatabaseError;

@@ -22,7 +22,7 @@ use tokio::{
 
 use super::{
     Database,
-    citus::{Calls, Scope, Session},
+    citus::{Calls, Nodes, Scope, Session},
     connection::{Connection, Generation, Unavailable},
     current::Current,
     lease::Lease,
@@ -84,6 +84,7 @@ pub(crate) struct SharedConnections {
     pub(super) check_soon: Notify,
     inputs: Inputs,
     calls: Calls,
+    pub(super) nodes: Nodes,
 }
 
 impl Connections {
@@ -105,6 +106,7 @@ impl Connections {
             check_soon: Notify::new(),
             current,
             inputs,
+            nodes: Nodes::default(),
             calls: if database.on_citus { Calls::of_citus() } else { Calls::default() },
         };
         let (inner, lock_timeout) = (Arc::new(inner), LOCK_TIMEOUT);

@@ -15,7 +15,7 @@ use super::{
     connections::SharedConnections,
 };
 use crate::{
-    error::is_disconnected,
+    error::{is_disconnected, is_of_other_node},
     limits::{CANCEL_INTERVAL, CLEANUP_TIMEOUT},
     statement::{self, ConnectionWait, milliseconds},
 };
@@ -84,7 +84,7 @@ impl Lease {
             self.span.fail("the statement failed");
         }
         match &result {
-            Err(error) if is_disconnected(error) => {
+            Err(error) if is_disconnected(error) && !is_of_other_node(error) => {
                 self.connections.drop_idle();
                 self.connections.check_soon.notify_one();
             }

@@ -63,14 +63,8 @@ async fn insert(
     let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
     let hashes: Vec<&[u8]> = urls.iter().map(|(_, new)| &new.hash[..]).collect();
     let domains: Vec<Option<&str>> = urls.iter().map(|(_, new)| new.domain.as_deref()).collect();
-    let added = sqlx::query_file!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _);
-    let mut ids = vec![None; urls.len()];
-    for row in added.fetch_all(executor).await? {
-        if let Some(id) = usize::try_from(row.position - 1).ok().and_then(|index| ids.get_mut(index)) {
-            *id = Some(row.id);
-        }
-    }
-    Ok(ids)
+    let add = sqlx::query_file_scalar!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _);
+    add.fetch_all(executor).await
 }
 
 fn result(added: Option<i64>) -> UrlResult {

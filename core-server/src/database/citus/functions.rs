@@ -25,6 +25,9 @@ const NUMBERED: [&str; 6] =
 /// What triggers call to write other tables. Each is a list of statements, and has the company as its argument or within the first.
 const TRIGGERED: [&str; 3] = ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls"];
 
+/// Of how functions run statements: functions of another one are others.
+const VERSION: &str = "1";
+
 /// Where a function leaves the next ID of a sequence to [`next_id`](NEEDED).
 const NEXT: &str = "compliance.next_";
 
@@ -39,7 +42,8 @@ pub(super) struct Function {
     name: String,
     /// The statement that calls it.
     pub(super) call: &'static str,
-    /// Whether the statement has an array of companies. The function has the company as another parameter.
+    /// Whether the statement has arrays of items, the first of which has the company of each. The function has one of the companies as
+    /// another parameter.
     pub(super) is_shared: bool,
     /// Those of the records that the statement creates.
     pub(super) sequences: Vec<String>,
@@ -59,7 +63,7 @@ impl Function {
             return None;
         }
         let (text, created) = on_shards(statement, &[])?;
-        let digest = Sha256::digest(statement);
+        let digest = Sha256::new_with_prefix(VERSION).chain_update(statement).finalize();
         let name = digest.iter().take(8).fold("call_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
         let is_shared = types.starts_with("bigint[]");
         let sequences: Vec<String> = created.into_iter().map(|table| format!("{table}_id_seq")).collect();
@@ -89,16 +93,40 @@ impl Function {
         let set: String = (1..).zip(&self.sequences).fold(String::new(), |set, (index, sequence)| {
             format!("{set}, set_config('{NEXT}{sequence}', (${ids})[{index}]::text, true)")
         });
+        let run = |arguments: &[String]| {
+            let text = &self.text;
+            format!("return query execute format($text${text}$text$, variadic shards) using {};", arguments.join(", "))
+        };
+        let run = if self.is_shared {
+            let items: Vec<String> = given.iter().map(|array| format!("({array})[first:last]")).collect();
+            // Items of one shard follow each other.
+            format!(
+                "while last < cardinality($1) loop
+                    first := last + 1;
+                    shards := company_shards(($1)[first]);
+                    loop
+                        last := last + 1;
+                        exit when last = cardinality($1)
+                            or ($1)[last + 1] <> ($1)[last] and company_shards(($1)[last + 1]) <> shards;
+                    end loop;
+                    {}
+                end loop;",
+                run(&items)
+            )
+        } else {
+            format!("shards := company_shards({company}); {}", run(&given))
+        };
         Ok(format!(
-            "create or replace function {name}({types}) returns table ({columns}) language plpgsql as $call$ begin
-            perform set_config('lock_timeout', ${lock_timeout}, true), set_config('jit', 'off', true){set};
-            return query execute format($text${text}$text$, variadic company_shards({company})) using {given};
+            "create or replace function {name}({types}) returns table ({columns}) language plpgsql as $call$
+            declare
+                shards text[]; first integer; last integer := 0;
+            begin
+                perform set_config('lock_timeout', ${lock_timeout}, true), set_config('jit', 'off', true){set};
+                {run}
             end $call$",
             name = self.name,
             types = types.join(", "),
             columns = columns.join(", "),
-            text = self.text,
-            given = given.join(", "),
         ))
     }
 
