@@ -14,8 +14,8 @@ mod steps;
 mod target;
 mod url;
 
-pub use citus::{Nodes, check_nodes};
 pub(crate) use citus::Session;
+pub use citus::{Nodes, check_nodes};
 pub(crate) use connection::Unavailable;
 pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
 pub(crate) use probe::probe;

@@ -170,11 +170,13 @@ impl<W: Write> SharedWrites<W> {
             Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
             Err((items, failure)) => {
                 count_failure(&failure);
-                let companies: HashSet<i64> = items.iter().map(company_of::<W>).collect();
-                if let (Failure::Locked, [Some(only)]) =
-                    (&failure, &Vec::from_iter(companies.iter().map(|company| permits.get(company)?.as_ref()))[..])
+                let mut companies: Vec<i64> = items.iter().map(company_of::<W>).collect();
+                companies.sort_unstable();
+                companies.dedup();
+                if let (Failure::Locked, [only]) = (&failure, &companies[..])
+                    && let Some(Some(permit)) = permits.get(only)
                 {
-                    only.lock_timed_out(false);
+                    permit.lock_timed_out(false);
                 }
                 self.pool.forget_places(companies);
                 // Most of them have nothing to do with the failure.

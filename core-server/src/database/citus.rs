@@ -1,18 +1,18 @@
 //! Citus, an extension of PostgreSQL: the tables are distributed over nodes, by company.
 
-mod doctor;
 mod calls;
+mod doctor;
 mod functions;
-mod nodes;
+mod places;
 mod schema;
 
 use sqlx::{PgConnection, Row as _};
 
-pub use doctor::{Nodes, check_nodes};
 pub(crate) use calls::Session;
 pub(super) use calls::{Calls, Scope};
+pub use doctor::{Nodes, check_nodes};
 pub(super) use functions::missing as missing_functions;
-pub(super) use nodes::Nodes;
+pub(super) use places::Places;
 pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
 use super::DatabaseError;

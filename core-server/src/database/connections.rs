@@ -22,7 +22,7 @@ use tokio::{
 
 use super::{
     Database,
-    citus::{Calls, Nodes, Scope, Session},
+    citus::{Calls, Places, Scope, Session},
     connection::{Connection, Generation, Unavailable},
     current::Current,
     lease::Lease,
@@ -84,7 +84,7 @@ pub(crate) struct SharedConnections {
     pub(super) check_soon: Notify,
     inputs: Inputs,
     calls: Calls,
-    pub(super) nodes: Nodes,
+    pub(super) places: Places,
 }
 
 impl Connections {
@@ -106,7 +106,7 @@ impl Connections {
             check_soon: Notify::new(),
             current,
             inputs,
-            nodes: Nodes::default(),
+            places: Places::default(),
             calls: if database.on_citus { Calls::of_citus() } else { Calls::default() },
         };
         let (inner, lock_timeout) = (Arc::new(inner), LOCK_TIMEOUT);

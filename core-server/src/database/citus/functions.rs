@@ -1,5 +1,7 @@
 //! The functions that run statements on the node of a company's records.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest as _, Sha256};
 use sqlx::{
     AssertSqlSafe, Column as _, Executor as _, PgConnection, PgExecutor, SqlSafeStr as _, Statement as _,
@@ -149,13 +151,13 @@ fn on_shards(statement: &str, arguments: &[String]) -> Option<(String, Vec<&'sta
         let is_constraint = before == "constraint";
         let is_table = |table: &str| if is_constraint { word.starts_with(table) } else { is_name && *word == *table };
         match (1..).zip(arguments).find(|(_, argument)| *argument == word) {
-            Some((number, _)) if !text.ends_with('.') => text.push_str(&format!("${number}")),
+            Some((number, _)) if !text.ends_with('.') => drop(write!(text, "${number}")),
             _ => text.push_str(if word == "nextval" { "next_id" } else { word }),
         }
         if !text.ends_with(&format!(".{word}"))
             && let Some((number, table)) = (1..).zip(TABLES).find(|(_, table)| is_table(table))
         {
-            text.push_str(&format!("_%{number}$s"));
+            let _ = write!(text, "_%{number}$s");
             is_found = true;
             if before == "into" && NUMBERED.contains(&table) && !created.contains(&table) {
                 created.push(table);

@@ -24,10 +24,10 @@ with input as materialized (
         for update
     ) n
 ), withdrawn as (
-    -- They are locked, so they stay where they are. Compared with a bigint, `company_id` could become a scan of all infractions of
-    -- the company; no index compares it with a numeric, and Citus finds the shard by it.
+    -- They are locked, so they stay where they are. A comparison that an index knows, such as `company_id = $1`, could become a
+    -- scan of all infractions of the company.
     delete from infractions n
-    where n.company_id = $1::numeric and n.ctid = any (array(select l.row from locked l))
+    where n.company_id is not distinct from $1 and n.ctid = any (array(select l.row from locked l))
     returning n.url_id, n.infraction_type_id, n.infraction_name_id
 )
 select i.found_url_id as "url_id?",

@@ -1,19 +1,17 @@
 //! Which node has the records of a company.
 
-use std::collections::BTreeMap;
-
 use quick_cache::sync::Cache;
 
 use crate::{database::Connections, limits::MAX_CACHED_COMPANIES};
 
-/// The nodes of companies, as they were when they were last asked for.
+/// The places of companies, as they were when they were last asked for.
 #[derive(Debug)]
-pub(crate) struct Nodes(Cache<i64, Place>);
+pub(crate) struct Places(Cache<i64, Place>);
 
 /// The node and the shard that has a company's records.
-type Place = (i32, i64);
+type Place = (i64, i64);
 
-impl Default for Nodes {
+impl Default for Places {
     fn default() -> Self {
         Self(Cache::new(MAX_CACHED_COMPANIES))
     }
@@ -21,7 +19,7 @@ impl Default for Nodes {
 
 /// The places of companies.
 const PLACES: &str = "
-    select c.id, p.groupid, p.shardid
+    select c.id, p.groupid::bigint, p.shardid
     from unnest($1::bigint[]) c (id)
     join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('affiliates', c.id)";
 
@@ -31,35 +29,39 @@ impl Connections {
         if !self.is_divided() {
             return vec![items];
         }
-        let Nodes(places) = &self.inner.nodes;
+        let Places(places) = &self.inner.places;
         let mut unknown: Vec<i64> =
             items.iter().map(&company_of).filter(|company| places.get(company).is_none()).collect();
         unknown.sort_unstable();
         unknown.dedup();
         if !unknown.is_empty() {
             // Without them, each company has a statement of its own.
-            let found: Result<Vec<(i64, i32, i64)>, _> = sqlx::query_as(PLACES).bind(unknown).fetch_all(self).await;
+            let found: Result<Vec<(i64, i64, i64)>, _> = sqlx::query_as(PLACES).bind(unknown).fetch_all(self).await;
             for (company, group, shard) in found.unwrap_or_default() {
                 places.insert(company, (group, shard));
             }
         }
-        let mut nodes: BTreeMap<(i64, i32), Vec<(i64, i64, T)>> = BTreeMap::new();
-        for item in items {
+        let with_place = items.into_iter().map(|item| {
             let company = company_of(&item);
-            let (node, shard) = places.get(&company).map_or(((company, 0), 0), |(group, shard)| ((0, group), shard));
-            nodes.entry(node).or_default().push((shard, company, item));
-        }
-        let sorted = nodes.into_values().map(|mut items| {
-            items.sort_by_key(|(shard, company, _)| (*shard, *company));
-            items.into_iter().map(|(.., item)| item).collect()
+            (places.get(&company).unwrap_or((-company, 0)), company, item)
         });
-        sorted.collect()
+        let mut items: Vec<(Place, i64, T)> = with_place.collect();
+        items.sort_by_key(|(place, company, _)| (*place, *company));
+        let (mut parts, mut last): (Vec<Vec<T>>, _) = (Vec::new(), None);
+        for ((node, _), _, item) in items {
+            match parts.last_mut() {
+                Some(part) if last == Some(node) => part.push(item),
+                _ => parts.push(vec![item]),
+            }
+            last = Some(node);
+        }
+        parts
     }
 
     /// Forgets where companies were, since one of them has moved.
     pub(crate) fn forget_places(&self, companies: impl IntoIterator<Item = i64>) {
         for company in companies {
-            self.inner.nodes.0.remove(&company);
+            self.inner.places.0.remove(&company);
         }
     }
 }
