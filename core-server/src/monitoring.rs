@@ -32,6 +32,13 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     (include_str!("monitoring/vocabularies/add.sql"), "bigint, vocabulary_entry_input[], smallint, smallint, bigint"),
 ];
 
+/// The statements that change one record or read what a write refers to, with the types of their parameters.
+pub(crate) const SMALL_STATEMENTS: [(&str, &str); 3] = [
+    (include_str!("monitoring/cases/update.sql"), "bigint, bigint, case_input[], integer[], integer[], bigint[]"),
+    (include_str!("monitoring/names.sql"), "bigint"),
+    (include_str!("monitoring/observations/affiliates.sql"), "bigint, bigint[], text[]"),
+];
+
 /// The statements that read pages of an export, with the types of their parameters.
 pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     [ExportUrlsResponse::statement(), ExportCasesResponse::statement()]

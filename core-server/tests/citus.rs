@@ -73,7 +73,10 @@ async fn every_table_is_distributed_by_company() {
 
     run(&pool, &["select undistribute_table('vocabulary_entries')"]).await;
     let error = check_migrated(&pool).await.unwrap_err();
-    assert!(matches!(&error, DatabaseError::NotDistributed { tables, .. } if tables == "vocabulary_entries"), "{error}");
+    assert!(
+        matches!(&error, DatabaseError::NotDistributed { tables, .. } if tables == "vocabulary_entries"),
+        "{error}"
+    );
     for _ in 0..2 {
         database::migrate(&pool).await.unwrap();
         check_migrated(&pool).await.unwrap();

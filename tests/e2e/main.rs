@@ -7,6 +7,7 @@
 mod batch_read;
 mod bounds;
 mod cases;
+mod citus;
 mod concurrency;
 mod conditions;
 mod counts;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         batch_read::tests(),
         bounds::all_tests(),
         cases::tests(),
+        citus::tests(),
         concurrency::tests(),
         conditions::tests(),
         counts::tests(),

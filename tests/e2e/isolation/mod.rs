@@ -5,6 +5,7 @@
 //! here fails the suite.
 
 mod routes;
+mod shards;
 mod tokens;
 mod twin_calls;
 mod twins;
@@ -57,5 +58,5 @@ async fn rows_of(pool: &PgPool, company: i64) -> String {
 }
 
 pub(crate) fn all_tests() -> Vec<test_support::Test> {
-    [routes::tests(), tokens::tests(), twins::tests()].into_iter().flatten().collect()
+    [routes::tests(), shards::tests(), tokens::tests(), twins::tests()].into_iter().flatten().collect()
 }

@@ -68,7 +68,7 @@ impl Side {
     }
 
     /// Writes the company's records.
-    async fn fill(self, pool: &PgPool, company: i64) {
+    pub(super) async fn fill(self, pool: &PgPool, company: i64) {
         let (name, other) = (self.name(), self.other());
         let [first, second] = if self == Self::Left { ["A", "B"] } else { ["B", "A"] };
         let (incident, case) = (VocabularyKind::UrlIncidentStatus as i32, VocabularyKind::CaseStatus as i32);

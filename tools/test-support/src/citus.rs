@@ -10,7 +10,7 @@ use std::{
 };
 
 use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::sync::Mutex;
 
 /// Tests that do not run on Citus: the beginnings of their names, and why.
@@ -49,7 +49,10 @@ pub(crate) fn is_used() -> bool {
 /// Why a test does not run with these databases.
 pub(crate) fn skipped(test: &str) -> Option<&'static str> {
     if !is_used() {
-        return test.starts_with("citus::").then_some("needs TEST_DATABASE_URL");
+        return ["citus::", "isolation::shards::"]
+            .iter()
+            .any(|name| test.starts_with(name))
+            .then_some("needs TEST_DATABASE_URL");
     }
     SKIPPED.iter().find(|(name, _)| test.starts_with(name)).map(|(_, reason)| *reason)
 }
@@ -99,8 +102,9 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
         let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
         // As docs/deployment.md says.
         let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '50ms'");
+        let counters = format!("alter database {name} set citus.enable_stat_counters = on");
         let database = format!("create database {name} owner {OWNER_ROLE}");
-        on(node, &["set citus.enable_ddl_propagation = off".to_owned(), database, shards, locks]).await;
+        on(node, &["set citus.enable_ddl_propagation = off".to_owned(), database, shards, counters, locks]).await;
         on(&node.clone().database(&name), &["create extension citus".to_owned()]).await;
     });
     futures::future::join_all(made).await;
@@ -139,4 +143,12 @@ async fn drop_all(databases: Vec<String>) {
         connection.close().await.unwrap();
     });
     futures::future::join_all(dropped).await;
+}
+
+/// Connects a superuser to the coordinator, with the database of a pool. `None` if tests do not run on Citus.
+pub async fn connect_to_citus(pool: &PgPool) -> Option<PgConnection> {
+    let [coordinator, ..] = &NODES.get()?[..] else { return None };
+    let options = pool.connect_options();
+    let coordinator = coordinator.clone().database(options.get_database()?);
+    Some(PgConnection::connect_with(&coordinator).await.unwrap())
 }

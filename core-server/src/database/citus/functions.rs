@@ -54,8 +54,9 @@ pub(super) struct Function {
 /// The functions for all statements of one company.
 pub(super) fn functions() -> impl Iterator<Item = Function> {
     let pages = crate::list_statements().map(|(_, statement, types)| (statement, &*types.leak()));
-    let others = crate::read_statements().chain(crate::scan_statements()).chain(crate::write_statements());
-    pages.chain(others).filter_map(|(statement, types)| Function::new(statement, types))
+    let reads = crate::read_statements().chain(crate::scan_statements());
+    let writes = crate::write_statements().chain(crate::monitoring::SMALL_STATEMENTS);
+    pages.chain(reads).chain(writes).filter_map(|(statement, types)| Function::new(statement, types))
 }
 
 impl Function {
@@ -65,7 +66,7 @@ impl Function {
             return None;
         }
         let (text, created) = on_shards(statement, &[])?;
-        let digest = Sha256::new_with_prefix(VERSION).chain_update(statement).finalize();
+        let digest = Sha256::new_with_prefix(VERSION).chain_update(NEEDED.concat()).chain_update(statement).finalize();
         let name = digest.iter().take(8).fold("call_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
         let is_shared = types.starts_with("bigint[]");
         let sequences: Vec<String> = created.into_iter().map(|table| format!("{table}_id_seq")).collect();
@@ -231,14 +232,18 @@ const NEEDED: [&str; 3] = [
         shards bigint[] := array(
             select get_shard_id_for_distribution_column(t.name::regclass, company)
             from unnest(array['{tables}']) with ordinality as t (name, position) order by t.position);
+        node integer := (select l.groupid from pg_dist_local_group l limit 1);
     begin
         perform lock_shard_metadata(5, shards[1:1]);
-        perform from pg_dist_placement p
-            where p.shardid = shards[1] and p.groupid = (select l.groupid from pg_dist_local_group l limit 1) limit 1;
-        if not found then
-            raise serialization_failure using message = 'the records of company ' || company || ' are on another node now';
+        perform from pg_dist_placement p where p.shardid = shards[1] and p.groupid = node limit 1;
+        if found then
+            return shards;
         end if;
-        return shards;
+        -- Citus runs a function here if it cannot connect to the node where it should.
+        if node = 0 then
+            raise connection_failure using message = 'the node with the records of company ' || company || ' cannot be reached';
+        end if;
+        raise serialization_failure using message = 'the records of company ' || company || ' are on another node now';
     end
     $$",
 ];

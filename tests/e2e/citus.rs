@@ -1,0 +1,115 @@
+//! On Citus: a node that cannot be reached, and shards that move, while companies work.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use sqlx::PgConnection;
+use test_support::{RestClient, TestService, connect_to_citus, new_company, tests};
+
+tests![companies_of_other_nodes_notice_nothing, shards_move_while_companies_write];
+
+/// Where a company's records are.
+#[derive(Debug, PartialEq, sqlx::FromRow)]
+struct Place {
+    shardid: i64,
+    nodeid: i32,
+    nodename: String,
+    nodeport: i32,
+}
+
+async fn place(coordinator: &mut PgConnection, company: i64) -> Place {
+    let place = "select p.shardid, n.nodeid, n.nodename, n.nodeport
+        from pg_dist_placement p join pg_dist_node n using (groupid)
+        where p.shardid = get_shard_id_for_distribution_column('affiliates', $1)";
+    sqlx::query_as(place).bind(company).fetch_one(coordinator).await.unwrap()
+}
+
+/// Companies whose records are on different nodes.
+async fn companies_apart(coordinator: &mut PgConnection) -> [(i64, Place); 2] {
+    let first = new_company();
+    let first = (first, place(coordinator, first).await);
+    loop {
+        let second = new_company();
+        let second = (second, place(coordinator, second).await);
+        if second.1.nodeid != first.1.nodeid {
+            return [first, second];
+        }
+    }
+}
+
+/// Adds a URL, and returns the status.
+async fn add(rest: &RestClient, number: usize) -> u16 {
+    let body = json!({"urls": [{"url": format!("https://example.com/{number}")}]});
+    rest.post("/urls", body.to_string()).await.status
+}
+
+async fn total(rest: &RestClient) -> i64 {
+    rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"].as_i64().unwrap()
+}
+
+/// Adds URLs one by one to those that the company has, and reads them, until it is told to end. Returns how many it has then.
+async fn work(rest: &RestClient, mut added: usize, is_done: &AtomicBool) -> usize {
+    while !is_done.load(Ordering::Relaxed) {
+        assert_eq!(add(rest, added).await, 201, "URL {added}");
+        added += 1;
+        assert_eq!(total(rest).await, added as i64);
+    }
+    added
+}
+
+/// Adds a URL as soon as that is possible.
+async fn add_soon(rest: &RestClient, number: usize) {
+    let start = Instant::now();
+    while add(rest, number).await != 201 {
+        assert!(start.elapsed() < Duration::from_mins(2), "the node is not used again");
+    }
+}
+
+async fn companies_of_other_nodes_notice_nothing() {
+    let service = TestService::start().await;
+    let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
+    let [(company, Place { nodeid, nodename, nodeport, .. }), (other, _)] = companies_apart(&mut coordinator).await;
+    let (rest, other_rest) = (service.rest(company), service.rest_remote(other));
+    assert_eq!(add(&rest, 0).await, 201);
+    let update = "select citus_update_node($1, $2, $3)";
+    // Nothing listens there. Citus tells the other nodes, and until then no function is run there.
+    sqlx::query(update).bind(nodeid).bind(&nodename).bind(1).execute(&mut coordinator).await.unwrap();
+    add_soon(&other_rest, 0).await;
+    let is_done = AtomicBool::new(false);
+    let away = async {
+        for number in 1..20 {
+            assert_eq!(add(&rest, number).await, 503);
+            assert_eq!(rest.get("/urls").await.status, 503);
+            assert_eq!(rest.get("/affiliates/1").await.status, 503);
+        }
+        is_done.store(true, Ordering::Relaxed);
+    };
+    let (added, ()) = tokio::join!(work(&other_rest, 1, &is_done), away);
+    sqlx::query(update).bind(nodeid).bind(&nodename).bind(nodeport).execute(&mut coordinator).await.unwrap();
+    add_soon(&rest, 1).await;
+    add_soon(&other_rest, added).await;
+    assert_eq!((total(&rest).await, total(&other_rest).await), (2, added as i64 + 1));
+}
+
+async fn shards_move_while_companies_write() {
+    let service = TestService::start().await;
+    let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
+    let [(company, from), (other, to)] = companies_apart(&mut coordinator).await;
+    let (rest, other_rest) = (service.rest(company), service.rest_remote(other));
+    let (is_done, from_shard) = (AtomicBool::new(false), from.shardid);
+    let moves = async {
+        for (from, to) in [(&from, &to), (&to, &from), (&from, &to)] {
+            let shards = "select citus_move_shard_placement($1, $2, $3, $4, $5, 'block_writes')";
+            let shards = sqlx::query(shards).bind(from_shard);
+            let shards = shards.bind(&from.nodename).bind(from.nodeport).bind(&to.nodename).bind(to.nodeport);
+            shards.execute(&mut coordinator).await.unwrap();
+        }
+        assert_eq!(place(&mut coordinator, company).await.nodeid, to.nodeid);
+        is_done.store(true, Ordering::Relaxed);
+    };
+    let (added, others, ()) = tokio::join!(work(&rest, 0, &is_done), work(&other_rest, 0, &is_done), moves);
+    assert_eq!((total(&rest).await, total(&other_rest).await), (added as i64, others as i64));
+}

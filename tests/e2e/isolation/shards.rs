@@ -1,0 +1,42 @@
+//! On Citus, every operation uses the shards of its company only, which are on one node.
+
+use sqlx::PgConnection;
+use test_support::{TestService, connect_to_citus, new_company, tests, token};
+
+use super::{
+    twin_calls::{Twin, calls},
+    twins::Side,
+};
+
+tests![every_operation_uses_one_shard];
+
+/// Operations that use no shard. A case is not closed with a status of the company's own.
+const WITHOUT_RECORDS: [&str; 2] = ["AccessService/CheckAccess", "MonitoringService/CloseCase"];
+
+/// How many statements of the service's database Citus has sent to one shard, and to several.
+async fn counted(coordinator: &mut PgConnection) -> (i64, i64) {
+    let counted = "select query_execution_single_shard, query_execution_multi_shard from citus_stat_counters
+        where name = current_database()";
+    sqlx::query_as(counted).fetch_one(coordinator).await.unwrap()
+}
+
+async fn every_operation_uses_one_shard() {
+    let service = TestService::start().await;
+    let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
+    let mut wrong = Vec::new();
+    for (operation, call) in calls() {
+        let company = new_company();
+        Side::Left.fill(&service.pool, company).await;
+        let (grpc, token) = (service.grpc(company).await, token(company));
+        let mut caller = Twin { grpc, token, side: Side::Left, requests: Vec::new() };
+        let before = counted(&mut coordinator).await;
+        let response = call(&mut caller).await;
+        let after = counted(&mut coordinator).await;
+        let (single, multiple) = (after.0 - before.0, after.1 - before.1);
+        println!("{operation}: {single} statements on one shard, {multiple} on several");
+        if multiple > 0 || (single > 0) == WITHOUT_RECORDS.contains(&operation) {
+            wrong.push(format!("{operation}: {single} and {multiple}: {response}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
