@@ -3,9 +3,11 @@
 mod connection;
 mod connections;
 mod current;
+mod executor;
 mod lease;
 mod pooler;
 mod probe;
+mod replicas;
 mod reserve;
 mod roles;
 mod session;
@@ -16,6 +18,8 @@ mod url;
 pub(crate) use connection::Unavailable;
 pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
 pub(crate) use probe::probe;
+pub(crate) use replicas::probe_replica;
+pub use replicas::{ReadTarget, replica_states};
 pub use roles::{grant, warn_if_owner};
 pub use target::{HostState, Target};
 pub use url::target;
@@ -32,7 +36,7 @@ use tokio::time::timeout;
 
 use crate::{
     error::{is_disconnected, is_in_the_way, is_lock_timeout},
-    gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
+    gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_REPLICA, RETRY_SILENCE, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, POOLER_CHECK_TIMEOUT, SHORT_READ_TIMEOUT,
         START_TIMEOUT,
@@ -78,6 +82,11 @@ pub enum DatabaseError {
     )]
     SharedSettings { host: String, statements: String },
     #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
+         so it is not known what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL itself"
+    )]
+    SharedReplica { host: String },
+    #[error(
         "{command} needs a session of its own, and a pooler such as PgBouncer changes it between transactions \
          (`pool_mode = transaction`): run it with the URL of PostgreSQL itself"
     )]
@@ -108,6 +117,7 @@ impl DatabaseError {
             | Self::StatementPooler { .. }
             | Self::NotPrepared { .. }
             | Self::SharedSettings { .. }
+            | Self::SharedReplica { .. }
             | Self::Migrate(_)
             | Self::Grant { .. } => false,
         }
@@ -121,9 +131,23 @@ pub struct Database {
     pub pool: PgPool,
     pub(crate) target: Target,
     pub(crate) sessions: Sessions,
+    /// Where reads may run instead.
+    pub(crate) replicas: Option<ReadTarget>,
 }
 
 impl Database {
+    /// The same database, whose reads may run on replicas.
+    #[must_use]
+    pub fn with_replicas(self, replicas: Option<ReadTarget>) -> Self {
+        Self { replicas, ..self }
+    }
+
+    /// Connections that a service may have to it and to its replicas, each as many as to the database.
+    pub fn max_connections(&self) -> usize {
+        let servers = 1 + self.replicas.as_ref().map_or(0, |replicas| replicas.target.hosts().count());
+        servers * self.pool.options().get_max_connections() as usize
+    }
+
     /// Refuses a command that sets something for its session, or keeps a lock there, if connections share sessions.
     pub fn require_session(&self, command: &'static str) -> Result<(), DatabaseError> {
         match self.sessions {
@@ -143,7 +167,7 @@ impl From<&Database> for Database {
 impl From<&PgPool> for Database {
     fn from(pool: &PgPool) -> Self {
         let target = Target::from((*pool.connect_options()).clone());
-        Self { pool: pool.clone(), target, sessions: Sessions::Own }
+        Self { pool: pool.clone(), target, sessions: Sessions::Own, replicas: None }
     }
 }
 
@@ -174,7 +198,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     };
     let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
     let pool = pool.connect_lazy_with(host.clone());
-    Ok(Database { pool, target, sessions })
+    Ok(Database { pool, target, sessions, replicas: None })
 }
 
 /// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
@@ -234,25 +258,39 @@ async fn compare_history(pool: &PgPool) -> Result<(), DatabaseError> {
 }
 
 /// Runs a read like [`retried`], and logs it if it takes long.
-pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
+pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
+) -> Result<T, sqlx::Error> {
     let _watch = Watch::start();
-    retried(run).await
+    retried(from, run).await
 }
 
-/// Runs a read, and once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of
-/// the schema, returns its connection and runs again.
+/// Runs a read: on a replica if there is one that may serve it, and otherwise, or if it fails there, on the primary. There it runs
+/// once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of the schema,
+/// returns its connection and runs again.
 pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
-    run: impl Fn() -> F,
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
+    let mut replica = Box::pin(from.replica()).await;
     let (mut disconnected, start) = (false, Instant::now());
     loop {
-        match run().await {
-            Err(error) if is_disconnected(&error) && !disconnected => {
-                count_retry(RETRY_CONNECTION);
-                disconnected = true;
-            }
-            Err(error) if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT => count_retry(RETRY_LOCK),
-            result => return result,
+        let result = run(replica.as_ref().unwrap_or(from).clone()).await;
+        let Err(error) = result else {
+            from.count_read(replica.is_some());
+            return result;
+        };
+        if let Some(failed) = replica.take() {
+            failed.report_failure(&error);
+            count_retry(RETRY_REPLICA);
+        } else if is_disconnected(&error) && !disconnected {
+            count_retry(RETRY_CONNECTION);
+            disconnected = true;
+        } else if is_lock_timeout(&error) && start.elapsed() < LOCK_WAIT {
+            count_retry(RETRY_LOCK);
+        } else {
+            return Err(error);
         }
     }
 }
@@ -260,12 +298,13 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
 /// Runs a read of a few rows by key, and once more when its connection turns out to be dead, or to hang: such a read takes
 /// milliseconds.
 pub(crate) async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
-    run: impl Fn() -> F,
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
-    if let Ok(result) = timeout(SHORT_READ_TIMEOUT, retried(&run)).await {
+    if let Ok(result) = timeout(SHORT_READ_TIMEOUT, retried(from, &run)).await {
         return result;
     }
     count_retry(RETRY_SILENCE);
     tracing::warn!("a read by key got no response within {} s and is sent again", SHORT_READ_TIMEOUT.as_secs());
-    run().await
+    run(from.clone()).await
 }

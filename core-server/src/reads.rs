@@ -120,10 +120,11 @@ impl<T: Record> Reads<T> {
         let mut memory = self.statement.memory.reservation(Some(key.0));
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
         let ReadByKey { sql, ref pool, decode, not_found, .. } = self.statement;
-        let read = || sqlx::query(sql).bind(vec![key.0]).bind(vec![key.1]).fetch_all(pool);
+        let read =
+            async |pool: Connections| sqlx::query(sql).bind(vec![key.0]).bind(vec![key.1]).fetch_all(&pool).await;
         let watched = async {
             let _watch = Watch::start();
-            database::short_read(read).await
+            database::short_read(pool, read).await
         };
         let purpose = Purpose { name: self.statement.name, ..Purpose::current() };
         let rows = tokio::time::timeout(COALESCED_TIMEOUT, purpose.run(watched)).await;
@@ -200,23 +201,22 @@ impl<T: Record> ReadByKey<T> {
 
     async fn fetch(&self, keys: Vec<Key>) -> Result<(Option<Rows<T>>, Large), Error> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.into_iter().unzip();
-        let read = async || {
+        let read = async |pool: Connections| {
             let (mut rows, mut large, mut failed) = (Vec::new(), Large::new(), Ok(()));
             let query = sqlx::query(self.sql).bind(&companies).bind(&ids);
-            self.pool
-                .fetch_while(query, |row| {
-                    match self.has_memory(&row, &mut large) {
-                        Ok(true) => rows.push(row),
-                        Ok(false) => {}
-                        Err(error) => failed = Err(error),
-                    }
-                    ready(failed.is_ok())
-                })
-                .await?;
+            pool.fetch_while(query, |row| {
+                match self.has_memory(&row, &mut large) {
+                    Ok(true) => rows.push(row),
+                    Ok(false) => {}
+                    Err(error) => failed = Err(error),
+                }
+                ready(failed.is_ok())
+            })
+            .await?;
             failed?;
             Ok((Rows::new(self.decode, rows)?, large))
         };
-        database::short_read(read).await.map_err(from_database)
+        database::short_read(&self.pool, read).await.map_err(from_database)
     }
 
     /// Whether there is memory for a row, if it is large.

@@ -8,7 +8,8 @@ use tokio::time::timeout;
 
 use super::{
     pooler::{PROTOCOL_VIOLATION, Sessions},
-    reserve::ask,
+    replicas::{Follower, check_session},
+    reserve::{ask, ask_replica},
     session,
     target::{Target, log_unread, name},
 };
@@ -19,6 +20,8 @@ use crate::limits::{CHECK_TIMEOUT, LOCK_TIMEOUT};
 pub(super) struct Current {
     pool: PgPool,
     pub(super) sessions: Sessions,
+    /// Of a replica: how it follows the primary.
+    pub(super) follower: Option<Follower>,
     found: Mutex<Found>,
 }
 
@@ -30,8 +33,31 @@ struct Found {
 }
 
 impl Current {
-    pub(super) fn new(pool: &PgPool, target: Target, sessions: Sessions) -> Self {
-        Self { pool: pool.clone(), sessions, found: Mutex::new(Found { target, logged: None }) }
+    pub(super) fn new(pool: &PgPool, target: Target, sessions: Sessions, follower: Option<Follower>) -> Self {
+        Self { pool: pool.clone(), sessions, follower, found: Mutex::new(Found { target, logged: None }) }
+    }
+
+    /// The host of new connections, for people.
+    pub(super) fn host(&self) -> String {
+        name(&self.pool.connect_options())
+    }
+
+    /// Whether a connection can be used: to a server that takes writes, or to a replica.
+    pub(super) async fn ask(&self, connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
+        match self.follower {
+            Some(_) => ask_replica(connection).await,
+            None => ask(connection).await,
+        }
+    }
+
+    /// Opens a connection that can be used.
+    pub(super) async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.connect().await?;
+        if self.follower.is_some() {
+            let checked = check_session(&mut connection, &self.pool.connect_options()).await;
+            checked.map_err(|error| sqlx::Error::Configuration(error.into()))?;
+        }
+        self.ask(connection).await
     }
 
     /// Opens a connection. If the password is refused, the URL is read again.
@@ -56,17 +82,19 @@ impl Current {
         Ok(connection)
     }
 
-    /// Looks for a host that takes writes, since the current one does not serve: among those of the URL as it is now. Returns a
+    /// Looks for another host that can be used, since the current one does not serve: among those of the URL as it is now. Returns a
     /// connection to it, and uses it from now on.
     pub(super) async fn find_another(&self) -> Option<PgConnection> {
         let is_new = self.reread();
         let (target, current) = (self.target(), self.pool.connect_options());
         let others: Vec<_> = target.hosts().filter(|host| is_new || !is_same(host, &current)).collect();
-        let asked = others.iter().map(|host| timeout(CHECK_TIMEOUT, async { ask(self.connect_to(host).await?).await }));
+        let asked =
+            others.iter().map(|host| timeout(CHECK_TIMEOUT, async { self.ask(self.connect_to(host).await?).await }));
         let mut found = join_all(asked).await.into_iter().zip(others);
         let (connection, host) = found.find_map(|(asked, host)| Some((asked.ok()?.ok()?, host)))?;
         if !is_same(host, &current) {
-            tracing::warn!(from = name(&current), to = name(host), "another host of the database takes the writes");
+            let what = if self.follower.is_some() { "is read from" } else { "takes the writes" };
+            tracing::warn!(from = name(&current), to = name(host), "another host of the database {what}");
         }
         self.pool.set_connect_options(host.clone());
         Some(connection)
