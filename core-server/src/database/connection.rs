@@ -53,8 +53,6 @@ pub(crate) enum Unavailable {
     Hung,
     #[error("the database takes no writes")]
     ReadOnly,
-    #[error("the position of the primary is not known")]
-    NoPrimary,
     #[error("the server is no standby")]
     NoStandby,
     #[error("the replica belongs to another cluster, or follows another timeline than the primary")]

@@ -37,7 +37,8 @@ use crate::{
 /// What the primary has written and flushed, so what it has acknowledged: its cluster, its timeline and its position. Commits
 /// that are not flushed before they are acknowledged are written by then.
 const WRITTEN: &str = "
-    select s.system_identifier, ('x' || left(pg_walfile_name(p.lsn), 8))::bit(32)::integer, (p.lsn - '0/0')::bigint
+    select s.system_identifier as cluster, ('x' || left(pg_walfile_name(p.lsn), 8))::bit(32)::integer as timeline,
+        (p.lsn - '0/0')::bigint as lsn
     from pg_control_system() s, (
         select case current_setting('synchronous_commit')
             when 'off' then pg_current_wal_insert_lsn() else pg_current_wal_flush_lsn()
@@ -48,8 +49,9 @@ const WRITTEN: &str = "
 /// that it receives is the one that it follows. Without the right to know that (`pg_read_all_stats`), it is the one that it had
 /// replayed when it last saved its state.
 const REPLAYED: &str = "
-    select s.system_identifier, greatest(c.timeline_id, r.min_recovery_end_timeline, w.received_tli),
-        (pg_last_wal_replay_lsn() - '0/0')::bigint
+    select s.system_identifier as cluster,
+        greatest(c.timeline_id, r.min_recovery_end_timeline, w.received_tli) as timeline,
+        (pg_last_wal_replay_lsn() - '0/0')::bigint as lsn
     from pg_control_system() s, pg_control_checkpoint() c, pg_control_recovery() r
     left join pg_stat_get_wal_receiver() w on true
     where pg_is_in_recovery()";
@@ -86,25 +88,22 @@ pub(crate) struct Replicas {
     next: AtomicUsize,
 }
 
-/// Asks for the primary's position.
+/// Asks for the primary's position. Without it, the reason is for people.
 #[derive(Debug)]
 struct AskPrimary(Connections);
 
 impl RunBatch for AskPrimary {
     type Request = ();
-    type Response = Option<Position>;
+    type Response = Result<Position, Arc<str>>;
 
-    async fn run(&self, batch: Vec<Pending<(), Option<Position>>>) {
-        let asked = Purpose::of("WAL position").run(timeout(CHECK_TIMEOUT, written(&self.0)));
-        let position = asked.await.ok().and_then(Result::ok);
+    async fn run(&self, batch: Vec<Pending<(), Self::Response>>) {
+        let asked = timeout(CHECK_TIMEOUT, sqlx::query_as(WRITTEN).fetch_one(&self.0));
+        let asked = Purpose::of("WAL position").run(asked).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        let position = asked.map_err(|error| Arc::from(format!("the primary does not report its position: {error}")));
         for pending in batch {
-            pending.respond(position);
+            pending.respond(position.clone());
         }
     }
-}
-
-async fn written(primary: &Connections) -> Result<Position, sqlx::Error> {
-    sqlx::query_as(WRITTEN).fetch_one(primary).await
 }
 
 impl Position {
@@ -147,11 +146,6 @@ impl Follower {
         required: Position,
     ) -> Result<(), sqlx::Error> {
         wait_for_replay(connection, replayed, required, self.max_lag).await
-    }
-
-    /// The primary's position, asked after this was called.
-    async fn written(&self) -> Option<Position> {
-        self.written.call(()).await.ok().flatten()
     }
 }
 
@@ -213,7 +207,7 @@ impl Connections {
         let first = replicas.next.fetch_add(1, Ordering::Relaxed) % replicas.all.len();
         let (before, after) = replicas.all.split_at(first);
         let replica = after.iter().chain(before).find(|replica| replica.inner.responds())?;
-        let required = replicas.written.call(()).await.ok().flatten()?;
+        let required = replicas.written.call(()).await.ok()?.ok()?;
         Some(Self { required: Some(required), ..replica.clone() })
     }
 
@@ -278,7 +272,8 @@ pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connection
 /// Whether a replica has replayed in time what the primary has written. `None` is silence.
 async fn has_caught_up(replica: &SharedConnections) -> Result<(), Option<sqlx::Error>> {
     let Some(follower) = &replica.current.follower else { return Ok(()) };
-    let required = follower.written().await.ok_or(Unavailable::NoPrimary).map_err(sqlx::Error::from)?;
+    let written = follower.written.call(()).await.map_err(|_| sqlx::Error::PoolClosed)?;
+    let required = written.map_err(|reason| sqlx::Error::Protocol(reason.to_string()))?;
     Ok(replica.reserve.wait_for_replay(follower, required).await?)
 }
 
