@@ -11,7 +11,7 @@ use super::{
     replicas::{Follower, check_session},
     reserve::{ask, ask_replica},
     session,
-    target::{Target, log_unread, name},
+    target::{Target, latest_of, log_unread, name},
 };
 use crate::limits::{CHECK_TIMEOUT, LOCK_TIMEOUT};
 
@@ -52,12 +52,12 @@ impl Current {
 
     /// Opens a connection that can be used.
     pub(super) async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
-        let mut connection = self.connect().await?;
+        let mut connection = self.ask(self.connect().await?).await?;
         if self.follower.is_some() {
             let checked = check_session(&mut connection, &self.pool.connect_options()).await;
             checked.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
-        self.ask(connection).await
+        Ok(connection)
     }
 
     /// Opens a connection. If the password is refused, the URL is read again.
@@ -90,8 +90,10 @@ impl Current {
         let others: Vec<_> = target.hosts().filter(|host| is_new || !is_same(host, &current)).collect();
         let asked =
             others.iter().map(|host| timeout(CHECK_TIMEOUT, async { self.ask(self.connect_to(host).await?).await }));
-        let mut found = join_all(asked).await.into_iter().zip(others);
-        let (connection, host) = found.find_map(|(asked, host)| Some((asked.ok()?.ok()?, host)))?;
+        let asked = join_all(asked).await.into_iter().zip(others);
+        let mut found = asked.filter_map(|(asked, host)| Some((asked.ok()?.ok()?, host)));
+        let first = found.next()?;
+        let (connection, host) = if self.follower.is_some() { first } else { latest_of(first, found).await };
         if !is_same(host, &current) {
             let what = if self.follower.is_some() { "is read from" } else { "takes the writes" };
             tracing::warn!(from = name(&current), to = name(host), "another host of the database {what}");
