@@ -19,8 +19,8 @@ use core_server::{Core, CoreSettings};
 use fixtures::DEMO_COMPANY;
 use rest_gateway::Settings;
 use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, KeyArgs, ReplicaArgs, RestTlsArgs, StartArgs,
-    TelemetryArgs, TlsRefreshArgs, close_pool, unix_now,
+    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs,
+    RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, close_pool, unix_now,
 };
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
@@ -101,7 +101,10 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Wrong settings are reported before a database is created.
     let given_database = args.database.target()?;
-    args.replicas.replicas()?;
+    if args.replicas.replicas()?.is_some() && given_database.is_none() {
+        let allowed = "the URL of the primary, whose replicas --read-database-url names";
+        return Err(InvalidSetting::missing("--database-url (DATABASE_URL)", allowed).into());
+    }
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
     let [rest_tls, grpc_tls] = certificates.clone();
     let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
