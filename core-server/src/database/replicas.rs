@@ -258,11 +258,11 @@ pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connection
         } else {
             replica.drop_idle();
         }
-        if !replica.current.is_named() {
-            if let Some(found) = replica.current.find_another().await {
-                suspect(&replica, false);
-                replica.reserve.keep(found).await;
-            }
+        if !replica.current.is_named()
+            && let Some(found) = replica.current.find_another().await
+        {
+            suspect(&replica, false);
+            replica.reserve.keep(found).await;
         }
         sleep(SHORTEST_CHECK_INTERVAL).await;
         let _ = timeout(CHECK_INTERVAL, replica.check_soon.notified()).await;
