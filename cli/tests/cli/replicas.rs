@@ -58,23 +58,23 @@ impl Servers {
         self.runtime.block_on(self.replica.execute("postgres", statement));
     }
 
-    /// The URL of several servers for the service.
-    fn url(&self, servers: &[&NetworkServer]) -> String {
-        let hosts: Vec<_> = servers.iter().map(|server| server.address.to_string()).collect();
-        format!("postgres://service:password@{}/given?connect_timeout=5", hosts.join(","))
-    }
-
     /// A command over the database with these replicas.
     fn command(&self, data: &DataDir, command: &str, replicas: &[&NetworkServer]) -> Command {
         let mut command_with_settings = compliance(data);
         command_with_settings
             .arg(command)
-            .env("DATABASE_URL", self.url(&[&self.primary, &self.standby]))
-            .env("COMPLIANCE_READ_DATABASE_URL", self.url(replicas))
+            .env("DATABASE_URL", url(&[&self.primary, &self.standby]))
+            .env("COMPLIANCE_READ_DATABASE_URL", url(replicas))
             .env("COMPLIANCE_REPLICA_MAX_LAG", "2s")
             .env("COMPLIANCE_JWT_SECRET", SECRET);
         command_with_settings
     }
+}
+
+/// The URL of several servers for the service.
+fn url(servers: &[&NetworkServer]) -> String {
+    let hosts: Vec<_> = servers.iter().map(|server| server.address.to_string()).collect();
+    format!("postgres://service:password@{}/given?connect_timeout=5", hosts.join(","))
 }
 
 fn in_use(service: &Service) -> i64 {

@@ -103,7 +103,7 @@ impl Current {
     }
 
     /// Reads the URL again. Returns whether it has changed. If it cannot be read, the previous one stays.
-    fn reread(&self) -> bool {
+    pub(super) fn reread(&self) -> bool {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         match found.target.reread() {
             None => false,

@@ -257,6 +257,8 @@ pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connection
             check_idle(&replica).await;
         } else {
             replica.drop_idle();
+            // Its URL may name other hosts by now, or another password.
+            replica.current.reread();
         }
         if !replica.current.is_named()
             && let Some(found) = replica.current.find_another().await
