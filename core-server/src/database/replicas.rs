@@ -17,7 +17,7 @@ use sqlx::{
     PgConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Database, DatabaseError, Target,
@@ -129,7 +129,8 @@ async fn wait_for_replay(
     let deadline = Instant::now() + max_lag;
     loop {
         let asked = sqlx::query_as(REPLAYED).fetch_optional(&mut *connection);
-        *replayed = timeout_at(deadline, asked).await.map_err(|_| Unavailable::Hung)??;
+        // Not until the deadline: a response that is late by a little does not mean that the replica hangs.
+        *replayed = timeout(max_lag, asked).await.map_err(|_| Unavailable::Hung)??;
         match replayed.ok_or(Unavailable::NoStandby)?.includes(required) {
             Err(Unavailable::Behind) if Instant::now() + REPLAY_PAUSE < deadline => sleep(REPLAY_PAUSE).await,
             included => return Ok(included?),
