@@ -10,7 +10,10 @@ use crate::{
 };
 
 pub(crate) struct Backend {
+    /// For writes, and for reads that belong to one.
     pub(crate) pool: Connections,
+    /// For reads: the same, or with replicas.
+    pub(crate) reads: Connections,
     pub(crate) shares: Shares,
     /// The queues of each company's writes.
     pub(crate) queues: Queues,
@@ -21,15 +24,16 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    pub(crate) fn new(pool: Connections, settings: &CoreSettings) -> Arc<Self> {
+    pub(crate) fn new(pool: Connections, reads: Connections, settings: &CoreSettings) -> Arc<Self> {
         let shares = Shares::new(settings, pool.most());
         Arc::new(Self {
-            affiliates: affiliates::single(&pool, &shares.memory),
-            urls: urls::single(&pool, &shares.memory),
-            cases: cases::single(&pool, &shares.memory),
+            affiliates: affiliates::single(&reads, &shares.memory),
+            urls: urls::single(&reads, &shares.memory),
+            cases: cases::single(&reads, &shares.memory),
             queues: Queues::new(pool.most()),
             settings: settings.clone(),
             pool,
+            reads,
             shares,
         })
     }
@@ -38,6 +42,6 @@ impl Backend {
     pub(crate) fn source(&self, company_id: i64) -> Source<'_> {
         let memory = self.shares.memory.reservation(Some(company_id));
         // The rest of the message is what its fields take beyond their values.
-        Source { pool: &self.pool, company_id, memory, most: self.settings.message_limit / 2 }
+        Source { pool: &self.reads, company_id, memory, most: self.settings.message_limit / 2 }
     }
 }

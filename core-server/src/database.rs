@@ -4,9 +4,11 @@ mod citus;
 mod connection;
 mod connections;
 mod current;
+mod executor;
 mod lease;
 mod pooler;
 mod probe;
+mod replicas;
 mod reserve;
 mod roles;
 mod session;
@@ -19,6 +21,8 @@ pub use citus::{Nodes, check_nodes};
 pub(crate) use connection::Unavailable;
 pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
 pub(crate) use probe::probe;
+pub(crate) use replicas::probe_replica;
+pub use replicas::{ReadTarget, replica_states};
 pub use roles::{grant, warn_if_owner};
 pub use target::{HostState, Target};
 pub use url::target;
@@ -35,7 +39,7 @@ use tokio::time::timeout;
 
 use crate::{
     error::{is_disconnected, is_in_the_way, is_lock_timeout, is_moved},
-    gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
+    gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_REPLICA, RETRY_SILENCE, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, POOLER_CHECK_TIMEOUT, SHORT_READ_TIMEOUT,
         START_TIMEOUT,
@@ -81,6 +85,11 @@ pub enum DatabaseError {
     )]
     SharedSettings { host: String, statements: String },
     #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
+         so it is not known what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL itself"
+    )]
+    SharedReplica { host: String },
+    #[error(
         "{command} needs a session of its own, and a pooler such as PgBouncer changes it between transactions \
          (`pool_mode = transaction`): run it with the URL of PostgreSQL itself"
     )]
@@ -99,6 +108,8 @@ pub enum DatabaseError {
     NotMigrated { missing: usize, total: usize },
     #[error("the database has Citus {version}, and the service needs 12.1 or newer")]
     OldCitus { version: String },
+    #[error("the database has Citus, whose reads cannot run on replicas: take --read-database-url out")]
+    CitusReplica,
     #[error(
         "this is not the coordinator of Citus: give `compliance migrate` its URL, once it has its nodes \
          (`citus_set_coordinator_host`, `citus_add_node`)"
@@ -134,9 +145,11 @@ impl DatabaseError {
             | Self::StatementPooler { .. }
             | Self::NotPrepared { .. }
             | Self::SharedSettings { .. }
+            | Self::SharedReplica { .. }
             | Self::Migrate(_)
             | Self::Grant { .. }
             | Self::OldCitus { .. }
+            | Self::CitusReplica
             | Self::NotCoordinator
             | Self::LateCitus
             | Self::Distribute(_) => false,
@@ -152,9 +165,26 @@ pub struct Database {
     pub(crate) target: Target,
     pub(crate) sessions: Sessions,
     pub(crate) on_citus: bool,
+    /// Where reads may run instead.
+    pub(crate) replicas: Option<ReadTarget>,
 }
 
 impl Database {
+    /// The same database, whose reads may run on replicas. Refused on Citus, of which a replica has one node.
+    pub fn with_replicas(self, replicas: Option<ReadTarget>) -> Result<Self, DatabaseError> {
+        if self.on_citus && replicas.is_some() {
+            Err(DatabaseError::CitusReplica)
+        } else {
+            Ok(Self { replicas, ..self })
+        }
+    }
+
+    /// Connections that a service may have to it and to its replicas, each as many as to the database.
+    pub fn max_connections(&self) -> usize {
+        let servers = 1 + self.replicas.as_ref().map_or(0, |replicas| replicas.target.hosts().count());
+        servers * self.pool.options().get_max_connections() as usize
+    }
+
     /// Refuses a command that sets something for its session, or keeps a lock there, if connections share sessions.
     pub fn require_session(&self, command: &'static str) -> Result<(), DatabaseError> {
         match self.sessions {
@@ -174,7 +204,7 @@ impl From<&Database> for Database {
 impl From<&PgPool> for Database {
     fn from(pool: &PgPool) -> Self {
         let target = Target::from((*pool.connect_options()).clone());
-        Self { pool: pool.clone(), target, sessions: Sessions::Own, on_citus: false }
+        Self { pool: pool.clone(), target, sessions: Sessions::Own, on_citus: false, replicas: None }
     }
 }
 
@@ -208,7 +238,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     };
     let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
     let pool = pool.connect_lazy_with(host.clone());
-    Ok(Database { pool, target, sessions, on_citus })
+    Ok(Database { pool, target, sessions, on_citus, replicas: None })
 }
 
 /// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
@@ -286,27 +316,39 @@ async fn compare_history(pool: &PgPool) -> Result<(), DatabaseError> {
 }
 
 /// Runs a read like [`retried`], and logs it if it takes long.
-pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(run: impl Fn() -> F) -> Result<T, sqlx::Error> {
+pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
+) -> Result<T, sqlx::Error> {
     let _watch = Watch::start();
-    retried(run).await
+    retried(from, run).await
 }
 
-/// Runs a read, and once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of
-/// the schema, returns its connection and runs again.
+/// Runs a read: on a replica if there is one that may serve it, and otherwise, or if it fails there, on the primary. There it runs
+/// once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of the schema,
+/// returns its connection and runs again.
 pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
-    run: impl Fn() -> F,
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
+    let mut replica = Box::pin(from.replica()).await;
     let (mut disconnected, start) = (false, Instant::now());
     loop {
-        match run().await {
-            Err(error) if is_disconnected(&error) && !disconnected => {
-                count_retry(RETRY_CONNECTION);
-                disconnected = true;
-            }
-            Err(error) if (is_lock_timeout(&error) || is_moved(&error)) && start.elapsed() < LOCK_WAIT => {
-                count_retry(RETRY_LOCK);
-            }
-            result => return result,
+        let result = run(replica.as_ref().unwrap_or(from).clone()).await;
+        let Err(error) = result else {
+            from.count_read(replica.is_some());
+            return result;
+        };
+        if let Some(failed) = replica.take() {
+            failed.report_failure(&error);
+            count_retry(RETRY_REPLICA);
+        } else if is_disconnected(&error) && !disconnected {
+            count_retry(RETRY_CONNECTION);
+            disconnected = true;
+        } else if (is_lock_timeout(&error) || is_moved(&error)) && start.elapsed() < LOCK_WAIT {
+            count_retry(RETRY_LOCK);
+        } else {
+            return Err(error);
         }
     }
 }
@@ -314,12 +356,13 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
 /// Runs a read of a few rows by key, and once more when its connection turns out to be dead, or to hang: such a read takes
 /// milliseconds.
 pub(crate) async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
-    run: impl Fn() -> F,
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
-    if let Ok(result) = timeout(SHORT_READ_TIMEOUT, retried(&run)).await {
+    if let Ok(result) = timeout(SHORT_READ_TIMEOUT, retried(from, &run)).await {
         return result;
     }
     count_retry(RETRY_SILENCE);
     tracing::warn!("a read by key got no response within {} s and is sent again", SHORT_READ_TIMEOUT.as_secs());
-    run().await
+    run(from.clone()).await
 }

@@ -17,6 +17,13 @@ pub(crate) const RETRY_CONFLICT: &str = "conflict";
 pub(crate) const RETRY_CONNECTION: &str = "connection";
 /// The connection did not respond in time.
 pub(crate) const RETRY_SILENCE: &str = "silence";
+/// A read failed on a replica.
+pub(crate) const RETRY_REPLICA: &str = "replica";
+
+/// Reads of a service with replicas, by what served them.
+const READS: &str = "compliance_reads_total";
+const BY_REPLICA: &str = "replica";
+const BY_PRIMARY: &str = "primary";
 
 /// Why calls are rejected before their work begins, most of all.
 const REFUSALS: [&str; 6] =
@@ -27,6 +34,11 @@ pub(crate) fn count_retry(reason: &'static str) {
     count(RETRIES, "reason", reason);
 }
 
+/// Counts a read of a service with replicas.
+pub(crate) fn count_read(by_replica: bool) {
+    count(READS, "server", if by_replica { BY_REPLICA } else { BY_PRIMARY });
+}
+
 /// Measures how much waits in a queue, until `length` returns `None`.
 pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Send + 'static) {
     on_render(gauge!("compliance_core_queue_length", "queue" => name), move || Some(length()? as f64));
@@ -34,7 +46,7 @@ pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize
 
 /// Measures the state of a core until it is dropped.
 pub(crate) fn report(connections: &Connections, shares: &Shares) {
-    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE];
+    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
     describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);
     let description = "Calls that were rejected before their work began, by the reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
@@ -51,6 +63,13 @@ pub(crate) fn report(connections: &Connections, shares: &Shares) {
     let name = "compliance_database_connections";
     on_render(gauge!(name, "state" => "in_use"), connections.measure(SharedConnections::in_use));
     on_render(gauge!(name, "state" => "idle"), connections.measure(SharedConnections::idle_count));
+
+    if !connections.replicas().is_empty() {
+        describe(READS, "Reads of a service with replicas, by what served them.", "server", &[BY_REPLICA, BY_PRIMARY]);
+        let name = "compliance_replicas_in_use";
+        describe_gauge!(name, "Replicas that serve reads now.");
+        on_render(gauge!(name), connections.measure_replicas());
+    }
 
     let Shares { statements, heavy, large_pages, .. } = shares;
     for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {

@@ -217,3 +217,5 @@ pub(crate) const SHORTEST_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) const SUSPECTED_SILENCE: Duration = Duration::from_secs(1);
 /// A connection that has not been used for longer is checked before anybody needs it.
 pub(crate) const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);
+/// How long it takes until a replica that has not replayed enough is asked again.
+pub(crate) const REPLAY_PAUSE: Duration = Duration::from_millis(2);

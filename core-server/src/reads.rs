@@ -125,10 +125,11 @@ impl<T: Record> Reads<T> {
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
         let ReadByKey { sql, ref pool, decode, not_found, .. } = self.statement;
         let pool = &pool.of_company(key.0);
-        let read = || sqlx::query(sql).bind(vec![key.0]).bind(vec![key.1]).fetch_all(pool);
+        let read =
+            async |pool: Connections| sqlx::query(sql).bind(vec![key.0]).bind(vec![key.1]).fetch_all(&pool).await;
         let watched = async {
             let _watch = Watch::start();
-            database::short_read(read).await
+            database::short_read(pool, read).await
         };
         let purpose = Purpose { name: self.statement.name, ..Purpose::current() };
         let rows = tokio::time::timeout(COALESCED_TIMEOUT, purpose.run(watched)).await;
@@ -225,7 +226,7 @@ impl<T: Record> ReadByKey<T> {
     async fn fetch(&self, keys: &[Key]) -> Fetched<T> {
         let (companies, ids): (Vec<i64>, Vec<i64>) = keys.iter().copied().unzip();
         let pool = self.pool.of_company(keys.first().map_or(0, |key| key.0));
-        let read = async || {
+        let read = async |pool: Connections| {
             let (mut rows, mut large, mut failed) = (Vec::new(), Large::new(), Ok(()));
             let query = sqlx::query(self.sql).bind(&companies).bind(&ids);
             pool.fetch_while(query, |row| {
@@ -240,7 +241,7 @@ impl<T: Record> ReadByKey<T> {
             failed?;
             Ok((Rows::new(self.decode, rows)?.map(Arc::new), large))
         };
-        database::short_read(read).await
+        database::short_read(&pool, read).await
     }
 
     /// Whether there is memory for a row, if it is large.

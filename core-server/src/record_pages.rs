@@ -16,7 +16,7 @@ use tonic::{Response, Status, codegen::BoxStream};
 
 use crate::{
     backend::Backend,
-    database::{self, End, Fetched},
+    database::{self, Connections, End, Fetched},
     error::from_database,
     limits::{MESSAGE_BYTES, MESSAGE_RECORDS, MESSAGE_STALLED, PAGE_RECORDS, PART, SLOT_KEPT},
     requests::streamed,
@@ -144,7 +144,8 @@ impl<T: RecordPage> Producer<T> {
     async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<Slot>), Error> {
         let slot = self.backend.shares.enter(self.company_id, Work::Statement(1)).await?;
         let query = || sqlx::query(T::statement()).bind(self.company_id).bind(self.after).bind(PAGE_RECORDS);
-        let rows = database::read(|| self.backend.pool.fetch_at_most(query(), PART, memory)).await;
+        let read = async |pool: Connections| pool.fetch_at_most(query(), PART, memory).await;
+        let rows = database::read(&self.backend.reads, read).await;
         Ok((rows.map_err(from_database)?, slot))
     }
 

@@ -42,7 +42,7 @@ use crate::{
     affiliates::Affiliates,
     backend::Backend,
     cases::ComplianceCases,
-    database::{Connections, Database},
+    database::{Connections, Database, probe_replica},
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
@@ -93,18 +93,23 @@ impl Core {
         verifier: Arc<Verifier>,
         settings: &CoreSettings,
     ) -> Result<Self, StartError> {
-        let connections = Connections::open(&database.into(), schema::expected()).await?;
+        let database = database.into();
+        let connections = Connections::open(&database, schema::expected()).await?;
+        let reads = connections.with_replicas(&database);
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
         let mut tasks = JoinSet::new();
         tasks.spawn(health::watch(connections.clone(), reporter.clone()));
+        for replica in reads.replicas() {
+            tasks.spawn(probe_replica(replica.clone()));
+        }
         if let Some(limiter) = limiter.clone() {
             tasks.spawn(sweep(limiter));
         }
         let access = AccessPolicy::new(verifier, limiter);
-        let backend = Backend::new(connections, settings);
-        gauges::report(&backend.pool, &backend.shares);
+        let backend = Backend::new(connections, reads, settings);
+        gauges::report(&backend.reads, &backend.shares);
         let pipeline = Pipeline::new(access, backend.shares.clone(), settings);
         let turns = Arc::new(tokens::Turns::new());
         let reads = BatchReads { pipeline: pipeline.clone(), backend: Arc::clone(&backend), turns };

@@ -7,11 +7,12 @@ use clap::Args;
 use compliance_api::BUILD_PROFILE;
 use core_server::{Core, CoreSettings, database};
 use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
+    CoreArgs, DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, StartArgs, TelemetryArgs,
+    TlsRefreshArgs, close_pool,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::doctor::{CertificateNeed, Needs, PortNeed};
+use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::start::{ServicePort, wait_for};
 
 /// Run the core alone: gRPC over PostgreSQL, for gateways and internal services.
@@ -21,6 +22,8 @@ use crate::start::{ServicePort, wait_for};
 pub(crate) struct CoreTierArgs {
     #[command(flatten)]
     database: DatabaseUrlArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
     #[command(flatten)]
     start: StartArgs,
     /// Migrate the database's schema first; without it, an outdated schema is rejected.
@@ -45,7 +48,11 @@ impl CoreTierArgs {
         Needs {
             ports: vec![PortNeed::grpc(self.core.address())],
             certificates: Vec::from_iter(CertificateNeed::of("gRPC certificate", loaded, path, true)),
-            database: Some((&self.database, self.core.database_connections)),
+            database: Some(DatabaseNeed {
+                url: &self.database,
+                replicas: &self.replicas,
+                connections: self.core.database_connections,
+            }),
             data_dir: None,
             keys: &self.keys,
             cores: &[],
@@ -58,7 +65,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
-    let target = args.database.required()?;
+    let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
     let tls = args.grpc_tls.load()?;
     let mut ports = vec![ServicePort::grpc(args.core.bind()?, tls.clone())];
     let _telemetry = args.telemetry.start("compliance-core")?;
@@ -69,13 +76,13 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
             database::migrate(&database).await?;
         }
         database::check_migrated(&database.pool).await?;
-        anyhow::Ok((verifier, database))
+        anyhow::Ok((verifier, database.with_replicas(replicas.clone())?))
     };
     let prepared = shutdown.run_until_cancelled(wait_for(&args.start, &mut ports, prepare));
     let Some((verifier, database)) = prepared.await.transpose()? else { return Ok(()) };
     database::warn_if_owner(&database.pool).await;
     let mut settings = CoreSettings::from(&args.core);
-    Descriptors::raise().bound("gRPC", &mut settings.connections, 1, args.core.database_connections as usize);
+    Descriptors::raise().bound("gRPC", &mut settings.connections, 1, database.max_connections());
     let core = Core::new(&database, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?;
     let _refresh = args.keys.refresh(&verifier);

@@ -12,9 +12,11 @@ use core_server::{
     database::check_migrated,
     doctor::{Difference, check_counts},
 };
-use runtime::{ConfigurationArgs, DatabaseUrlArgs, Hidden, KeyArgs, try_parse, units::listen_address, unix_now};
+use runtime::{
+    ConfigurationArgs, DatabaseUrlArgs, Hidden, KeyArgs, ReplicaArgs, try_parse, units::listen_address, unix_now,
+};
 
-pub(super) use self::needs::{CertificateNeed, Needs, PortNeed};
+pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 
 use self::checks::{Finding, State};
 use super::{Cli, Command};
@@ -48,6 +50,8 @@ pub(crate) struct DoctorArgs {
     json: bool,
     #[command(flatten)]
     database: DatabaseUrlArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
     /// Maximum number of connections of a core to the database.
     #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
           value_parser = clap::value_parser!(u32).range(2..=1000))]
@@ -78,7 +82,11 @@ impl DoctorArgs {
         Needs {
             ports: vec![PortNeed::rest(self.rest_addr), PortNeed::grpc(self.grpc_addr)],
             certificates: Vec::new(),
-            database: Some((&self.database, self.database_connections)),
+            database: Some(DatabaseNeed {
+                url: &self.database,
+                replicas: &self.replicas,
+                connections: self.database_connections,
+            }),
             data_dir: Some(&self.data_dir),
             keys: &self.keys,
             cores: &[],
@@ -153,12 +161,14 @@ async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32
         findings.push(certificate::check(certificate, hosts, unix_now()?));
     }
     let data_dir = needs.data_dir.map(DataDirArgs::choose).transpose()?;
-    if let Some((database, connections)) = needs.database {
+    if let Some(DatabaseNeed { url, replicas, connections }) = needs.database {
         // The command line of this command may name one, too.
-        let target = database.target()?;
+        let target = url.target()?;
         let target = if target.is_none() { args.database.target()? } else { target };
+        let replicas = replicas.replicas()?;
+        let replicas = if replicas.is_none() { args.replicas.replicas()? } else { replicas };
         findings.extend(match (target, &data_dir) {
-            (Some(target), _) => database::check(target, connections, cores).await,
+            (Some(target), _) => database::check(target, replicas, connections, cores).await,
             (None, Some(data_dir)) => checks::own_database(data_dir).await,
             (None, None) => {
                 let next_step = "give its URL with --database-url-file";

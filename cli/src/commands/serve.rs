@@ -19,13 +19,13 @@ use core_server::{Core, CoreSettings};
 use fixtures::DEMO_COMPANY;
 use rest_gateway::Settings;
 use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs,
-    TlsRefreshArgs, close_pool, unix_now,
+    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs,
+    RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, close_pool, unix_now,
 };
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
-use super::doctor::{CertificateNeed, Needs, PortNeed};
+use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
@@ -45,6 +45,8 @@ const HOURS: i64 = 8;
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     database: DatabaseUrlArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
     #[command(flatten)]
@@ -79,7 +81,11 @@ impl ServeArgs {
         Needs {
             ports: vec![PortNeed::rest(self.gateway.address()), PortNeed::grpc(self.core.address())],
             certificates: certificates.into_iter().flatten().collect(),
-            database: Some((&self.database, self.core.database_connections)),
+            database: Some(DatabaseNeed {
+                url: &self.database,
+                replicas: &self.replicas,
+                connections: self.core.database_connections,
+            }),
             data_dir: Some(&self.data_dir),
             keys: &self.keys,
             cores: &[],
@@ -95,6 +101,10 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Wrong settings are reported before a database is created.
     let given_database = args.database.target()?;
+    if args.replicas.replicas()?.is_some() && given_database.is_none() {
+        let allowed = "the URL of the primary, whose replicas --read-database-url names";
+        return Err(InvalidSetting::missing("--database-url (DATABASE_URL)", allowed).into());
+    }
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
     let [rest_tls, grpc_tls] = certificates.clone();
     let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
@@ -131,13 +141,14 @@ async fn serve_over(
         let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
         (Some(secret), Arc::new(Verifier::new(keys, issuer.clone()).await?))
     };
+    let connected = connected.with_replicas(args.replicas.replicas()?)?;
     core_server::database::warn_if_owner(&connected.pool).await;
     if args.demo && fixtures::fill_demo(&connected.pool).await? {
         tracing::info!(company = DEMO_COMPANY, "the demo company was filled");
     }
     let mut settings = Settings::from(&args.gateway);
     let mut core_settings = CoreSettings::from(&args.core);
-    let (descriptors, others) = (Descriptors::raise(), args.core.database_connections as usize);
+    let (descriptors, others) = (Descriptors::raise(), connected.max_connections());
     descriptors.bound("REST", &mut settings.connections, 2, others);
     descriptors.bound("gRPC", &mut core_settings.connections, 2, others);
     let core = Core::new(&connected, Arc::clone(&verifier), &core_settings).await;

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Creates the database `given` and the role `service`, which has a password and owns nothing.
-fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
+pub(crate) fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
     let server = runtime.block_on(NetworkServer::start());
     let role = format!("create database given; create role service login password '{password}'");
     runtime.block_on(server.execute("postgres", &role));
@@ -32,7 +32,7 @@ fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
 }
 
 /// Ends the work of others, also if the test fails.
-struct Over<'a>(&'a AtomicBool);
+pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
@@ -40,7 +40,7 @@ impl Drop for Over<'_> {
     }
 }
 
-fn ready(service: &Service) -> bool {
+pub(crate) fn ready(service: &Service) -> bool {
     service.request("GET", "/readyz", "", "").0 == 200
 }
 

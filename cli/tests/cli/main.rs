@@ -21,6 +21,7 @@ mod partners;
 mod personal_data;
 mod programs;
 mod readme;
+mod replicas;
 mod restarts;
 mod secrets;
 mod serve;

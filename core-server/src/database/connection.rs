@@ -12,7 +12,7 @@ use std::{
 use sqlx::{Connection as _, PgConnection, Row as _};
 use tokio_util::sync::CancellationToken;
 
-use super::current::Current;
+use super::{current::Current, replicas::Position};
 use crate::{
     error::is_disconnected,
     limits::{CONNECTION_LIFETIME, LATE_ERRORS, LOCK_TIMEOUT},
@@ -53,6 +53,12 @@ pub(crate) enum Unavailable {
     Hung,
     #[error("the database takes no writes")]
     ReadOnly,
+    #[error("the server is no standby")]
+    NoStandby,
+    #[error("the replica belongs to another cluster, or follows another timeline than the primary")]
+    OtherHistory,
+    #[error("the replica has not replayed in time what was written")]
+    Behind,
 }
 
 impl Unavailable {
@@ -83,20 +89,23 @@ pub(super) struct Connection {
     pub(super) worked: Instant,
     /// How long its statements wait for each lock, if that is known.
     pub(super) lock_timeout: Option<&'static str>,
+    /// What the replica had replayed when this connection last asked.
+    pub(super) replayed: Option<Position>,
     opened: Instant,
 }
 
 impl Connection {
-    /// Its statements wait for locks for [`LOCK_TIMEOUT`]. A server that takes no writes, as after a fail-over, does not serve.
+    /// Its statements wait for locks for [`LOCK_TIMEOUT`]. A server that takes no writes, as after a fail-over, serves as a replica only.
     pub(super) async fn open(current: &Current, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
         let mut raw = current.connect().await?;
         let found = sqlx::raw_sql(OPENED).fetch_one(&mut raw).await?;
         let backend = found.try_get(0)?;
-        if !found.try_get::<bool, _>(1)? {
+        if current.follower.is_none() && !found.try_get::<bool, _>(1)? {
             return Err(Unavailable::ReadOnly.into());
         }
         let now = Instant::now();
-        Ok(Self { raw, backend, generation, worked: now, lock_timeout: Some(LOCK_TIMEOUT), opened: now })
+        let lock_timeout = Some(LOCK_TIMEOUT);
+        Ok(Self { raw, backend, generation, worked: now, lock_timeout, replayed: None, opened: now })
     }
 
     pub(super) fn is_old(&self) -> bool {

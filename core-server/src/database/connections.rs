@@ -6,15 +6,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admission::{Full, Reservation, SMALL};
-use futures::{
-    StreamExt as _, TryFutureExt as _, TryStreamExt as _,
-    future::{BoxFuture, ready},
-    stream::{self, BoxStream},
-};
-use sqlx::{
-    Describe, Either, Execute, Executor, PgConnection, PgPool, Postgres, Row as _, SqlStr,
-    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
-};
+use futures::{TryStreamExt as _, future::ready};
+use sqlx::{Execute, PgConnection, PgPool, Postgres, Row as _, postgres::PgRow};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::timeout,
@@ -27,6 +20,7 @@ use super::{
     current::Current,
     lease::Lease,
     pooler::Sessions,
+    replicas::{Follower, Position, Replicas},
     reserve::Reserve,
 };
 use crate::{
@@ -58,13 +52,17 @@ pub(crate) enum End {
 pub(crate) struct Connections {
     pub(super) inner: Arc<SharedConnections>,
     /// How long a statement waits for each lock.
-    lock_timeout: &'static str,
+    pub(super) lock_timeout: &'static str,
     /// Whether the statements are writes of a call: none begins once its caller has left.
-    of_call: bool,
+    pub(super) of_call: bool,
     /// Of statements with an array of companies: the only one, on Citus.
-    company_id: i64,
+    pub(super) company_id: i64,
     /// How many records of a kind a statement may create.
-    new_records: usize,
+    pub(super) new_records: usize,
+    /// Where reads may run instead.
+    pub(super) replicas: Option<Arc<Replicas>>,
+    /// What a replica must have replayed before a statement.
+    pub(super) required: Option<Position>,
 }
 
 #[derive(Debug)]
@@ -82,7 +80,7 @@ pub(crate) struct SharedConnections {
     generation: watch::Sender<Arc<Generation>>,
     /// Makes the probe check the database now, because a connection was lost.
     pub(super) check_soon: Notify,
-    inputs: Inputs,
+    inputs: Arc<Inputs>,
     calls: Calls,
     pub(super) places: Places,
 }
@@ -93,24 +91,16 @@ impl Connections {
     pub(crate) async fn open(database: &Database, expected: Expected) -> Result<Self, SchemaError> {
         let pool = &database.pool;
         let inputs = Inputs::open(pool, expected).await?;
-        let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
-        let current = Arc::new(Current::new(database));
-        let inner = SharedConnections {
-            pool: pool.clone(),
-            permits: Arc::new(Semaphore::new(limit)),
-            limit,
-            idle: Mutex::default(),
-            reserve: Reserve::new(Arc::clone(&current)),
-            responds: watch::Sender::new(true),
-            generation: watch::Sender::default(),
-            check_soon: Notify::new(),
-            current,
-            inputs,
-            places: Places::default(),
-            calls: if database.on_citus { Calls::of_citus() } else { Calls::default() },
-        };
-        let (inner, lock_timeout) = (Arc::new(inner), LOCK_TIMEOUT);
-        Ok(Self { inner, lock_timeout, of_call: false, company_id: 0, new_records: 0 })
+        let current = Arc::new(Current::new(database, None));
+        let calls = if database.on_citus { Calls::of_citus() } else { Calls::default() };
+        Ok(SharedConnections::new(pool.clone(), current, Arc::new(inputs), calls, true).into())
+    }
+
+    /// Connections to a replica, which is not used until it is found to serve.
+    pub(super) fn to_replica(&self, replica: &Database, follower: Follower) -> Self {
+        let current = Arc::new(Current::new(replica, Some(follower)));
+        let inputs = Arc::clone(&self.inner.inputs);
+        SharedConnections::new(replica.pool.clone(), current, inputs, Calls::default(), false).into()
     }
 
     pub(crate) fn of_call(&self) -> Self {
@@ -236,7 +226,7 @@ impl Connections {
         }
     }
 
-    async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
+    pub(super) async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut lease = self.lease().await?;
         let (connection, generation) = lease.connection()?;
         let result = generation.unless_hung(self.session(connection).rows(query)).await?;
@@ -307,6 +297,11 @@ impl Connections {
         if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
             return lease.done(Err(error));
         }
+        if let Some(required) = self.required
+            && let Err(error) = Box::pin(lease.wait_for_replay(required)).await
+        {
+            return Err(lease.refused(error));
+        }
         if self.of_call {
             check_caller().await;
         }
@@ -319,7 +314,39 @@ pub(crate) fn size(row: &PgRow) -> usize {
     (0..row.len()).map(value).sum()
 }
 
+impl From<SharedConnections> for Connections {
+    fn from(inner: SharedConnections) -> Self {
+        Self {
+            inner: Arc::new(inner),
+            lock_timeout: LOCK_TIMEOUT,
+            of_call: false,
+            company_id: 0,
+            new_records: 0,
+            replicas: None,
+            required: None,
+        }
+    }
+}
+
 impl SharedConnections {
+    fn new(pool: PgPool, current: Arc<Current>, inputs: Arc<Inputs>, calls: Calls, responds: bool) -> Self {
+        let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
+        Self {
+            pool,
+            permits: Arc::new(Semaphore::new(limit)),
+            limit,
+            idle: Mutex::default(),
+            reserve: Reserve::new(Arc::clone(&current)),
+            responds: watch::Sender::new(responds),
+            generation: watch::Sender::default(),
+            check_soon: Notify::new(),
+            current,
+            inputs,
+            calls,
+            places: Places::default(),
+        }
+    }
+
     pub(crate) fn responds(&self) -> bool {
         *self.responds.borrow()
     }
@@ -403,42 +430,4 @@ impl SharedConnections {
             self.idle().push(connection);
         }
     }
-}
-
-impl<'p> Executor<'p> for &'_ Connections {
-    type Database = Postgres;
-
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
-    where
-        E: 'q + Execute<'q, Postgres>,
-    {
-        let rows = stream::once(self.clone().rows(query));
-        Box::pin(rows.map_ok(|rows| stream::iter(rows).map(|row| Ok(Either::Right(row)))).try_flatten())
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
-    where
-        E: 'q + Execute<'q, Postgres>,
-    {
-        Box::pin(self.clone().rows(query).map_ok(|rows| rows.into_iter().next()))
-    }
-
-    fn prepare_with<'e>(self, _: SqlStr, _: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
-    where
-        'p: 'e,
-    {
-        not_used()
-    }
-
-    fn describe<'e>(self, _: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
-    where
-        'p: 'e,
-    {
-        not_used()
-    }
-}
-
-/// Statements are prepared by the connection that runs them.
-pub(super) fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
-    Box::pin(ready(Err(sqlx::Error::Protocol("no statement is prepared without a connection".to_owned()))))
 }

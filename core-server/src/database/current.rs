@@ -9,9 +9,10 @@ use tokio::time::timeout;
 use super::{
     Database,
     pooler::{PROTOCOL_VIOLATION, Sessions},
-    reserve::ask,
+    replicas::{Follower, check_session},
+    reserve::{ask, ask_replica},
     session,
-    target::{Target, log_unread, name},
+    target::{Target, latest_of, log_unread, name},
 };
 use crate::limits::{CHECK_TIMEOUT, LOCK_TIMEOUT};
 
@@ -21,6 +22,8 @@ pub(super) struct Current {
     pool: PgPool,
     pub(super) sessions: Sessions,
     on_citus: bool,
+    /// Of a replica: how it follows the primary.
+    pub(super) follower: Option<Follower>,
     found: Mutex<Found>,
 }
 
@@ -32,9 +35,32 @@ struct Found {
 }
 
 impl Current {
-    pub(super) fn new(database: &Database) -> Self {
-        let Database { pool, target, sessions, on_citus } = database.clone();
-        Self { pool, sessions, on_citus, found: Mutex::new(Found { target, logged: None }) }
+    pub(super) fn new(database: &Database, follower: Option<Follower>) -> Self {
+        let Database { pool, target, sessions, on_citus, .. } = database.clone();
+        Self { pool, sessions, on_citus, follower, found: Mutex::new(Found { target, logged: None }) }
+    }
+
+    /// The host of new connections, for people.
+    pub(super) fn host(&self) -> String {
+        name(&self.pool.connect_options())
+    }
+
+    /// Whether a connection can be used: to a server that takes writes, or to a replica.
+    pub(super) async fn ask(&self, connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
+        match self.follower {
+            Some(_) => ask_replica(connection).await,
+            None => ask(connection).await,
+        }
+    }
+
+    /// Opens a connection that can be used.
+    pub(super) async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.ask(self.connect().await?).await?;
+        if self.follower.is_some() {
+            let checked = check_session(&mut connection, &self.pool.connect_options()).await;
+            checked.map_err(|error| sqlx::Error::Configuration(error.into()))?;
+        }
+        Ok(connection)
     }
 
     /// Opens a connection. If the password is refused, the URL is read again.
@@ -59,24 +85,28 @@ impl Current {
         Ok(connection)
     }
 
-    /// Looks for a host that takes writes, since the current one does not serve: among those of the URL as it is now. Returns a
+    /// Looks for another host that can be used, since the current one does not serve: among those of the URL as it is now. Returns a
     /// connection to it, and uses it from now on.
     pub(super) async fn find_another(&self) -> Option<PgConnection> {
         let is_new = self.reread();
         let (target, current) = (self.target(), self.pool.connect_options());
         let others: Vec<_> = target.hosts().filter(|host| is_new || !is_same(host, &current)).collect();
-        let asked = others.iter().map(|host| timeout(CHECK_TIMEOUT, async { ask(self.connect_to(host).await?).await }));
-        let mut found = join_all(asked).await.into_iter().zip(others);
-        let (connection, host) = found.find_map(|(asked, host)| Some((asked.ok()?.ok()?, host)))?;
+        let asked =
+            others.iter().map(|host| timeout(CHECK_TIMEOUT, async { self.ask(self.connect_to(host).await?).await }));
+        let asked = join_all(asked).await.into_iter().zip(others);
+        let mut found = asked.filter_map(|(asked, host)| Some((asked.ok()?.ok()?, host)));
+        let first = found.next()?;
+        let (connection, host) = if self.follower.is_some() { first } else { latest_of(first, found).await };
         if !is_same(host, &current) {
-            tracing::warn!(from = name(&current), to = name(host), "another host of the database takes the writes");
+            let what = if self.follower.is_some() { "is read from" } else { "takes the writes" };
+            tracing::warn!(from = name(&current), to = name(host), "another host of the database {what}");
         }
         self.pool.set_connect_options(host.clone());
         Some(connection)
     }
 
     /// Reads the URL again. Returns whether it has changed. If it cannot be read, the previous one stays.
-    fn reread(&self) -> bool {
+    pub(super) fn reread(&self) -> bool {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         match found.target.reread() {
             None => false,

@@ -11,8 +11,9 @@ use tokio::{
 };
 
 use super::{
-    connection::{Connection, Generation},
+    connection::{Connection, Generation, Unavailable},
     connections::SharedConnections,
+    replicas::Position,
 };
 use crate::{
     error::{is_disconnected, is_of_other_node},
@@ -60,6 +61,27 @@ impl Lease {
         connection.generation.unless_hung(set.execute(&mut connection.raw)).await??;
         connection.lock_timeout = Some(lock_timeout);
         Ok(())
+    }
+
+    /// Waits until the replica has replayed what is required. What it had replayed is known for this connection alone: a server
+    /// that was restarted begins behind that, and has closed its connections.
+    pub(super) async fn wait_for_replay(&mut self, required: Position) -> Result<(), sqlx::Error> {
+        let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        let Some(follower) = &self.connections.current.follower else { return Ok(()) };
+        let waiting = follower.wait_for_replay(&mut connection.raw, &mut connection.replayed, required);
+        connection.generation.unless_hung(waiting).await?
+    }
+
+    /// Returns the connection to a replica that cannot serve a read. One that is silent is abandoned.
+    pub(super) fn refused(self, error: sqlx::Error) -> sqlx::Error {
+        match Unavailable::of(&error) {
+            Some(Unavailable::Hung) => error,
+            Some(_) => {
+                self.unused();
+                error
+            }
+            None => self.done::<()>(Err(error)).err().unwrap_or(sqlx::Error::PoolClosed),
+        }
     }
 
     /// The connection, for a transaction. If the lease is abandoned, the connection is closed: a transaction whose `begin` was

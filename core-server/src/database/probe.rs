@@ -59,7 +59,7 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections) {
 
 /// Replaces all connections: those that are not in use at once, the others if they stay silent. If callers got responses during
 /// the check, perhaps only its connection was lost: then all are replaced if they stay silent.
-fn suspect(connections: &Arc<SharedConnections>, others_have_responses: bool) {
+pub(super) fn suspect(connections: &Arc<SharedConnections>, others_have_responses: bool) {
     let connections = Arc::clone(connections);
     let suspected = if others_have_responses { connections.generation() } else { connections.suspect() };
     let responses = suspected.responses();
@@ -76,7 +76,7 @@ fn suspect(connections: &Arc<SharedConnections>, others_have_responses: bool) {
 }
 
 /// Checks the connection that has not been used for the longest time, and throws it away if it does not respond.
-async fn check_idle(connections: &SharedConnections) {
+pub(super) async fn check_idle(connections: &SharedConnections) {
     let Some((mut idle, _permit)) = connections.oldest_idle() else { return };
     if idle.is_old() {
         return;

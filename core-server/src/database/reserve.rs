@@ -8,7 +8,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{connection::Unavailable, current::Current};
+use super::{
+    connection::Unavailable,
+    current::Current,
+    replicas::{Follower, Position},
+};
 use crate::{
     error::is_disconnected,
     limits::{CANCEL_TIMEOUT, CHECK_TIMEOUT, HEDGE_DELAY},
@@ -18,6 +22,8 @@ use crate::{
 /// A server that takes no writes does not serve.
 const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
     and (select count(*) from _sqlx_migrations) > 0";
+/// The same of a replica.
+const CHECK_REPLICA: &str = "select pg_is_in_recovery() and (select count(*) from _sqlx_migrations) > 0";
 
 #[derive(Debug)]
 pub(super) struct Reserve {
@@ -67,10 +73,10 @@ impl Reserve {
 
     /// Checks it on the open connection. One that takes long is compared with a new one.
     async fn check_open(&self, open: PgConnection) -> Result<(PgConnection, bool), Failure> {
-        let mut asked = Box::pin(timeout(CHECK_TIMEOUT, ask(open)));
+        let mut asked = Box::pin(timeout(CHECK_TIMEOUT, self.current.ask(open)));
         let hedge = async {
             sleep(HEDGE_DELAY).await;
-            self.ask_anew().await
+            self.current.ask_anew().await
         };
         let anew = tokio::select! {
             biased;
@@ -94,17 +100,29 @@ impl Reserve {
     /// says nothing about the server.
     async fn check_anew(&self) -> Result<PgConnection, Failure> {
         let asked = async {
-            match self.ask_anew().await {
-                Err(error) if is_disconnected(&error) => self.ask_anew().await,
+            match self.current.ask_anew().await {
+                Err(error) if is_disconnected(&error) => self.current.ask_anew().await,
                 checked => checked,
             }
         };
         timeout(CHECK_TIMEOUT, asked).await.map_err(|_| None)?.map_err(Some)
     }
 
-    async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
-        ask(self.current.connect().await?).await
+    /// Waits until the replica has replayed what is required.
+    pub(super) async fn wait_for_replay(&self, follower: &Follower, required: Position) -> Result<(), sqlx::Error> {
+        let mut reserve = self.connection.lock().await;
+        let mut connection = reserve.take().ok_or(Unavailable::Hung)?;
+        let waited = follower.wait_for_replay(&mut connection, &mut None, required).await;
+        if !matches!(&waited, Err(error) if Unavailable::of(error) == Some(Unavailable::Hung)) {
+            *reserve = Some(connection);
+        }
+        waited
     }
+}
+
+pub(super) async fn ask_replica(mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
+    let is_standby: bool = sqlx::query_scalar(CHECK_REPLICA).fetch_one(&mut connection).await?;
+    if is_standby { Ok(connection) } else { Err(Unavailable::NoStandby.into()) }
 }
 
 pub(super) async fn ask(mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {

@@ -2,14 +2,17 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
+use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{DatabaseError, connection::Unavailable, pooler, session};
-use crate::limits::START_TIMEOUT;
+use crate::limits::{CHECK_TIMEOUT, START_TIMEOUT};
 
 /// Whether a server takes writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
+
+const TIMELINE: &str = "select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer";
 
 /// Reads the URL again from where it came from.
 type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
@@ -80,7 +83,7 @@ impl Target {
             };
             (name(host), state)
         });
-        futures::future::join_all(states).await
+        join_all(states).await
     }
 
     /// The database as its URL names it now. If that cannot be read or used, nothing changes.
@@ -111,19 +114,20 @@ impl Target {
         timeout(self.connect_timeout, connecting).await.unwrap_or_else(|_| Err(silence()))
     }
 
-    /// Connects to the first host that serves.
+    /// Connects to the first host that serves. If several take writes, as after a fail-over that the former primary survived, it
+    /// is the one of the latest timeline.
     pub(super) async fn first(&self) -> Result<(&PgConnectOptions, PgConnection), DatabaseError> {
         let mut failures = Vec::new();
-        for host in &self.hosts {
-            let connecting = async {
-                let mut connection = self.connect(host).await?;
-                if (self.must_write || self.hosts.len() > 1) && !self.takes_writes(&mut connection).await? {
-                    return Err(Unavailable::ReadOnly.into());
+        for (index, host) in self.hosts.iter().enumerate() {
+            match self.connect_to_writer(host).await {
+                Ok(connection) => {
+                    let others = self.hosts[index + 1..].iter().map(|host| async move {
+                        Some((timeout(CHECK_TIMEOUT, self.connect_to_writer(host)).await.ok()?.ok()?, host))
+                    });
+                    let others = join_all(others).await.into_iter().flatten();
+                    let (connection, host) = latest_of((connection, host), others).await;
+                    return Ok((host, connection));
                 }
-                Ok(connection)
-            };
-            match connecting.await {
-                Ok(connection) => return Ok((host, connection)),
                 Err(source) if pooler::refuses_parameter(&source) => return Err(unreachable(host, source)),
                 Err(source) => failures.push((host, source)),
             }
@@ -136,6 +140,14 @@ impl Target {
         let database = self.hosts.first().and_then(PgConnectOptions::get_database).unwrap_or("").to_owned();
         let reasons: Vec<String> = failures.iter().map(|(host, source)| format!("{}: {source}", name(host))).collect();
         Err(DatabaseError::NoHost { database, reasons: reasons.join("; ") })
+    }
+
+    async fn connect_to_writer(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.connect(host).await?;
+        if (self.must_write || self.hosts.len() > 1) && !self.takes_writes(&mut connection).await? {
+            return Err(Unavailable::ReadOnly.into());
+        }
+        Ok(connection)
     }
 
     async fn takes_writes(&self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
@@ -155,6 +167,31 @@ impl fmt::Debug for Target {
         // The options hold a password.
         f.debug_tuple("Target").field(&self.description()).finish()
     }
+}
+
+/// Of servers that take writes, the one of the latest timeline: a standby begins a new one when it is promoted.
+pub(super) async fn latest_of<T>(
+    first: (PgConnection, T),
+    others: impl Iterator<Item = (PgConnection, T)>,
+) -> (PgConnection, T) {
+    let mut latest = first;
+    let mut of_latest = None;
+    for mut other in others {
+        let of_other = timeline(&mut other.0).await;
+        if of_other > *of_latest.get_or_insert(timeline(&mut latest.0).await) {
+            (latest, of_latest) = (other, Some(of_other));
+        }
+    }
+    if of_latest.is_some() {
+        tracing::warn!("several hosts of the database take writes: the one of the latest timeline is used");
+    }
+    latest
+}
+
+/// 0 if it is not known.
+async fn timeline(connection: &mut PgConnection) -> i32 {
+    let asked = sqlx::raw_sql(TIMELINE).fetch_one(connection);
+    timeout(CHECK_TIMEOUT, asked).await.ok().and_then(|asked| asked.ok()?.try_get(0).ok()).unwrap_or_default()
 }
 
 /// Why a host cannot be used.

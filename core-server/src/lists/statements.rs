@@ -152,7 +152,8 @@ impl Source<'_> {
         &self,
         query: impl Fn() -> Query<'q, Postgres, PgArguments>,
     ) -> Result<Option<(Vec<PgRow>, Reservation)>, Error> {
-        let fetched = database::read(|| self.pool.fetch_at_most(query(), self.most, &self.memory)).await;
+        let read = async |pool: Connections| pool.fetch_at_most(query(), self.most, &self.memory).await;
+        let fetched = database::read(self.pool, read).await;
         let Fetched { rows, end, memory } = fetched.map_err(from_database)?;
         match end {
             End::Complete => Ok(Some((rows, memory))),

@@ -26,7 +26,7 @@ use tonic::{Response, Status};
 use super::{page::Asked, statements::Statements};
 use crate::{
     backend::Backend,
-    database::{self, size},
+    database::{self, Connections, size},
     error::from_database,
     limits::{COPIES, KIB, PAGE_STALLED, PART, READ_AHEAD, STALL, STALLS},
     requests::streamed,
@@ -97,7 +97,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         let has_sent = AtomicBool::new(false);
         // The first row ends the wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
-        let read = || async {
+        let read = async |pool: Connections| {
             let (sender, rows) = mpsc::channel(1);
             let query = self.statements.query(statement, self.company_id, &self.request, self.asked);
             let fetching = async {
@@ -107,7 +107,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
                     drop(watch.lock().unwrap_or_else(PoisonError::into_inner).take());
                     sender.send(row).map(|sent| sent.is_ok())
                 };
-                self.backend.pool.fetch_while(query, sent).await
+                pool.fetch_while(query, sent).await
             };
             let (read, sent) = tokio::join!(fetching, self.send_parts(rows, parts, &has_sent, slot));
             match read {
@@ -115,7 +115,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
                 read => Ok(sent.and_then(|()| read.map_err(from_database))),
             }
         };
-        database::retried(read).await.map_err(from_database)?
+        database::retried(&self.backend.reads, read).await.map_err(from_database)?
     }
 
     /// Sends each row as a part, when there is room for it.

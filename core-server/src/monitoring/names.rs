@@ -149,8 +149,8 @@ impl Company<'_> {
     /// The company's names, read now.
     pub(super) async fn read_names(self) -> Result<Arc<CompanyNames>, Error> {
         let Context { backend, names: cache, .. } = self.context;
-        let own = database::read(|| {
-            sqlx::query_file_as!(OwnName, "src/monitoring/names.sql", self.id).fetch_all(&backend.pool)
+        let own = database::read(&backend.pool, async |pool| {
+            sqlx::query_file_as!(OwnName, "src/monitoring/names.sql", self.id).fetch_all(&pool).await
         });
         let own = own.await.map_err(from_database)?;
         let names = Arc::new(CompanyNames::new(own));

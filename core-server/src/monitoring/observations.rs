@@ -106,10 +106,11 @@ async fn find_affiliates(company: Company<'_>, rows: &[Row]) -> Result<Affiliate
     let ids: BTreeSet<i64> = records().filter_map(|record| record.affiliate_id).collect();
     let client_ids: BTreeSet<&str> = records().filter_map(|record| record.client_affiliate_id.as_deref()).collect();
     let (ids, client_ids) = (Vec::from_iter(ids), Vec::from_iter(client_ids));
-    let found = database::read(|| {
+    let found = database::read(&company.context.backend.pool, async |pool| {
         let (ids, client_ids) = (&ids, &client_ids);
         sqlx::query_file_as!(Affiliate, "src/monitoring/observations/affiliates.sql", company.id, ids, client_ids as _)
-            .fetch_all(&company.context.backend.pool)
+            .fetch_all(&pool)
+            .await
     });
     let found = found.await.map_err(from_database)?.into_iter().flat_map(|found| {
         let id = found.affiliate_id.map(|id| ("affiliate_id", id.to_string()));

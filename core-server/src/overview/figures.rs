@@ -48,8 +48,10 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) async fn read(pool: &Connections, company_id: i64, now: OffsetDateTime) -> Result<Self, Error> {
-        let read = || sqlx::query_file_as!(Self, "src/overview/overview.sql", company_id, now).fetch_one(pool);
-        database::read(read).await.map_err(from_database)
+        let read = async |pool: Connections| {
+            sqlx::query_file_as!(Self, "src/overview/overview.sql", company_id, now).fetch_one(&pool).await
+        };
+        database::read(pool, read).await.map_err(from_database)
     }
 
     pub(super) fn into_overview(self) -> Overview {

@@ -28,7 +28,7 @@ impl InvalidSetting {
     }
 
     /// A setting that must be given, with what it may be.
-    pub(crate) fn missing(setting: &'static str, allowed: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn missing(setting: &'static str, allowed: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { setting, verb: "is required", cause: allowed.into() }
     }
 }

@@ -10,7 +10,7 @@ mod tls_args;
 pub mod units;
 
 pub use core_args::CoreArgs;
-pub use database_args::DatabaseUrlArgs;
+pub use database_args::{DatabaseUrlArgs, ReplicaArgs};
 pub use gateway_args::GatewayArgs;
 pub use key_args::{KeyArgs, SigningArgs};
 pub use secret::Hidden;

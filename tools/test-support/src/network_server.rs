@@ -130,6 +130,25 @@ impl NetworkServer {
         }
     }
 
+    /// Stops all of its processes, so that connections stay open and nothing responds, or lets them go on.
+    pub fn freeze(&self, is_frozen: bool) {
+        let server = self.server.as_ref().unwrap().id().cast_signed();
+        let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
+        let children = children.split_whitespace().map(|child| child.parse().unwrap());
+        for process in [server].into_iter().chain(children) {
+            kill_process(process, if is_frozen { Signal::SIGSTOP } else { Signal::SIGCONT });
+        }
+    }
+
+    /// Makes it a standby that follows nobody, when it starts the next time.
+    pub fn make_standby(&self) {
+        let signal = self.data().join("standby.signal");
+        fs::write(&signal, "").unwrap();
+        if let Some(user) = unprivileged() {
+            chown(signal, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
+        }
+    }
+
     /// Kills it with all of its processes.
     pub fn kill(&mut self) {
         if let Some(mut server) = self.server.take() {

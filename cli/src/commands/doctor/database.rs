@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use core_server::database::{self, HostState, Nodes, Target, check_migrated, check_nodes};
+use core_server::database::{self, HostState, Nodes, ReadTarget, Target, check_migrated, check_nodes, replica_states};
 use runtime::describe;
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
@@ -26,7 +26,7 @@ const CONNECTIONS: &str = "
         (select nullif(datconnlimit, -1)::bigint from pg_database where datname = current_database())";
 
 /// Checks a database for this number of cores with this number of connections each.
-pub(super) async fn check(target: Target, connections: u32, cores: u32) -> Vec<Finding> {
+pub(super) async fn check(target: Target, replicas: Option<ReadTarget>, connections: u32, cores: u32) -> Vec<Finding> {
     let Ok(states) = timeout(TIMEOUT, target.states()).await else {
         let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
         return vec![Finding::new("database", State::Problem, format!("no response within {TIMEOUT:?}"), next_step)];
@@ -34,6 +34,9 @@ pub(super) async fn check(target: Target, connections: u32, cores: u32) -> Vec<F
     let mut findings = Vec::from_iter(hosts(&states));
     if !states.iter().any(|(_, state)| matches!(state, HostState::TakesWrites)) {
         return findings;
+    }
+    if let Some(replicas) = &replicas {
+        findings.extend(self::replicas(&target, replicas).await);
     }
     let asked = timeout(TIMEOUT, async {
         let pool = database::open(target, 1).await?.pool;
@@ -110,6 +113,23 @@ fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
         _ => ("hosts", State::Problem, "only one may take writes: the others must follow it, or belong elsewhere"),
     };
     Some(Finding::new(check, state, shown.join("; "), next_step))
+}
+
+/// One finding for each replica.
+async fn replicas(primary: &Target, replicas: &ReadTarget) -> Vec<Finding> {
+    let next_step = "see reads from replicas in docs/operations.md; until it serves, the others and the primary do";
+    let problem = |found: String| Finding::new("replica", State::Problem, found, next_step);
+    match timeout(TIMEOUT, replica_states(primary, replicas)).await {
+        Ok(Ok(states)) => states
+            .into_iter()
+            .map(|(name, reason)| match reason {
+                None => Finding::new("replica", State::Ok, format!("{name} has what the primary has written"), ""),
+                Some(reason) => problem(format!("{name}: {reason}")),
+            })
+            .collect(),
+        Ok(Err(error)) => vec![problem(error.to_string())],
+        Err(_) => vec![problem(format!("no response within {TIMEOUT:?}"))],
+    }
 }
 
 async fn ask(connection: &mut PgConnection, connections: u32, cores: u32) -> Result<[Finding; 3], sqlx::Error> {

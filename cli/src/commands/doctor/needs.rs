@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::anyhow;
 use compliance_api::PrivateUrl;
 use http::Uri;
-use runtime::{DatabaseUrlArgs, InvalidSetting, KeyArgs};
+use runtime::{DatabaseUrlArgs, InvalidSetting, KeyArgs, ReplicaArgs};
 use tls::Inspected;
 
 use crate::data_dir::DataDirArgs;
@@ -26,12 +26,19 @@ pub(in crate::commands) struct CertificateNeed {
     pub(in crate::commands) is_core: bool,
 }
 
+/// A database.
+pub(in crate::commands) struct DatabaseNeed<'a> {
+    pub(in crate::commands) url: &'a DatabaseUrlArgs,
+    pub(in crate::commands) replicas: &'a ReplicaArgs,
+    /// To each server.
+    pub(in crate::commands) connections: u32,
+}
+
 /// What a command uses.
 pub(in crate::commands) struct Needs<'a> {
     pub(in crate::commands) ports: Vec<PortNeed>,
     pub(in crate::commands) certificates: Vec<CertificateNeed>,
-    /// With the number of connections to it.
-    pub(in crate::commands) database: Option<(&'a DatabaseUrlArgs, u32)>,
+    pub(in crate::commands) database: Option<DatabaseNeed<'a>>,
     /// The folder of the command's own database and secret, if it can have one.
     pub(in crate::commands) data_dir: Option<&'a DataDirArgs>,
     pub(in crate::commands) keys: &'a KeyArgs,

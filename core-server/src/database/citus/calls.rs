@@ -16,7 +16,7 @@ use sqlx::{
 };
 
 use super::functions::{Function, functions};
-use crate::database::connections::not_used;
+use crate::database::executor::not_used;
 
 /// The functions that run statements, by the statement. None on plain PostgreSQL.
 #[derive(Debug, Default)]
