@@ -227,7 +227,8 @@ const NEEDED: [&str; 3] = [
     end
     $$",
     // The IDs of a company's shards on this node. They cannot move before the end of the transaction.
-    "create or replace function company_shards(company bigint) returns text[] language plpgsql security definer as $$
+    "create or replace function company_shards(company bigint) returns text[] language plpgsql security definer
+    set search_path from current as $$
     declare
         shards bigint[] := array(
             select get_shard_id_for_distribution_column(t.name::regclass, company)
@@ -293,4 +294,56 @@ pub(in crate::database) async fn missing(executor: impl PgExecutor<'_>) -> Resul
         select from pg_proc where proname = name and pg_function_is_visible(oid) and strpos(prosrc, 'company_shards') > 0)";
     let names: Vec<String> = functions().map(|function| function.name).chain(TRIGGERED.map(str::to_owned)).collect();
     sqlx::query_scalar(question).bind(names).fetch_all(executor).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TABLES, body_on_shards, functions, on_shards};
+
+    fn sharded(statement: &str) -> String {
+        on_shards(statement, &[]).unwrap().0
+    }
+
+    #[test]
+    fn tables_and_constraints_become_shards() {
+        assert_eq!(on_shards("select nextval('affiliates_id_seq')", &[]), None);
+        assert_eq!(
+            sharded("select affiliates.id, i.infractions from affiliates join compliance_urls u on u.note like 'a%'"),
+            "select affiliates_%1$s.id, i.infractions from affiliates_%1$s join compliance_urls_%6$s u on u.note like 'a%%'"
+        );
+        let (text, created) = on_shards(
+            "insert into incidents as i (id) select nextval('incidents_id_seq') on conflict on constraint incidents_pkey do nothing",
+            &[],
+        )
+        .unwrap();
+        assert_eq!(
+            text,
+            "insert into incidents_%8$s as i (id) select next_id('incidents_id_seq') on conflict on constraint incidents_pkey_%8$s do nothing"
+        );
+        assert_eq!(created, ["incidents"]);
+    }
+
+    #[test]
+    fn functions_of_triggers_name_their_shards() {
+        let body = "\nbegin\n    perform f(changes);\n    delete from incidents where c.changes = any(changes);\nend\n";
+        assert_eq!(
+            body_on_shards(body, &["changes".to_owned()]),
+            "\nbegin\n    perform f(changes);\n    execute format($text$\n    delete from incidents_%8$s where c.changes = any($1)$text$, \
+             variadic company_shards((changes[1]).company_id)) using changes;\nend\n"
+        );
+    }
+
+    #[test]
+    fn no_statement_names_a_table_that_is_no_shard() {
+        assert!(functions().count() > 150);
+        for function in functions() {
+            let lines = function.text.lines().filter(|line| !line.trim_start().starts_with("--"));
+            let text: String = lines.flat_map(|line| [line, " "]).collect();
+            for (before, table) in ["from ", "join ", "into ", "update "].iter().flat_map(|b| TABLES.map(|t| (b, t))) {
+                let named = text.match_indices(&format!("{before}{table}")).count();
+                let sharded = text.match_indices(&format!("{before}{table}_%")).count();
+                assert_eq!(named, sharded, "{before}{table}: {text}");
+            }
+        }
+    }
 }
