@@ -75,7 +75,7 @@ impl RunResult {
     pub(crate) fn new(load: String, measured: &[Measured<()>], worker_per_company: bool) -> Self {
         let requests = measured.iter().map(|run| run.latencies.len()).sum();
         let seconds = measured.iter().map(|run| run.seconds).sum();
-        let both = |[least, most]: [u64; 2], [other_least, other_most]| [least.min(other_least), most.max(other_most)];
+        let both = |one: [u64; 2], other: [u64; 2]| [one[0].min(other[0]), one[1].max(other[1])];
         let of_a_company = measured.iter().map(|run| run.of_a_worker).reduce(both).filter(|_| worker_per_company);
         Self { of_a_company, ..Self::of(load, seconds, requests, measured.iter().map(figures).collect()) }
     }
