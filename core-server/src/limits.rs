@@ -66,6 +66,8 @@ pub(crate) const TOKEN_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) const FEW_SIGNATURES: usize = 8;
 /// How long after a shutdown has begun clients may still read that the service does not serve.
 pub(crate) const WATCHERS_TIME: Duration = Duration::from_millis(250);
+/// Cores over which a gateway spreads its calls, at most. A call that names more counts as one.
+pub(crate) const MAX_CORES: u32 = 256;
 /// How often the rate limit drops the state of companies that no longer call.
 pub(crate) const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
 /// How long a stream may be idle: no message from the client, or no acknowledgement read by it.

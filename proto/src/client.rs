@@ -21,12 +21,17 @@ pub use generated::{
     AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
     OverviewServiceStubs,
 };
+use http::HeaderName;
 pub use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, body::Body, client::GrpcService, codegen::tokio_stream::Stream};
 use tonic_health::{
     pb::{HealthCheckRequest, HealthCheckResponse, health_client::HealthClient, health_server::Health as _},
     server::HealthService,
 };
+
+/// The header in which a gateway says over how many cores it spreads its calls. Each of them then counts its call as so many of its
+/// company.
+pub const CORES: HeaderName = HeaderName::from_static("x-compliance-cores");
 
 /// What a remote client sends its calls over.
 pub trait Channel:

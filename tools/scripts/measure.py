@@ -14,19 +14,24 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class Service:
     """A running command of the service, and what it logged."""
 
-    def __init__(self, stack, program, folder, name, *arguments, environment=None):
-        self.log = folder / f"{name}.log"
-        with self.log.open("wb") as log:
-            command = [program, name, *map(str, arguments)]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | (environment or {}))
+    def __init__(self, stack, program, folder, name, *arguments, environment=None, number=""):
+        self.name = f"{name}{number}"
+        self.log = folder / f"{self.name}.log"
+        self.command = [program, name, *map(str, arguments)]
+        self.environment = os.environ | (environment or {})
         stack.callback(self.stop)
+        self.start()
+
+    def start(self):
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.environment)
         for _ in range(600):
             if " ready " in self.log.read_text():
                 return
             if self.process.poll() is not None:
                 break
             time.sleep(0.1)
-        raise SystemExit(f"{name} is not ready:\n{self.log.read_text()}")
+        raise SystemExit(f"{self.name} is not ready:\n{self.log.read_text()}")
 
     def stop(self):
         self.process.terminate()

@@ -20,6 +20,7 @@ mod observability;
 mod partners;
 mod personal_data;
 mod programs;
+mod rate_limit;
 mod readme;
 mod replicas;
 mod restarts;

@@ -1,17 +1,24 @@
 //! The rate limit of a company: GCRA, one key a company.
+//!
+//! Cores share nothing. A gateway that spreads its calls over N cores says so in each ([`CORES`]), and each core counts the call as
+//! N calls, so that together they let through what one of them would.
 
 use std::{num::NonZeroU32, str::FromStr, time::Duration};
 
 use compliance_api::{
+    client::CORES,
     error::{Error, Reason},
     v1::RateLimitHeaders,
 };
 use governor::{
-    Quota, RateLimiter,
+    InsufficientCapacity, Quota, RateLimiter,
     clock::{Clock, DefaultClock},
     middleware::StateInformationMiddleware,
     state::keyed::DashMapStateStore,
 };
+use http::HeaderMap;
+
+use crate::limits::MAX_CORES;
 
 /// How many requests a company may make: `N/s`, `N/m` or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +60,13 @@ impl FromStr for RateLimit {
     }
 }
 
+/// Over how many cores the sender of a call spreads its calls: one, unless it says so. A caller that is no gateway can only make
+/// its own calls cost more.
+pub(crate) fn cores(headers: &HeaderMap) -> NonZeroU32 {
+    let cores = headers.get(CORES).and_then(|value| value.to_str().ok()?.parse::<NonZeroU32>().ok());
+    cores.filter(|cores| cores.get() <= MAX_CORES).unwrap_or(NonZeroU32::MIN)
+}
+
 pub(crate) struct Limiter<C: Clock = DefaultClock> {
     requests: NonZeroU32,
     window: Duration,
@@ -76,10 +90,22 @@ impl<C: Clock> Limiter<C> {
         Some(Self { requests, window, companies })
     }
 
-    pub(crate) fn count(&self, company_id: i64) -> Result<RateLimitHeaders, (RateLimitHeaders, Error)> {
-        match self.companies.check_key(&company_id) {
-            Ok(state) => Ok(self.headers(state.remaining_burst_capacity())),
-            Err(until) => {
+    /// Counts a call, which is spread over so many cores. What remains is that of all of them, if the others have counted as much.
+    pub(crate) fn count(
+        &self,
+        company_id: i64,
+        cores: NonZeroU32,
+    ) -> Result<RateLimitHeaders, (RateLimitHeaders, Error)> {
+        let cost = cores.min(self.requests);
+        match self.companies.check_key_n(&company_id, cost) {
+            Ok(Ok(state)) => {
+                let remaining = state.remaining_burst_capacity();
+                // Less than the cost lets no call through.
+                Ok(self.headers(remaining - remaining % cost))
+            }
+            // The cost is never more than the burst.
+            Err(InsufficientCapacity(_)) => Err((self.headers(0), self.exceeded(company_id, self.window))),
+            Ok(Err(until)) => {
                 let wait = until.wait_time_from(self.companies.clock().now());
                 Err((self.headers(0), self.exceeded(company_id, wait)))
             }
@@ -110,12 +136,16 @@ impl<C: Clock> Limiter<C> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{num::NonZeroU32, time::Duration};
 
-    use compliance_api::{error::Error, v1::RateLimitHeaders};
+    use compliance_api::{client::CORES, error::Error, v1::RateLimitHeaders};
     use governor::clock::FakeRelativeClock;
+    use http::{HeaderMap, HeaderValue};
 
-    use super::{Limiter, RateLimit};
+    use super::{Limiter, RateLimit, cores};
+    use crate::limits::MAX_CORES;
+
+    const ONE: NonZeroU32 = NonZeroU32::MIN;
 
     fn limiter(limit: &str) -> Limiter<FakeRelativeClock> {
         limiter_and_clock(limit).0
@@ -139,8 +169,8 @@ mod tests {
         assert_eq!(headers("7/m", 6).reset, 9);
         assert_eq!(headers("10/s", 9).reset, 1);
         let counted = limiter("3/m");
-        assert_eq!([1, 1, 1, 2].map(|company| counted.count(company).unwrap().remaining), [2, 1, 0, 2]);
-        let (refused, _) = counted.count(1).unwrap_err();
+        assert_eq!([1, 1, 1, 2].map(|company| counted.count(company, ONE).unwrap().remaining), [2, 1, 0, 2]);
+        let (refused, _) = counted.count(1, ONE).unwrap_err();
         assert_eq!(refused, RateLimitHeaders { limit: 3, remaining: 0, reset: 60 });
     }
 
@@ -149,28 +179,61 @@ mod tests {
         let (limiter, clock) = limiter_and_clock("1/m");
         let retry_after = |millis| wait(&limiter.exceeded(1, Duration::from_millis(millis)));
         assert_eq!([0, 1, 999, 1000, 1001, 2000, 59_500].map(retry_after), [1, 1, 1, 1, 2, 2, 60]);
-        assert!(limiter.count(1).is_ok());
-        let (_, error) = limiter.count(1).unwrap_err();
+        assert!(limiter.count(1, ONE).is_ok());
+        let (_, error) = limiter.count(1, ONE).unwrap_err();
         assert_eq!(wait(&error), 60);
         clock.advance(Duration::from_millis(59_999));
-        assert_eq!(wait(&limiter.count(1).unwrap_err().1), 1);
+        assert_eq!(wait(&limiter.count(1, ONE).unwrap_err().1), 1);
         clock.advance(Duration::from_millis(1));
-        assert!(limiter.count(1).is_ok() && limiter.count(1).is_err());
+        assert!(limiter.count(1, ONE).is_ok() && limiter.count(1, ONE).is_err());
         assert_eq!(wait(&self::limiter("1/s").exceeded(1, Duration::from_millis(999))), 1);
     }
 
     #[test]
     fn companies_that_have_their_whole_limit_are_forgotten_and_no_others() {
         let (limiter, clock) = limiter_and_clock("4/m");
-        assert!(limiter.count(1).is_ok() && (0..4).all(|_| limiter.count(2).is_ok()));
+        assert!(limiter.count(1, ONE).is_ok() && (0..4).all(|_| limiter.count(2, ONE).is_ok()));
         // One has had its whole limit for 15 s, for which it is still remembered.
         clock.advance(Duration::from_secs(31));
         limiter.sweep();
         assert_eq!(limiter.companies.len(), 1);
-        assert_eq!([1, 2].map(|company| limiter.count(company).unwrap().remaining), [3, 1]);
+        assert_eq!([1, 2].map(|company| limiter.count(company, ONE).unwrap().remaining), [3, 1]);
         clock.advance(Duration::from_mins(2));
         limiter.sweep();
         assert!(limiter.companies.is_empty());
+    }
+
+    #[test]
+    fn cores_that_share_calls_let_through_what_one_of_them_would() {
+        for (limit, number, through) in
+            [("10/m", 1, 10), ("10/m", 2, 10), ("10/m", 3, 9), ("10/m", 10, 10), ("2/m", 3, 3)]
+        {
+            let shared = NonZeroU32::new(number).unwrap();
+            let limiters: Vec<_> = (0..number).map(|_| limiter(limit)).collect();
+            let calls = limiters.iter().cycle().take(50).filter(|limiter| limiter.count(1, shared).is_ok());
+            assert_eq!(calls.count(), through, "{limit} {number}");
+        }
+    }
+
+    #[test]
+    fn what_remains_and_the_wait_are_those_of_all_cores() {
+        let (limiter, clock) = limiter_and_clock("10/m");
+        let three = NonZeroU32::new(3).unwrap();
+        assert_eq!([(); 3].map(|()| limiter.count(1, three).unwrap().remaining), [6, 3, 0]);
+        let (headers, error) = limiter.count(1, three).unwrap_err();
+        // One of ten is left, so two are needed.
+        assert_eq!((headers.limit, headers.remaining, wait(&error)), (10, 0, 12));
+        assert_eq!(limiter.count(1, ONE).unwrap().remaining, 0);
+        clock.advance(Duration::from_secs(18));
+        assert!(limiter.count(1, three).is_ok() && limiter.count(1, ONE).is_err());
+    }
+
+    #[test]
+    fn a_call_that_names_no_cores_or_too_many_is_one_call() {
+        let named = |text: &str| cores(&HeaderMap::from_iter([(CORES, HeaderValue::from_str(text).unwrap())])).get();
+        assert_eq!(cores(&HeaderMap::new()), ONE);
+        assert_eq!(["1", "3", "0", "-2", "", "x", "2.5"].map(named), [1, 3, 1, 1, 1, 1, 1]);
+        assert_eq!([MAX_CORES, MAX_CORES + 1, u32::MAX].map(|number| named(&number.to_string())), [MAX_CORES, 1, 1]);
     }
 
     #[test]
@@ -187,9 +250,9 @@ mod tests {
     #[test]
     fn one_company_does_not_use_up_the_limit_of_another() {
         let limiter = limiter("2/m");
-        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok());
-        let (_, error) = limiter.count(1).unwrap_err();
+        assert!(limiter.count(1, ONE).is_ok() && limiter.count(1, ONE).is_ok());
+        let (_, error) = limiter.count(1, ONE).unwrap_err();
         assert_eq!(wait(&error), 30);
-        assert!(limiter.count(2).is_ok() && limiter.count(2).is_ok() && limiter.count(2).is_err());
+        assert!(limiter.count(2, ONE).is_ok() && limiter.count(2, ONE).is_ok() && limiter.count(2, ONE).is_err());
     }
 }

@@ -14,7 +14,7 @@ use compliance_api::{
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tonic::Status;
 
-use super::limit::Limiter;
+use super::limit::{self, Limiter};
 
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
@@ -71,7 +71,8 @@ impl AccessPolicy {
             Err(error) => return (None, None, Err(error.into())),
         };
         let company_id = claims.company_id;
-        let rate_limit = match self.limiter.as_ref().map(|limiter| limiter.count(company_id)).transpose() {
+        let counted = self.limiter.as_ref().map(|limiter| limiter.count(company_id, limit::cores(headers)));
+        let rate_limit = match counted.transpose() {
             Ok(rate_limit) => rate_limit,
             Err((rate_limit, error)) => return (Some(claims), Some(rate_limit), Err(error)),
         };

@@ -4,7 +4,7 @@ use std::{collections::HashSet, iter::repeat_n, pin::Pin, sync::Arc};
 
 use compliance_api::{
     batch_read::MAX_READS,
-    client,
+    client::{self, CORES},
     error::Error,
     record::Record,
     rules::Violations,
@@ -19,6 +19,7 @@ use futures::{
     FutureExt as _, StreamExt as _,
     stream::{self, BoxStream, FuturesUnordered},
 };
+use http::HeaderValue;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Status};
 
@@ -57,6 +58,7 @@ impl ReadService for BatchReads {
     async fn batch_read(&self, request: Request<BatchReadRequest>) -> Served<Self::BatchReadStream> {
         let limit = timeout_of(&request, self.backend.settings.call_timeout);
         let deadline = Instant::now() + limit;
+        let cores = request.metadata().as_ref().get(CORES).cloned();
         let BatchReadRequest { authorizations, reads } = request.into_inner();
         for (field, items) in [("authorizations", authorizations.len()), ("reads", reads.len())] {
             if items > MAX_READS {
@@ -80,9 +82,9 @@ impl ReadService for BatchReads {
             }
         }
         let is_proven = tokens.has_valid();
-        let mut responses = self.clone().respond(now, deadline);
+        let mut responses = self.clone().respond(now, cores.clone(), deadline);
         if !later.is_empty() {
-            let later = self.clone().verify_and_respond(tokens, later, deadline).flatten_stream();
+            let later = self.clone().verify_and_respond(tokens, later, cores, deadline).flatten_stream();
             responses = stream::select(responses, later).boxed();
         }
         let responses = responses.map(Ok);
@@ -107,6 +109,7 @@ impl BatchReads {
         self,
         mut tokens: Tokens<Pipeline>,
         reads: Vec<(u32, Read, String)>,
+        cores: Option<HeaderValue>,
         deadline: Instant,
     ) -> BoxStream<'static, BatchReadResponse> {
         // What has no result by then is too late.
@@ -118,14 +121,21 @@ impl BatchReads {
                 None => late.push(response(index, None, Err(Error::deadline_exceeded().into()))),
             }
         }
-        stream::iter(late).chain(self.respond(verified, deadline)).boxed()
+        stream::iter(late).chain(self.respond(verified, cores, deadline)).boxed()
     }
 
-    /// The responses to reads: at first to those that are refused, then to those of each kind as they are there.
-    fn respond(self, reads: Vec<(u32, Read, Verified)>, deadline: Instant) -> BoxStream<'static, BatchReadResponse> {
+    /// The responses to reads: at first to those that are refused, then to those of each kind as they are there. `cores` is the header
+    /// of the batch, and so of each read in it.
+    fn respond(
+        self,
+        reads: Vec<(u32, Read, Verified)>,
+        cores: Option<HeaderValue>,
+        deadline: Instant,
+    ) -> BoxStream<'static, BatchReadResponse> {
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, read, token) in reads {
-            let headers = read.headers();
+            let mut headers = read.headers();
+            headers.extend(cores.clone().map(|cores| (CORES, cores)));
             let (operation, id, accepted) = match read.operation {
                 Some(read::Operation::Affiliate(get)) => (&Operation::GET_AFFILIATE, get.id, &mut affiliates),
                 Some(read::Operation::Url(get)) => (&Operation::GET_COMPLIANCE_URL, get.id, &mut urls),

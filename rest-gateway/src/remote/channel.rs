@@ -9,9 +9,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use compliance_api::{deadline::grpc_timeout, wire::Operation};
+use compliance_api::{client::CORES, deadline::grpc_timeout, wire::Operation};
 use futures::{FutureExt as _, future::BoxFuture};
-use http::request::Parts;
+use http::{HeaderValue, request::Parts};
 use http_body_util::{BodyExt as _, Full};
 use telemetry::metrics::{count, describe};
 use tokio::time::Instant;
@@ -60,9 +60,10 @@ impl Service<http::Request<Body>> for CoreChannel {
 
 /// Sends a call until it has a response, may not be sent again, or was sent to every core and over every connection of one of
 /// them: whatever closes one connection of a core often closes the others, too, which is not noticed before they are used.
-async fn call(cores: Arc<Cores>, request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
+async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
     // The core's time is over when the caller's is, however many cores are tried.
     let deadline = grpc_timeout(request.headers()).map(|timeout| Instant::now() + timeout);
+    request.headers_mut().insert(CORES, HeaderValue::from(cores.in_use()));
     let mut replay = Replay::new(request)?;
     let mut unreachable = Vec::new();
     let mut last_error = None;

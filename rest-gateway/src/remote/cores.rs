@@ -70,6 +70,15 @@ impl Cores {
         *self.list.write().unwrap_or_else(PoisonError::into_inner) = cores;
     }
 
+    /// How many cores get calls: those that serve, or all if none does.
+    pub(super) fn in_use(&self) -> usize {
+        let cores = self.all();
+        match cores.iter().filter(|core| core.serves()).count() {
+            0 => cores.len(),
+            serving => serving,
+        }
+    }
+
     /// Notes that a call to a core failed. It gets no calls until it reports that it serves, if there are others.
     pub(super) fn failed(&self, core: &Core) {
         core.serves.store(false, Ordering::Relaxed);
@@ -165,9 +174,12 @@ mod tests {
     async fn a_core_that_failed_is_the_last_choice() {
         let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
         let [first, second] = [0, 1].map(|index| Arc::clone(&cores.all()[index]));
+        assert_eq!(cores.in_use(), 2);
         cores.failed(&first);
+        assert_eq!(cores.in_use(), 1);
         assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
         cores.failed(&second);
+        assert_eq!(cores.in_use(), 2);
         assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
         assert_eq!(names([cores.pick(std::slice::from_ref(&first))]), ["http://10.0.0.2:2/"]);
         assert!(cores.pick(&[first, second]).is_none());

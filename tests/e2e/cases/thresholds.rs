@@ -61,6 +61,11 @@ const THRESHOLDS: &[Threshold] = &[
     Threshold("crates/batcher/src/lib.rs", "MAX_BATCH", Tests(COALESCED, &[FULL_BATCHES])),
     Threshold("proto/src/batch_read.rs", "MAX_READS", Tests("tests/e2e/batch_read.rs", &["limits"])),
     Threshold("proto/src/wire.rs", "MAX_ITEMS", Tests("proto/src/wire.rs", &["a_list_that_is_too_long_is_named"])),
+    Threshold(
+        CORE,
+        "MAX_CORES",
+        Tests("core-server/src/access/limit.rs", &["a_call_that_names_no_cores_or_too_many_is_one_call"]),
+    ),
     Threshold(GATEWAY, "SMALLEST_COMPRESSED", Tests("tests/e2e/encodings.rs", &["short_responses_are_plain"])),
 ];
 

@@ -27,6 +27,10 @@ pub(crate) struct DriveArgs {
     /// Connections. Each has one request in flight. Over gRPC: calls in flight.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
+    /// Give each company a connection of its own, in place of --connections. The result says how many requests the companies with
+    /// the fewest and the most had.
+    #[arg(long, conflicts_with = "connections")]
+    connection_per_company: bool,
     /// Duration of a run in seconds, without its warm-up.
     #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=3600))]
     duration: u64,
@@ -73,12 +77,13 @@ pub(crate) struct DriveArgs {
 /// Puts load on REST, or on gRPC.
 pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()> {
     let companies = if args.target.is_some() { args.token.len() } else { args.companies as usize };
+    let connections = if args.connection_per_company { companies as u32 } else { args.connections };
     let name = args.scenario.to_possible_value();
     let name = name.as_ref().map_or("", |name| name.get_name());
     let layer = if is_grpc { "gRPC" } else { "REST" };
     let batch = if args.batch == BATCH { String::new() } else { format!(", batches of {}", args.batch) };
     let rate = args.rate.map_or_else(String::new, |rate| format!(", {rate} requests a second at most"));
-    let load = format!("{name} over {layer}, {} in flight, {companies} companies{batch}{rate}", args.connections);
+    let load = format!("{name} over {layer}, {connections} in flight, {companies} companies{batch}{rate}");
     let baseline = args.baseline.as_deref().map(|file| RunResult::read(file, &load)).transpose()?;
     let (result, demo) = if let Some(url) = &args.target {
         let target = Target::parse(url, args.allow_remote)?;
@@ -90,17 +95,18 @@ pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()>
                 discover::over_rest(&target, token).await?
             });
         }
-        (run(args, is_grpc, &target, args.token.clone(), universes).await, None)
+        (run(args, connections, is_grpc, &target, args.token.clone(), universes).await, None)
     } else {
         let demo = Demo::start(args.companies).await?;
         let target = Target::local(if is_grpc { demo.service.grpc } else { demo.service.rest });
         let (tokens, universes) = demo.companies.iter().cloned().unzip();
-        (run(args, is_grpc, &target, tokens, universes).await, Some(demo))
+        (run(args, connections, is_grpc, &target, tokens, universes).await, Some(demo))
     };
     if let Some(demo) = demo {
         demo.stop().await;
     }
-    let result = RunResult::new(load, &result.context("the result is void, and is not saved")?);
+    let result = result.context("the result is void, and is not saved")?;
+    let result = RunResult::new(load, &result, args.connection_per_company);
     print!("{}", result.text(baseline.as_ref()));
     let checked = baseline.filter(|_| args.fail_on_regression).map_or(Ok(()), |baseline| result.check(&baseline));
     // What is worse must not become what later runs are compared with.
@@ -112,6 +118,7 @@ pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()>
 
 async fn run(
     args: &DriveArgs,
+    connections: u32,
     is_grpc: bool,
     target: &Target,
     tokens: Vec<String>,
@@ -122,14 +129,17 @@ async fn run(
             company.affiliates_total = None;
         }
     }
-    let DriveArgs { scenario, batch, connections, .. } = *args;
+    let DriveArgs { scenario, batch, connection_per_company, .. } = *args;
     let load = Load { scenario, batch, companies: &companies, connections };
     let tokens_of_rest: Vec<_> = tokens.iter().cloned().map(Some).collect();
     let mut runs = Vec::new();
     for number in 1..=args.runs {
         eprintln!("run {number} of {}: {} s, after {} s of warm-up", args.runs, args.duration, args.warm_up);
-        let workers: Vec<LoadWorker> =
+        let mut workers: Vec<LoadWorker> =
             if is_grpc { load.grpc(target, &tokens).await? } else { load.rest(target, &tokens_of_rest).await? };
+        if connection_per_company {
+            workers.iter_mut().for_each(LoadWorker::keep_company);
+        }
         let (warm_up, rate) = (Duration::from_secs(args.warm_up), args.rate.map(f64::from));
         runs.push(measure_after(warm_up, workers, args.duration as f64, rate, || ()).await?);
     }

@@ -19,6 +19,9 @@ use crate::target::Target;
 pub struct Connection {
     stream: TcpStream,
     buffer: BytesMut,
+    target: Target,
+    /// The service takes no further request on it.
+    closes: bool,
 }
 
 /// The head of a response.
@@ -40,14 +43,19 @@ impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target) -> anyhow::Result<Self> {
         let stream = target.connect().await?;
-        Ok(Self { stream, buffer: BytesMut::with_capacity(64 << 10) })
+        Ok(Self { stream, buffer: BytesMut::with_capacity(64 << 10), target: target.clone(), closes: false })
     }
 
-    /// Sends a request and passes the body of the response to `sink`, piece by piece.
+    /// Sends a request and passes the body of the response to `sink`, piece by piece. If the last response said that it closes
+    /// the connection, as those of a service that ends do, it connects again.
     pub async fn exchange(&mut self, request: &[u8], mut sink: impl FnMut(&[u8])) -> anyhow::Result<Head> {
         let sent = Instant::now();
+        if self.closes {
+            *self = Self::open(&self.target).await?;
+        }
         self.stream.write_all(request).await?;
-        let (status, framing) = self.head().await?;
+        let (status, framing, closes) = self.head().await?;
+        self.closes = closes;
         let mut first_byte = None;
         let mut sink = |part: &[u8]| {
             first_byte.get_or_insert_with(|| sent.elapsed());
@@ -60,13 +68,13 @@ impl Connection {
         Ok(Head { status, first_byte: first_byte.unwrap_or_else(|| sent.elapsed()) })
     }
 
-    async fn head(&mut self) -> anyhow::Result<(u16, Framing)> {
+    async fn head(&mut self) -> anyhow::Result<(u16, Framing, bool)> {
         loop {
             if !self.buffer.is_empty()
-                && let Some((length, status, framing)) = parse(&self.buffer)?
+                && let Some((length, status, framing, closes)) = parse(&self.buffer)?
             {
                 self.buffer.advance(length);
-                return Ok((status, framing));
+                return Ok((status, framing, closes));
             }
             self.fill().await?;
         }
@@ -114,24 +122,27 @@ impl Connection {
     }
 }
 
-/// The length of a head, its status and the framing of its body; `None` if the head is incomplete.
-fn parse(bytes: &[u8]) -> anyhow::Result<Option<(usize, u16, Framing)>> {
+/// The length of a head, its status, the framing of its body, and whether the connection closes after it; `None` if the head is
+/// incomplete.
+fn parse(bytes: &[u8]) -> anyhow::Result<Option<(usize, u16, Framing, bool)>> {
     let mut headers = [httparse::EMPTY_HEADER; 48];
     let mut response = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(length) = response.parse(bytes).context("the response is not HTTP/1.1")? else {
         return Ok(None);
     };
     let status = response.code.unwrap_or_default();
-    let mut framing = Framing::Length(0);
+    let (mut framing, mut closes) = (Framing::Length(0), false);
     for header in response.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
             let value = str::from_utf8(header.value)?.trim().parse().context("a content-length is no number")?;
             framing = Framing::Length(value);
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
             framing = Framing::Chunked;
+        } else if header.name.eq_ignore_ascii_case("connection") {
+            closes = header.value.eq_ignore_ascii_case(b"close");
         }
     }
-    Ok(Some((length, status, framing)))
+    Ok(Some((length, status, framing, closes)))
 }
 
 /// Writes a request into `out`, which is cleared first.
@@ -206,5 +217,21 @@ mod tests {
             assert_eq!((head.status, body.as_slice()), (status, expected.as_bytes()));
         }
         assert!(connection.exchange(b"x", |_| {}).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_closes_is_replaced() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = Target::local(listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await.unwrap();
+            }
+        });
+        let mut connection = Connection::open(&target).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(connection.exchange(b"x", |_| {}).await.unwrap().status, 204);
+        }
     }
 }

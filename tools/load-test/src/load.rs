@@ -28,6 +28,8 @@ pub struct LoadWorker {
     plan: Plan,
     companies: Arc<[Universe]>,
     next: usize,
+    /// From the company of a request to that of the next one.
+    step: usize,
     number: u64,
 }
 
@@ -76,6 +78,7 @@ impl Load<'_> {
             plan: Plan::new(self.scenario, self.batch, next as u32),
             companies: Arc::clone(&companies),
             next,
+            step: 1,
             number: 0,
         };
         clients.into_iter().enumerate().map(worker).collect()
@@ -83,6 +86,11 @@ impl Load<'_> {
 }
 
 impl LoadWorker {
+    /// Makes all requests for one company: of as many workers as companies, each has its own.
+    pub fn keep_company(&mut self) {
+        self.step = 0;
+    }
+
     /// Opens another connection, after a request over REST that had no whole response.
     pub async fn reconnect(&mut self, target: &Target) -> anyhow::Result<()> {
         if let Client::Rest { connection, .. } = &mut self.client {
@@ -95,7 +103,7 @@ impl LoadWorker {
 impl Worker for LoadWorker {
     async fn once(&mut self) -> anyhow::Result<()> {
         let company = self.next % self.companies.len();
-        self.next += 1;
+        self.next += self.step;
         let (whole, universe) = (check::is_sampled(self.number), &self.companies[company]);
         self.number += 1;
         let request = self.plan.step(universe);

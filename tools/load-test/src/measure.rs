@@ -26,6 +26,8 @@ pub trait Worker: Send + 'static {
 pub struct Measured<M> {
     /// In nanoseconds.
     pub latencies: Histogram<u64>,
+    /// Requests of the worker with the fewest, and of that with the most.
+    pub of_a_worker: [u64; 2],
     /// Duration of the period.
     pub seconds: f64,
     /// The values of the meter.
@@ -82,17 +84,19 @@ pub async fn measure_after<W: Worker, M>(
         (before, begin.elapsed().as_secs_f64(), meter())
     };
     let working = async {
-        let mut latencies = histogram()?;
+        let (mut latencies, mut of_a_worker) = (histogram()?, [u64::MAX, 0]);
         while let Some(done) = tasks.join_next().await {
-            latencies.add(done??).context("the latencies cannot be added up")?;
+            let own = done??;
+            of_a_worker = [of_a_worker[0].min(own.len()), of_a_worker[1].max(own.len())];
+            latencies.add(own).context("the latencies cannot be added up")?;
         }
-        Ok::<_, anyhow::Error>(latencies)
+        Ok::<_, anyhow::Error>((latencies, of_a_worker))
     };
     let working = timeout(warm_up + Duration::from_secs_f64(seconds) + LAST_RESPONSES, working);
     let working = async { working.await.context("a response does not arrive")? };
-    let ((before, seconds, after), latencies) = tokio::try_join!(async { Ok(metered.await) }, working)?;
+    let ((before, seconds, after), (latencies, of_a_worker)) = tokio::try_join!(async { Ok(metered.await) }, working)?;
     ensure!(!latencies.is_empty(), "no response arrived in {seconds:.0} s");
-    Ok(Measured { latencies, seconds, meter: [before, after] })
+    Ok(Measured { latencies, of_a_worker, seconds, meter: [before, after] })
 }
 
 async fn work<W: Worker>(

@@ -29,6 +29,9 @@ pub(crate) struct RunResult {
     seconds: f64,
     /// Requests of all runs.
     requests: u64,
+    /// Requests of the companies with the fewest and the most, of those that have a connection each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_a_company: Option<[u64; 2]>,
     /// The medians of the runs.
     #[serde(flatten)]
     figures: Figures,
@@ -69,10 +72,12 @@ enum Verdict {
 
 impl RunResult {
     /// The result of runs, of which there is at least one.
-    pub(crate) fn new(load: String, measured: &[Measured<()>]) -> Self {
+    pub(crate) fn new(load: String, measured: &[Measured<()>], worker_per_company: bool) -> Self {
         let requests = measured.iter().map(|run| run.latencies.len()).sum();
         let seconds = measured.iter().map(|run| run.seconds).sum();
-        Self::of(load, seconds, requests, measured.iter().map(figures).collect())
+        let both = |one: [u64; 2], other: [u64; 2]| [one[0].min(other[0]), one[1].max(other[1])];
+        let of_a_company = measured.iter().map(|run| run.of_a_worker).reduce(both).filter(|_| worker_per_company);
+        Self { of_a_company, ..Self::of(load, seconds, requests, measured.iter().map(figures).collect()) }
     }
 
     fn of(load: String, seconds: f64, requests: u64, runs: Vec<Figures>) -> Self {
@@ -81,7 +86,7 @@ impl RunResult {
             f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
         };
         let figures = FIGURES.into_iter().map(|name| (name.to_owned(), median(name))).collect();
-        Self { load, seconds, requests, figures, runs }
+        Self { load, seconds, requests, of_a_company: None, figures, runs }
     }
 
     /// The result in a file, which must be of the same load.
@@ -130,6 +135,9 @@ impl RunResult {
         let mut text = format!("{}: {} requests in {:.1} s", self.load, self.requests, self.seconds);
         // A text takes whatever is written to it.
         let _ = writeln!(text, " ({runs} {}), all of them right", if runs == 1 { "run" } else { "runs" });
+        if let Some([least, most]) = self.of_a_company {
+            let _ = writeln!(text, "requests of a company, in a run: {least} to {most}");
+        }
         for name in FIGURES {
             let (value, values) = (figure(&self.figures, name), sorted(&self.runs, name));
             let _ = write!(text, "{name:>20} {value:12.2}");

@@ -45,7 +45,10 @@ async fn load_for(
     let address = if layer == "rest" { service.rest } else { service.grpc };
     let file = folder.join(format!("{layer}-{scenario}.json"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_load-test"));
-    command.args([layer, "--scenario", scenario, "--connections", "4", "--duration", duration, "--warm-up", "0"]);
+    command.args([layer, "--scenario", scenario, "--duration", duration, "--warm-up", "0"]);
+    if !more.contains(&"--connection-per-company") {
+        command.args(["--connections", "4"]);
+    }
     command.args(["--target", &format!("http://{address}"), "--token", &token(COMPANY), "--json"]);
     command.arg(&file).args(if more.contains(&"--runs") { &[][..] } else { &["--runs", "1"] }).args(more);
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
@@ -94,6 +97,9 @@ async fn both_layers_respond_under_load() {
             assert!(requests(&result) > 0, "{layer} {scenario}");
         }
     }
+    // All requests of the one connection are those of the one company.
+    let (result, _) = load(folder, &service, "rest", "point-read", &["--connection-per-company"]).await;
+    assert_eq!(result["of_a_company"], serde_json::json!([requests(&result), requests(&result)]));
     // A result is a baseline for later runs.
     let baseline = folder.join("rest-point-read.json");
     let baseline = baseline.to_str().unwrap();

@@ -18,7 +18,7 @@ pub struct CoreArgs {
     #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
           value_parser = listen_address)]
     grpc_addr: SocketAddr,
-    /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off.
+    /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off. The cores behind a gateway divide it among themselves.
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     rate_limit: RateLimit,
     /// Maximum number of connections to the database.
