@@ -64,15 +64,14 @@ def memory_of(pid, file, key):
 class Database:
     """The database of the service, and its processes."""
 
-    def __init__(self, folder, owner="postgres"):
-        self.folder = folder
-        self.owner = owner
-        self.url = f"postgres:///compliance?host={folder}&user=compliance_service"
+    def __init__(self, folder, owner="postgres", url=None):
+        self.url = url or f"postgres:///compliance?host={folder}&user=compliance_service"
+        self.owners_url = url or f"postgres:///compliance?host={folder}&user={owner}"
         pid = next(file for file in (folder / "postmaster.pid", folder / "pg/postmaster.pid") if file.exists())
         self.postmaster = int(pid.read_text().split()[0])
 
     def query(self, text):
-        command = ["psql", "-h", self.folder, "-U", self.owner, "-d", "compliance", "-AtF", ",", "-c", text]
+        command = ["psql", "-X", self.owners_url, "-AtF", ",", "-c", text]
         return [line.split(",") for line in subprocess.check_output(command, text=True).splitlines()]
 
     def processes(self):
