@@ -111,7 +111,7 @@ pub enum DatabaseError {
     #[error("the database has Citus, whose reads cannot run on replicas: take --read-database-url out")]
     CitusReplica,
     #[error(
-        "this is not the coordinator of Citus: give `compliance migrate` its URL, once it has its nodes \
+        "this is not the coordinator of Citus: give its URL, once it has its nodes \
          (`citus_set_coordinator_host`, `citus_add_node`)"
     )]
     NotCoordinator,

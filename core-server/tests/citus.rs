@@ -12,6 +12,7 @@ use test_support::{TestCore, fresh_database, tests};
 use tokio::time::timeout;
 
 tests![
+    a_worker_is_refused,
     every_table_is_distributed_by_company,
     later_steps_change_distributed_tables,
     a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader,
@@ -27,13 +28,16 @@ async fn run(pool: &PgPool, statements: &[&'static str]) {
 
 /// How the owner of a database connects to a node that has this shard of a table, or any other.
 async fn worker(pool: &PgPool, options: &PgConnectOptions, shard: i64) -> PgConnection {
-    let node = "select n.nodename, n.nodeport from pg_dist_placement p join pg_dist_node n using (groupid) where p.shardid = $1";
-    let (host, port): (String, i32) = sqlx::query_as(node).bind(shard).fetch_one(pool).await.unwrap();
-    let options = options.clone().host(&host).port(port as u16);
-    let mut connection = PgConnection::connect_with(&options).await.unwrap();
+    let mut connection = PgConnection::connect_with(&options_of_worker(pool, options, shard).await).await.unwrap();
     let settings = "set citus.enable_ddl_propagation = off; set citus.override_table_visibility = off";
     sqlx::raw_sql(settings).execute(&mut connection).await.unwrap();
     connection
+}
+
+async fn options_of_worker(pool: &PgPool, options: &PgConnectOptions, shard: i64) -> PgConnectOptions {
+    let node = "select n.nodename, n.nodeport from pg_dist_placement p join pg_dist_node n using (groupid) where p.shardid = $1";
+    let (host, port): (String, i32) = sqlx::query_as(node).bind(shard).fetch_one(pool).await.unwrap();
+    options.clone().host(&host).port(port as u16)
 }
 
 async fn a_shard(pool: &PgPool) -> i64 {
@@ -54,6 +58,15 @@ const LAST_STEPS: [&str; 10] = [
     "alter type affiliate_input drop attribute revisions",
     "alter type case_input drop attribute opened_with",
 ];
+
+/// IDs come from the sequences of the coordinator.
+async fn a_worker_is_refused() {
+    let options = fresh_database().await.options;
+    let pool = database::connect(options.clone(), 2).await.unwrap();
+    let worker = options_of_worker(&pool, &options, a_shard(&pool).await).await;
+    let error = database::connect(worker, 2).await.unwrap_err();
+    assert!(matches!(error, DatabaseError::NotCoordinator), "{error}");
+}
 
 async fn every_table_is_distributed_by_company() {
     let pool = database::connect(fresh_database().await.options, 2).await.unwrap();

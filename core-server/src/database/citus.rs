@@ -20,13 +20,19 @@ use super::DatabaseError;
 /// The oldest version that the service works with.
 const OLDEST: [u32; 2] = [12, 1];
 
-/// Whether the database has the extension. Fails if its version is too old.
+/// Whether the database has the extension. Fails if its version is too old, or if this is not the coordinator: IDs come from its
+/// sequences.
 pub(super) async fn is_installed(connection: &mut PgConnection) -> Result<bool, DatabaseError> {
     let question = "select extversion from pg_extension where extname = 'citus'";
-    let row = sqlx::raw_sql(question).fetch_optional(connection).await.map_err(DatabaseError::History)?;
+    let row = sqlx::raw_sql(question).fetch_optional(&mut *connection).await.map_err(DatabaseError::History)?;
     let Some(row) = row else { return Ok(false) };
     let version: String = row.try_get(0).map_err(DatabaseError::History)?;
-    if is_supported(&version) { Ok(true) } else { Err(DatabaseError::OldCitus { version }) }
+    if !is_supported(&version) {
+        return Err(DatabaseError::OldCitus { version });
+    }
+    let asked = sqlx::raw_sql("select citus_is_coordinator()").fetch_one(connection).await;
+    let is_coordinator = asked.and_then(|row| row.try_get(0)).map_err(DatabaseError::History)?;
+    if is_coordinator { Ok(true) } else { Err(DatabaseError::NotCoordinator) }
 }
 
 /// A version such as `13.2-1`.

@@ -19,10 +19,6 @@ const SETTINGS: &str = "
 
 /// Makes the settings of a session that migrates, which must be one of the coordinator.
 pub(in crate::database) async fn prepare(connection: &mut PgConnection) -> Result<(), DatabaseError> {
-    let asked = sqlx::query_scalar("select citus_is_coordinator()").fetch_one(&mut *connection);
-    if !asked.await.map_err(DatabaseError::Distribute)? {
-        return Err(DatabaseError::NotCoordinator);
-    }
     sqlx::raw_sql(SETTINGS).execute(connection).await.map(drop).map_err(DatabaseError::Distribute)
 }
 
