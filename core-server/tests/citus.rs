@@ -192,7 +192,7 @@ async fn wrong_counts_are_found_and_repaired() {
         core.company(company).affiliate("A").await;
     }
     let damage = [
-        "insert into compliance_cases (company_id, affiliate_id) select company_id, id from affiliates",
+        "insert into compliance_cases (company_id, id, affiliate_id) select company_id, id, id from affiliates",
         "update compliance_case_counts set n = n + 1 where dimension = 'all'",
         "delete from compliance_case_counts where company_id = 2 and dimension = 'id'",
     ];

@@ -4,6 +4,7 @@ use sqlx::{PgConnection, Row as _};
 
 /// What the nodes are asked: their version, and functions and types of the schema that they lack, which the node that is asked first
 /// names in the statement. A role that owns nothing is the service's, and needs a `lock_timeout`.
+/// The functions of statements are left out: one whose parameter has a type that the node lacks cannot be asked for.
 const NODES: &str = "
     select format('%s:%s', n.nodename, n.nodeport) as node, n.isactive and n.metadatasynced as active,
         r.success is true as responds, coalesce(r.result, 'no response') as result
@@ -18,7 +19,7 @@ const NODES: &str = "
                     and current_setting('lock_timeout') = '0' and not pg_has_role(relowner, 'usage')))
             from pg_extension where extname = 'citus'$$,
             array(select format('%I.%s', current_schema(), p.oid::regprocedure) from pg_proc p
-                where p.pronamespace = current_schema()::regnamespace and not exists (
+                where p.pronamespace = current_schema()::regnamespace and not starts_with(p.proname, 'call_') and not exists (
                     select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')),
             array(select format('%I.%s', current_schema(), t.oid::regtype) from pg_type t
                 where t.typnamespace = current_schema()::regnamespace and t.typtype in ('c', 'e') and not exists (
