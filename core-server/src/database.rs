@@ -331,7 +331,7 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
-    let mut replica = Box::pin(from.replica()).await;
+    let mut replica = if from.replicas().is_empty() { None } else { Box::pin(from.replica()).await };
     let (mut disconnected, start) = (false, Instant::now());
     loop {
         let result = run(replica.as_ref().unwrap_or(from).clone()).await;

@@ -179,7 +179,7 @@ impl<T: Record> ReadByKey<T> {
             let start = Instant::now();
             let mut fetched = self.fetch_divided(unique.clone()).await;
             if fetched.iter().any(|(_, part)| matches!(part, Ok(Err(error)) if is_moved(error))) {
-                self.pool.forget_places(unique.iter().map(|key| key.0));
+                self.pool.forget_locations(unique.iter().map(|key| key.0));
                 fetched = self.fetch_divided(unique).await;
             }
             statement::log_if_slow(self.name, Spent::default().since(start), requests.map(Request::id));

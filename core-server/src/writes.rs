@@ -163,7 +163,7 @@ fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
 }
 
 impl<W: Write> SharedWrites<W> {
-    /// Writes items of companies by one statement, and apart what it could not write.
+    /// Writes items of companies by one statement, and company by company what it could not write.
     async fn write_shared(self: &Arc<Self>, items: Vec<Waiting<W>>, permits: &HashMap<i64, Option<WritePermit>>) {
         match self.write(&self.pool, items).await {
             Ok(()) => {}
@@ -178,7 +178,7 @@ impl<W: Write> SharedWrites<W> {
                 {
                     permit.lock_timed_out(false);
                 }
-                self.pool.forget_places(companies);
+                self.pool.forget_locations(companies);
                 // Most of them have nothing to do with the failure.
                 self.add_apart(items);
             }

@@ -116,7 +116,7 @@ async fn copy(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<
     match pool.copy(Rows::new("affiliates", attributes, rows.into_iter())).await {
         Ok(()) => Ok(Some(ids)),
         Err(error) if is_unique_violation(&error) => Ok(None),
-        // Citus does not tell which error it was. A statement does.
+        // Citus does not report which error it was. A statement does.
         Err(sqlx::Error::Database(_)) if pool.is_divided() => Ok(None),
         Err(error) => Err(error),
     }

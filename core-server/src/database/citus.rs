@@ -3,7 +3,7 @@
 mod calls;
 mod doctor;
 mod functions;
-mod places;
+mod locations;
 mod schema;
 
 use sqlx::{PgConnection, Row as _};
@@ -12,7 +12,7 @@ pub(crate) use calls::Session;
 pub(super) use calls::{Calls, Scope};
 pub use doctor::{Nodes, check_nodes};
 pub(super) use functions::missing as missing_functions;
-pub(super) use places::Places;
+pub(super) use locations::Locations;
 pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
 use super::DatabaseError;

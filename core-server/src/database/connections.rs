@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     Database,
-    citus::{Calls, Places, Scope, Session},
+    citus::{Calls, Locations, Scope, Session},
     connection::{Connection, Generation, Unavailable},
     current::Current,
     lease::Lease,
@@ -82,7 +82,7 @@ pub(crate) struct SharedConnections {
     pub(super) check_soon: Notify,
     inputs: Arc<Inputs>,
     calls: Calls,
-    pub(super) places: Places,
+    pub(super) locations: Locations,
 }
 
 impl Connections {
@@ -343,7 +343,7 @@ impl SharedConnections {
             current,
             inputs,
             calls,
-            places: Places::default(),
+            locations: Locations::default(),
         }
     }
 

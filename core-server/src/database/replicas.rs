@@ -239,7 +239,7 @@ pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connection
         if matches!(checked, Ok(true) | Err(None)) {
             suspect(&replica, generation.responses() != responses);
         }
-        // Each read finds out by itself whether a replica that is used has what it needs.
+        // Each read checks whether a replica that is used has what it needs.
         let result = match checked {
             Ok(_) if !was_used => has_caught_up(&replica).await,
             checked => checked.map(drop),

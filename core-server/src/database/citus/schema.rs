@@ -10,7 +10,7 @@ const FIRST: &str = "affiliates";
 /// The history of the schema. Each node has a copy, so a service may connect to any.
 const HISTORY: &str = "_sqlx_migrations";
 
-/// A step that changes several tables does so over one connection to each node. Citus refuses triggers unless it is told that they
+/// A step that changes several tables does so over one connection to each node. Citus refuses triggers without the setting that says that they
 /// stay on their node: those of this schema write rows of the same company only.
 const SETTINGS: &str = "
     set citus.multi_shard_modify_mode = 'sequential';
