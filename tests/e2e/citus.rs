@@ -5,11 +5,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::future::join_all;
 use serde_json::json;
 use sqlx::PgConnection;
 use test_support::{RestClient, TestService, connect_to_citus, new_company, tests};
 
-tests![companies_of_other_nodes_notice_nothing, shards_move_while_companies_write];
+tests![reads_of_companies_share_statements, companies_of_other_nodes_notice_nothing, shards_move_while_companies_write,];
+
+/// How many statements of the service's database Citus has sent to one shard, and to several.
+pub(crate) async fn counted(coordinator: &mut PgConnection) -> (i64, i64) {
+    let counted = "select query_execution_single_shard, query_execution_multi_shard from citus_stat_counters
+        where name = current_database()";
+    sqlx::query_as(counted).fetch_one(coordinator).await.unwrap()
+}
 
 /// Where a company's records are.
 #[derive(Debug, PartialEq, sqlx::FromRow)]
@@ -66,6 +74,24 @@ async fn add_soon(rest: &RestClient, number: usize) {
     while add(rest, number).await != 201 {
         assert!(start.elapsed() < Duration::from_mins(2), "the node is not used again");
     }
+}
+
+/// Those of a node are one statement, however many companies they are of.
+async fn reads_of_companies_share_statements() {
+    let service = TestService::start().await;
+    let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
+    let companies: Vec<RestClient> = (0..32).map(|_| service.rest(new_company())).collect();
+    let reads = 50 * companies.len() as i64;
+    let (before, _) = counted(&mut coordinator).await;
+    let read = companies.iter().map(async |rest| {
+        for _ in 0..50 {
+            assert_eq!(rest.get("/affiliates/1").await.status, 404);
+        }
+    });
+    join_all(read).await;
+    let (after, _) = counted(&mut coordinator).await;
+    let statements = after - before;
+    assert!(0 < statements && statements < reads / 2, "{statements} statements for {reads} reads");
 }
 
 async fn companies_of_other_nodes_notice_nothing() {

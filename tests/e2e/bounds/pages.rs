@@ -174,11 +174,11 @@ async fn a_page_is_one_snapshot() {
     assert!(wrong.is_empty(), "{} of {pages} pages: {wrong:#?}", wrong.len());
 }
 
-/// Waits until a statement on URLs is in this state.
+/// Waits until a statement on URLs is in this state. On Citus it is the call of a function.
 async fn wait_for_statement(service: &TestService, state: &str) {
     let text = format!(
         "select exists (select from pg_stat_activity where datname = current_database()
-            and query like '%compliance_urls%' and pid <> pg_backend_pid() and {state})"
+            and (query like '%compliance_urls%' or query like '% from call%') and pid <> pg_backend_pid() and {state})"
     );
     let deadline = Instant::now() + Duration::from_mins(1);
     while !sqlx::query_scalar::<_, bool>(AssertSqlSafe(text.clone())).fetch_one(&service.pool).await.unwrap() {

@@ -1,24 +1,17 @@
 //! On Citus, every operation uses the shards of its company only, which are on one node.
 
-use sqlx::PgConnection;
 use test_support::{TestService, connect_to_citus, new_company, tests, token};
 
 use super::{
     twin_calls::{Twin, calls},
     twins::Side,
 };
+use crate::citus::counted;
 
 tests![every_operation_uses_one_shard];
 
 /// Operations that use no shard. A case is not closed with a status of the company's own.
 const WITHOUT_RECORDS: [&str; 2] = ["AccessService/CheckAccess", "MonitoringService/CloseCase"];
-
-/// How many statements of the service's database Citus has sent to one shard, and to several.
-async fn counted(coordinator: &mut PgConnection) -> (i64, i64) {
-    let counted = "select query_execution_single_shard, query_execution_multi_shard from citus_stat_counters
-        where name = current_database()";
-    sqlx::query_as(counted).fetch_one(coordinator).await.unwrap()
-}
 
 async fn every_operation_uses_one_shard() {
     let service = TestService::start().await;

@@ -14,12 +14,13 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgCon
 use tokio::sync::Mutex;
 
 /// Tests that do not run on Citus: the beginnings of their names, and why.
-const SKIPPED: [(&str, &str); 7] = [
+const SKIPPED: [(&str, &str); 8] = [
     ("outage::", "stops the database server"),
     ("faults::", "stops, kills or freezes the database server, or changes its connection"),
     ("plans::", "measures the plans of one server"),
     ("bounds::memory::", "measures the processes of one server"),
     ("restore::", "restores a dump of one server"),
+    ("bounds::pages::a_page_whose_connection_is_lost", "locks a table, which locks no shard"),
     ("batch_read::a_slow_read_delays_no_other", "locks a table, which locks no shard"),
     ("bounds::deadlines::a_stream_of_observations_has_deadlines", "locks a table, which locks no shard"),
 ];

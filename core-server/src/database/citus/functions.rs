@@ -28,7 +28,10 @@ const NUMBERED: [&str; 6] =
 const TRIGGERED: [&str; 3] = ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls"];
 
 /// Of how functions run statements: functions of another one are others.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
+
+/// How many statements a session prepares: each takes memory for its plan, on each shard.
+const MAX_PREPARED: u32 = 1000;
 
 /// Where a function leaves the next ID of a sequence to [`next_id`](NEEDED).
 const NEXT: &str = "compliance.next_";
@@ -66,8 +69,7 @@ impl Function {
             return None;
         }
         let (text, created) = on_shards(statement, &[])?;
-        let digest = Sha256::new_with_prefix(VERSION).chain_update(NEEDED.concat()).chain_update(statement).finalize();
-        let name = digest.iter().take(8).fold("call_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+        let name = name_of("call", statement);
         let is_shared = types.starts_with("bigint[]");
         let sequences: Vec<String> = created.into_iter().map(|table| format!("{table}_id_seq")).collect();
         let count = types.split(", ").count() + usize::from(is_shared) + 1 + usize::from(!sequences.is_empty());
@@ -96,35 +98,34 @@ impl Function {
         let set: String = (1..).zip(&self.sequences).fold(String::new(), |set, (index, sequence)| {
             format!("{set}, set_config('{NEXT}{sequence}', (${ids})[{index}]::text, true)")
         });
-        let run = |arguments: &[String]| {
-            let text = &self.text;
-            format!("return query execute format($text${text}$text$, variadic shards) using {};", arguments.join(", "))
+        let run = |company: &str, arguments: &[String]| {
+            run_on_shards("return query execute", &self.name, self.types, &self.text, company, arguments)
         };
         let run = if self.is_shared {
             let items: Vec<String> = given.iter().map(|array| format!("({array})[first:last]")).collect();
             // Items of one shard follow each other.
             format!(
-                "while last < cardinality($1) loop
+                "shards := locked_shards($1);
+                while last < cardinality($1) loop
                     first := last + 1;
-                    shards := company_shards(($1)[first]);
                     loop
                         last := last + 1;
-                        exit when last = cardinality($1)
-                            or ($1)[last + 1] <> ($1)[last] and company_shards(($1)[last + 1]) <> shards;
+                        exit when last = cardinality($1) or shards[last + 1] <> shards[first];
                     end loop;
                     {}
                 end loop;",
-                run(&items)
+                run("($1)[first]", &items)
             )
         } else {
-            format!("shards := company_shards({company}); {}", run(&given))
+            format!("perform locked_shards(array[{company}]); {}", run(&company, &given))
         };
         Ok(format!(
             "create or replace function {name}({types}) returns table ({columns}) language plpgsql as $call$
             declare
-                shards text[]; first integer; last integer := 0;
+                shards bigint[]; first integer; last integer := 0; {VARIABLES}
             begin
-                perform set_config('lock_timeout', ${lock_timeout}, true), set_config('jit', 'off', true){set};
+                perform set_config('lock_timeout', ${lock_timeout}, true), set_config('jit', 'off', true),
+                    set_config('plan_cache_mode', 'force_generic_plan', true){set};
                 {run}
             end $call$",
             name = self.name,
@@ -175,22 +176,51 @@ fn on_shards(statement: &str, arguments: &[String]) -> Option<(String, Vec<&'sta
     is_found.then_some((text, created))
 }
 
-/// The body of a function, whose statements then name the shards.
-fn body_on_shards(body: &str, arguments: &[String]) -> String {
-    let names = arguments.join(", ");
-    let company = if arguments.len() > 1 { "company".to_owned() } else { format!("({names}[1]).company_id") };
-    let statement = |statement: &str| match on_shards(statement.trim_end_matches(';'), arguments) {
-        None => statement.to_owned(),
-        Some((text, _)) => {
-            format!("\n    execute format($text${text}$text$, variadic company_shards({company})) using {names};")
-        }
+/// The name of what runs a statement.
+fn name_of(kind: &str, statement: &str) -> String {
+    let digest = Sha256::new_with_prefix(VERSION).chain_update(NEEDED.concat()).chain_update(statement).finalize();
+    digest.iter().take(8).fold(format!("{kind}_"), |name, byte| format!("{name}{byte:02x}"))
+}
+
+/// What [`run_on_shards`] needs.
+const VARIABLES: &str = "statement text; prepared text;";
+
+/// Runs a statement on the shards of a company: as one that the session has prepared, which takes its values as text, or, if the
+/// session has too many of those, planned anew.
+fn run_on_shards(execute: &str, name: &str, types: &str, text: &str, company: &str, values: &[String]) -> String {
+    let texts = vec!["%L"; values.len()].join(", ");
+    let values = values.join(", ");
+    format!(
+        "statement := $text${text}$text$;
+        prepared := prepared_statement('{name}', '{types}', statement, {company});
+        if prepared is not null then
+            {execute} format('execute %I({texts})', prepared, {values});
+        else
+            {execute} format(statement, variadic company_shards({company})) using {values};
+        end if;"
+    )
+}
+
+/// The body of a function whose arguments have these names and types, with statements that name the shards.
+fn body_on_shards(body: &str, names: &[String], types: &str) -> String {
+    let company = if names.len() > 1 { "company".to_owned() } else { format!("({}[1]).company_id", names.concat()) };
+    let statement = |statement: &str| {
+        let text = statement.trim_end_matches(';');
+        on_shards(text, names).map_or_else(
+            || statement.to_owned(),
+            |(on_shards, _)| {
+                let name = name_of("statement", text);
+                format!("\n    {}", run_on_shards("execute", &name, types, &on_shards, &company, names))
+            },
+        )
     };
     let (declared, statements) = body.split_once("begin").unwrap_or(("", body));
-    format!("{declared}begin{}", statements.split_inclusive(';').map(statement).collect::<String>())
+    let declared = if declared.contains("declare") { declared.to_owned() } else { format!("{declared}declare ") };
+    format!("{declared}{VARIABLES}\nbegin{}", statements.split_inclusive(';').map(statement).collect::<String>())
 }
 
 /// What the functions need. They are created on all nodes.
-const NEEDED: [&str; 3] = [
+const NEEDED: [&str; 5] = [
     // The ID that the caller has drawn, or, where the sequences are, the next one.
     "create or replace function next_id(sequence text) returns bigint language plpgsql as $$
     declare
@@ -226,18 +256,26 @@ const NEEDED: [&str; 3] = [
         return ids;
     end
     $$",
-    // The IDs of a company's shards on this node. They cannot move before the end of the transaction.
-    "create or replace function company_shards(company bigint) returns text[] language plpgsql security definer
+    // The IDs of the shards of `affiliates` that have these companies, which must be on this node. They cannot move before the end of
+    // the transaction.
+    "create or replace function locked_shards(companies bigint[]) returns bigint[] language plpgsql security definer
     set search_path from current as $$
     declare
-        shards bigint[] := array(
-            select get_shard_id_for_distribution_column(t.name::regclass, company)
-            from unnest(array['{tables}']) with ordinality as t (name, position) order by t.position);
+        shards bigint[]; shard bigint; company bigint; previous bigint;
         node integer := (select l.groupid from pg_dist_local_group l limit 1);
     begin
-        perform lock_shard_metadata(5, shards[1:1]);
-        perform from pg_dist_placement p where p.shardid = shards[1] and p.groupid = node limit 1;
-        if found then
+        foreach company in array companies loop
+            if company is distinct from previous then
+                shard := get_shard_id_for_distribution_column('affiliates', company);
+                previous := company;
+            end if;
+            shards := shards || shard;
+        end loop;
+        perform lock_shard_metadata(5, array(select distinct s from unnest(shards) s));
+        select s.company into company from unnest(companies, shards) s (company, shard)
+        where not exists (select from pg_dist_placement p where p.shardid = s.shard and p.groupid = node)
+        limit 1;
+        if not found then
             return shards;
         end if;
         -- Citus runs a function here if it cannot connect to the node where it should.
@@ -245,6 +283,35 @@ const NEEDED: [&str; 3] = [
             raise connection_failure using message = 'the node with the records of company ' || company || ' cannot be reached';
         end if;
         raise serialization_failure using message = 'the records of company ' || company || ' are on another node now';
+    end
+    $$",
+    // The IDs of a company's shards.
+    "create or replace function company_shards(company bigint) returns text[] language sql stable as $$
+        select array_agg(get_shard_id_for_distribution_column(t.name::regclass, company)::text order by t.position)
+        from unnest(array['{tables}']) with ordinality as t (name, position)
+    $$",
+    // The name of the session's prepared statement for the shards of a company. Null if it has too many already.
+    "create or replace function prepared_statement(name text, types text, statement text, company bigint) returns text
+    language plpgsql as $$
+    declare
+        prepared text := name || '_' || get_shard_id_for_distribution_column('affiliates', company);
+        setting text := 'compliance.' || prepared;
+        count integer;
+    begin
+        if current_setting(setting, true) = 'prepared' then
+            return prepared;
+        end if;
+        count := coalesce(nullif(current_setting('compliance.prepared', true), ''), '0');
+        if count >= {most} then
+            return null;
+        end if;
+        begin
+            execute format('prepare %I (%s) as ', prepared, types) || format(statement, variadic company_shards(company));
+        exception when duplicate_prepared_statement then
+            null; -- A transaction that was rolled back has prepared it.
+        end;
+        perform set_config('compliance.prepared', (count + 1)::text, false), set_config(setting, 'prepared', false);
+        return prepared;
     end
     $$",
 ];
@@ -256,7 +323,7 @@ pub(super) async fn create(connection: &mut PgConnection) -> Result<(), sqlx::Er
         return Ok(());
     }
     for needed in NEEDED {
-        let needed = needed.replace("{tables}", &TABLES.join("', '"));
+        let needed = needed.replace("{tables}", &TABLES.join("', '")).replace("{most}", &MAX_PREPARED.to_string());
         connection.execute(AssertSqlSafe(needed)).await?;
     }
     for table in NUMBERED {
@@ -270,11 +337,11 @@ pub(super) async fn create(connection: &mut PgConnection) -> Result<(), sqlx::Er
     }
     let is_missing = |name: &str| missing.iter().any(|missing| missing == name);
     for name in TRIGGERED.into_iter().filter(|name| is_missing(name)) {
-        let find = "select pg_get_functiondef(oid), prosrc, proargnames from pg_proc
+        let find = "select pg_get_functiondef(oid), prosrc, proargnames, oidvectortypes(proargtypes) from pg_proc
             where proname = $1 and pg_function_is_visible(oid)";
-        let (definition, body, arguments): (String, String, Vec<String>) =
+        let (definition, body, names, types): (String, String, Vec<String>, String) =
             sqlx::query_as(find).bind(name).fetch_one(&mut *connection).await?;
-        let definition = definition.replace(&body, &body_on_shards(&body, &arguments));
+        let definition = definition.replace(&body, &body_on_shards(&body, &names, &types));
         connection.execute(AssertSqlSafe(definition)).await?;
     }
     for function in functions().filter(|function| is_missing(&function.name)) {
@@ -298,7 +365,7 @@ pub(in crate::database) async fn missing(executor: impl PgExecutor<'_>) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::{TABLES, body_on_shards, functions, on_shards};
+    use super::{TABLES, VARIABLES, body_on_shards, functions, on_shards};
 
     fn sharded(statement: &str) -> String {
         on_shards(statement, &[]).unwrap().0
@@ -326,11 +393,15 @@ mod tests {
     #[test]
     fn functions_of_triggers_name_their_shards() {
         let body = "\nbegin\n    perform f(changes);\n    delete from incidents where c.changes = any(changes);\nend\n";
-        assert_eq!(
-            body_on_shards(body, &["changes".to_owned()]),
-            "\nbegin\n    perform f(changes);\n    execute format($text$\n    delete from incidents_%8$s where c.changes = any($1)$text$, \
-             variadic company_shards((changes[1]).company_id)) using changes;\nend\n"
+        let sharded = body_on_shards(body, &["changes".to_owned()], "x[]");
+        let (before, after) = sharded.split_once("statement := ").unwrap();
+        assert_eq!(before, format!("\ndeclare {VARIABLES}\nbegin\n    perform f(changes);\n    "));
+        assert!(
+            after.starts_with("$text$\n    delete from incidents_%8$s where c.changes = any($1)$text$;"),
+            "{after}"
         );
+        assert!(after.contains("'x[]', statement, (changes[1]).company_id);"), "{after}");
+        assert!(after.ends_with("using changes;\n        end if;\nend\n"), "{after}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Default for Locations {
 const LOCATIONS: &str = "
     select c.id, p.groupid::bigint, p.shardid
     from unnest($1::bigint[]) c (id)
-    join pg_dist_locationment p on p.shardid = get_shard_id_for_distribution_column('affiliates', c.id)";
+    join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('affiliates', c.id)";
 
 impl Connections {
     /// Items by the statement that they can share: all, or on Citus those of one node, by shard.
@@ -37,6 +37,7 @@ impl Connections {
         if !unknown.is_empty() {
             // Without them, each company has a statement of its own.
             let found: Result<Vec<(i64, i64, i64)>, _> = sqlx::query_as(LOCATIONS).bind(unknown).fetch_all(self).await;
+            let found = found.inspect_err(|error| tracing::warn!("the nodes of companies could not be read: {error}"));
             for (company, group, shard) in found.unwrap_or_default() {
                 locations.insert(company, (group, shard));
             }
