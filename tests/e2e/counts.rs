@@ -82,6 +82,7 @@ async fn urls() {
         dimension("all", "0", "true"),
         dimension("id", "id / 1024", "true"),
         dimension("id_coarse", "id / 32768", "true"),
+        dimension("id_coarsest", "id / 1048576", "true"),
         dimension("discovery_date", &day("discovery_date"), "true"),
         dimension("discovery_date_coarse", &format!("floor({} / 32.0)", day("discovery_date")), "true"),
     ];
@@ -98,7 +99,7 @@ async fn urls() {
             .replace("STATUS", "incident_status_id, disabled")
             .replace("DATE", "discovery_date")
             .replace("RECORDS", "compliance_urls");
-        let by_id = "case when dimension in ('id', 'id_coarse') then";
+        let by_id = "case when dimension in ('id', 'id_coarse', 'id_coarsest') then";
         format!(
             "select *, {by_id} unreviewed else 0 end as n_without_last_review_date,
                 {by_id} unseen else 0 end as n_without_last_seen
@@ -107,7 +108,7 @@ async fn urls() {
     };
     let numbers = ["n", "n_without_last_review_date", "n_without_last_seen"];
     let split_by = "incident_status_id, disabled";
-    compare(&service.pool, &counted(&dimensions), "compliance_url_counts", split_by, &numbers, 9).await;
+    compare(&service.pool, &counted(&dimensions), "compliance_url_counts", split_by, &numbers, 10).await;
 }
 
 async fn cases() {
@@ -137,12 +138,13 @@ async fn cases() {
         dimension("all", "0", "true"),
         dimension("id", "id / 1024", "true"),
         dimension("id_coarse", "id / 32768", "true"),
+        dimension("id_coarsest", "id / 1048576", "true"),
         dimension("created_date", day, "true"),
         dimension("created_date_coarse", &format!("floor({day} / 32.0)"), "true"),
     ];
     let dimensions = dimensions.join(" union all ").replace("STATUS", "case_status_id").replace("DATE", "created_date");
     let dimensions = dimensions.replace("RECORDS", "compliance_cases").replace("NUMBERS", "count(*) as n");
-    compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", &["n"], 5).await;
+    compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", &["n"], 6).await;
 }
 
 /// A page with up to 500 records before it is read without the counts, and a later one is looked up in them.

@@ -76,70 +76,74 @@ impl<Q> PageStatement<'_, Q> {
         let direction = self.direction();
         let (mut ctes, mut starts, mut before) = (Vec::new(), Vec::new(), OFFSET.to_owned());
         for (number, part) in parts.iter().enumerate() {
-            // The coarse bucket that the page begins in, then the fine one, each with what precedes it.
-            ctes.push(format!(
-                "coarse{number} as materialized ({coarse}),
-                at{number} as materialized (
-                    select bucket, before from (
-                        select bucket, n, (sum(n) over (order by bucket {direction}))::bigint - n as before
-                        from coarse{number}
-                    ) s where before <= {before} and {before} < before + n
-                ), begin{number} as materialized (
-                    select bucket, before from (
-                        select f.bucket, f.n,
-                            a.before + (sum(f.n) over (order by f.bucket {direction}))::bigint - f.n as before
-                        from at{number} a cross join lateral ({fine}) f
-                    ) s where before <= {before} and {before} < before + n
-                )",
-                coarse = self.coarse(*part),
-                fine = self.fine(*part, "a.bucket"),
-            ));
-            starts.push(format!("select {number} as part, bucket, {before} - before as skip from begin{number}"));
-            before = format!("greatest({before} - (select coalesce(sum(n), 0)::bigint from coarse{number}), 0)");
+            ctes.push(format!("all{number} as materialized ({})", self.level(*part, 0, None)));
+            let (mut preceding, mut buckets) = ("0", format!("all{number} b"));
+            // The bucket of each level that the page begins in, with what precedes it.
+            for depth in 0..part.levels().len() {
+                if depth > 0 {
+                    let within = self.level(*part, depth, Some("a.bucket"));
+                    preceding = "a.before";
+                    buckets = format!("at{number}_{} a cross join lateral ({within}) b", depth - 1);
+                }
+                ctes.push(format!(
+                    "at{number}_{depth} as materialized (
+                        select bucket, before from (
+                            select b.bucket, b.n,
+                                {preceding} + (sum(b.n) over (order by b.bucket {direction}))::bigint - b.n as before
+                            from {buckets}
+                        ) s where before <= {before} and {before} < before + n
+                    )"
+                ));
+            }
+            let finest = part.levels().len() - 1;
+            starts.push(format!("select {number} as part, bucket, {before} - before as skip from at{number}_{finest}"));
+            before = format!("greatest({before} - (select coalesce(sum(n), 0)::bigint from all{number}), 0)");
         }
         ctes.push(format!("start as materialized ({} order by part limit 1)", starts.join(" union all ")));
         ctes
     }
 
-    /// Coarse buckets, and how many records of each match.
-    fn coarse(&self, part: Part) -> String {
-        let fine = format!("(select sum(d.n) from ({}) d)", self.fine(part, "c.bucket"));
-        let n = if self.ranged_along(part) {
-            let inside = format!("c.bucket << 5 >= {FIRST_DAY} and (c.bucket << 5) + 31 <= {LAST_DAY}");
-            format!("case when {inside} then sum(c.n) else {fine} end")
-        } else if self.shape.ranged {
-            zoned("c", part, &fine)
-        } else {
-            format!("sum(c.{})", part.number())
-        };
-        let range = and(self.ranged_along(part), || format!("c.bucket between {FIRST_DAY} >> 5 and {LAST_DAY} >> 5"));
-        format!(
-            "select c.bucket, coalesce({n}, 0)::bigint as n {rows} {range} {filters} group by c.bucket",
-            rows = self.counts("c", &part.coarse()),
-            filters = self.equal_counts("c"),
-        )
-    }
-
-    /// Fine buckets within a coarse one, and how many records of each match.
-    fn fine(&self, part: Part, coarse: &str) -> String {
-        let n = if self.ranged_elsewhere() {
-            let count = format!(
+    /// The buckets of a level, all or those within one of the level above, and how many records of each match.
+    fn level(&self, part: Part, depth: usize, within: Option<&str>) -> String {
+        let levels = part.levels();
+        let (dimension, shift) = &levels[depth];
+        let alias = ["c", "d", "f"][depth];
+        let bucket = format!("{alias}.bucket");
+        let (first, last) = (format!("{bucket} << {shift}"), format!("({bucket} + 1 << {shift}) - 1"));
+        // What matches of a bucket that a range cuts.
+        let part_of = || {
+            if depth + 1 < levels.len() {
+                return format!("(select sum(b.n) from ({}) b)", self.level(part, depth + 1, Some(&bucket)));
+            }
+            format!(
                 "(select count(*) from {table} u where u.company_id = {COMPANY} {between} {matches})",
                 table = self.list.table,
-                between = part.between(Some("f.bucket"), Some("f.bucket + 1")),
+                between = part.between(Some(&bucket), Some(&format!("{bucket} + 1"))),
                 matches = unindexed(&(self.equal() + &self.in_range())),
-            );
-            zoned("f", part, &count)
-        } else {
-            format!("sum(f.{})", part.number())
+            )
         };
-        let range = and(self.ranged_along(part), || format!("f.bucket between {FIRST_DAY} and {LAST_DAY}"));
+        let whole = format!("sum({alias}.{})", part.number());
+        let n = if self.ranged_along(part) && *shift > 0 {
+            format!("case when {first} >= {FIRST_DAY} and {last} <= {LAST_DAY} then {whole} else {} end", part_of())
+        } else if self.ranged_elsewhere() {
+            format!(
+                "case when min({alias}.first_day) >= {FIRST_DAY} and max({alias}.last_day) <= {LAST_DAY} then {whole}
+                    when max({alias}.last_day) < {FIRST_DAY} or min({alias}.first_day) > {LAST_DAY} then 0
+                    else {} end",
+                part_of()
+            )
+        } else {
+            whole
+        };
+        let within = within.map(|above| format!("and {bucket} between ({above} << 5) and ({above} << 5) + 31"));
+        let range = and(self.ranged_along(part), || {
+            format!("{bucket} between {FIRST_DAY} >> {shift} and {LAST_DAY} >> {shift}")
+        });
         format!(
-            "select f.bucket, coalesce({n}, 0)::bigint as n {rows}
-                and f.bucket between ({coarse} << 5) and ({coarse} << 5) + 31 {range} {filters}
-            group by f.bucket",
-            rows = self.counts("f", part.fine()),
-            filters = self.equal_counts("f"),
+            "select {bucket}, coalesce({n}, 0)::bigint as n {rows} {within} {range} {filters} group by {bucket}",
+            rows = self.counts(alias, dimension),
+            within = within.unwrap_or_default(),
+            filters = self.equal_counts(alias),
         )
     }
 
@@ -149,14 +153,4 @@ impl<Q> PageStatement<'_, Q> {
             self.list.counts
         )
     }
-}
-
-/// A bucket that lies wholly within the range counts whole, one outside of it not at all. Another is counted.
-fn zoned(alias: &str, part: Part, count: &str) -> String {
-    let number = part.number();
-    format!(
-        "case when min({alias}.first_day) >= {FIRST_DAY} and max({alias}.last_day) <= {LAST_DAY} then sum({alias}.{number})
-            when max({alias}.last_day) < {FIRST_DAY} or min({alias}.first_day) > {LAST_DAY} then 0
-            else {count} end"
-    )
 }

@@ -57,8 +57,8 @@ pub(crate) struct Sort {
     pub(crate) parts: &'static [Part],
 }
 
-/// A part of a sort order that one index holds from end to end. Its records are counted in fine buckets and in coarse
-/// ones of 32 fine ones each.
+/// A part of a sort order that one index holds from end to end. Its records are counted in fine buckets, in coarse ones of 32 fine
+/// ones each, and by ID in coarsest ones of 32 coarse ones each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All records by ID; 1,024 IDs are a fine bucket.
@@ -80,6 +80,14 @@ impl Part {
 
     pub(super) fn coarse(self) -> String {
         format!("{}_coarse", self.fine())
+    }
+
+    /// The dimensions in which a walk finds a fine bucket, the coarsest first, and how many bits of its number they leave out.
+    /// There are many more buckets of IDs than days, since companies share the IDs.
+    pub(super) fn levels(self) -> Vec<(String, u32)> {
+        let coarsest = format!("{}_coarsest", self.fine());
+        let coarsest = (!matches!(self, Self::Days(_))).then_some((coarsest, 10));
+        coarsest.into_iter().chain([(self.coarse(), 5), (self.fine().to_owned(), 0)]).collect()
     }
 
     /// The column of the counts that says how many records of a bucket are in the part.

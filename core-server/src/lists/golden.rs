@@ -12,7 +12,7 @@ use crate::{cases, limits::STATEMENT_CACHE, list_statements, read_statements, ur
 
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 /// Statements whose structure no other sort key, direction or list changes.
-const COMMITTED: [&str; 15] = [
+const COMMITTED: [&str; 17] = [
     // All matches, sorted.
     "compliance_urls of an affiliate by id descending",
     "compliance_urls of an affiliate by id descending in a range filtered",
@@ -28,6 +28,8 @@ const COMMITTED: [&str; 15] = [
     "compliance_urls deep by last_review_date descending in a range filtered",
     // A walk over the counts.
     "compliance_cases deep by id descending",
+    "compliance_urls deep by id descending filtered",
+    "compliance_urls deep by last_seen descending",
     "compliance_urls deep by last_seen descending filtered",
     "compliance_urls deep by discovery_date descending in a range",
     "compliance_urls deep by discovery_date descending in a range filtered",

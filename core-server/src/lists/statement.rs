@@ -184,23 +184,25 @@ impl<Q> PageStatement<'_, Q> {
 
     /// The fine buckets that the scan of a part is bounded by.
     fn ends(&self, number: usize, part: Part) -> (Option<String>, Option<String>) {
-        let (near, far) = if self.walks() {
+        // The farthest bucket is of a coarser level.
+        let (near, far, shift) = if self.walks() {
             // A part behind the one that the page begins in is read from its beginning.
             let edge = if self.shape.descending { "1::bigint << 52" } else { "0" };
             let near = format!("case when part = {number} then bucket when part < {number} then {edge} end");
             let farthest = if self.shape.descending { "min" } else { "max" };
-            let far = format!("(select {farthest}(bucket) from coarse{number} where n > 0)");
-            (Some(format!("(select {near} from start)")), self.ranged_elsewhere().then_some(far))
+            let far = format!("(select {farthest}(bucket) from all{number} where n > 0)");
+            let near = Some(format!("(select {near} from start)"));
+            (near, self.ranged_elsewhere().then_some(far), part.levels()[0].1)
         } else if self.chooses() {
             let bound = |name: &str| Some(format!("(select {name} from bounds{number})"));
-            (bound("near"), bound("far"))
+            (bound("near"), bound("far"), 5)
         } else {
-            (None, None)
+            (None, None, 0)
         };
         let (mut low, mut high) = if self.shape.descending {
-            (far.map(|far| format!("{far} << 5")), near.map(|near| format!("{near} + 1")))
+            (far.map(|far| format!("{far} << {shift}")), near.map(|near| format!("{near} + 1")))
         } else {
-            (near, far.map(|far| format!("({far} + 1) << 5")))
+            (near, far.map(|far| format!("({far} + 1) << {shift}")))
         };
         if self.ranged_along(part) {
             low = low.or_else(|| Some(FIRST_DAY.to_owned()));
@@ -329,6 +331,7 @@ impl<Q> PageStatement<'_, Q> {
                 ("ranged along the key", is_along),
                 ("ranged elsewhere", self.ranged_elsewhere()),
                 ("walks", self.walks()),
+                ("by ID", self.walks() && self.shape.column().is_none()),
                 ("chooses", self.chooses()),
                 ("grouped", self.grouped()),
             ]

@@ -27,57 +27,128 @@ with counted as materialized (
     ) c
     where $4 <= $5
 ),
-coarse0 as materialized (
+all0 as materialized (
     select c.bucket,
         coalesce(
             case
                 when min(c.first_day) >= $4 and max(c.last_day) <= $5 then sum(c.n)
                 when max(c.last_day) < $4 or min(c.first_day) > $5 then 0
                 else (
-                    select sum(d.n)
+                    select sum(b.n)
                     from (
-                        select f.bucket,
+                        select d.bucket,
                             coalesce(
                                 case
-                                    when min(f.first_day) >= $4 and max(f.last_day) <= $5 then sum(f.n)
-                                    when max(f.last_day) < $4 or min(f.first_day) > $5 then 0
+                                    when min(d.first_day) >= $4 and max(d.last_day) <= $5 then sum(d.n)
+                                    when max(d.last_day) < $4 or min(d.first_day) > $5 then 0
                                     else (
-                                        select count(*)
-                                        from compliance_cases u
-                                        where u.company_id = $1
-                                            and u.id >= ((f.bucket) << 10)
-                                            and u.id < ((f.bucket + 1) << 10)
-                                            and (
-                                                true
-                                                and u.created_date >= (select to_timestamp(($4)::double precision * 86400))
-                                                and u.created_date < (select to_timestamp(($5 + 1)::double precision * 86400))
-                                            ) is true
+                                        select sum(b.n)
+                                        from (
+                                            select f.bucket,
+                                                coalesce(
+                                                    case
+                                                        when min(f.first_day) >= $4 and max(f.last_day) <= $5 then sum(f.n)
+                                                        when max(f.last_day) < $4 or min(f.first_day) > $5 then 0
+                                                        else (
+                                                            select count(*)
+                                                            from compliance_cases u
+                                                            where u.company_id = $1
+                                                                and u.id >= ((f.bucket) << 10)
+                                                                and u.id < ((f.bucket + 1) << 10)
+                                                                and (
+                                                                    true
+                                                                    and u.created_date >= (
+                                                                        select to_timestamp(($4)::double precision * 86400)
+                                                                    )
+                                                                    and u.created_date < (
+                                                                        select to_timestamp(($5 + 1)::double precision * 86400)
+                                                                    )
+                                                                ) is true
+                                                        )
+                                                    end,
+                                                    0
+                                                )::bigint as n
+                                            from compliance_case_counts f
+                                            where f.company_id = $1
+                                                and f.dimension = 'id'
+                                                and f.bucket between (d.bucket << 5) and (d.bucket << 5) + 31
+                                            group by f.bucket
+                                        ) b
                                     )
                                 end,
                                 0
                             )::bigint as n
-                        from compliance_case_counts f
-                        where f.company_id = $1 and f.dimension = 'id' and f.bucket between (c.bucket << 5) and (c.bucket << 5) + 31
-                        group by f.bucket
-                    ) d
+                        from compliance_case_counts d
+                        where d.company_id = $1 and d.dimension = 'id_coarse' and d.bucket between (c.bucket << 5) and (c.bucket << 5) + 31
+                        group by d.bucket
+                    ) b
                 )
             end,
             0
         )::bigint as n
     from compliance_case_counts c
-    where c.company_id = $1 and c.dimension = 'id_coarse'
+    where c.company_id = $1 and c.dimension = 'id_coarsest'
     group by c.bucket
 ),
-at0 as materialized (
+at0_0 as materialized (
     select bucket, before
-    from (select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before from coarse0) s
+    from (select b.bucket, b.n, 0 + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before from all0 b) s
     where before <= $3 and $3 < before + n
 ),
-begin0 as materialized (
+at0_1 as materialized (
     select bucket, before
     from (
-        select f.bucket, f.n, a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
-        from at0 a
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_0 a
+        cross join lateral (
+            select d.bucket,
+                coalesce(
+                    case
+                        when min(d.first_day) >= $4 and max(d.last_day) <= $5 then sum(d.n)
+                        when max(d.last_day) < $4 or min(d.first_day) > $5 then 0
+                        else (
+                            select sum(b.n)
+                            from (
+                                select f.bucket,
+                                    coalesce(
+                                        case
+                                            when min(f.first_day) >= $4 and max(f.last_day) <= $5 then sum(f.n)
+                                            when max(f.last_day) < $4 or min(f.first_day) > $5 then 0
+                                            else (
+                                                select count(*)
+                                                from compliance_cases u
+                                                where u.company_id = $1
+                                                    and u.id >= ((f.bucket) << 10)
+                                                    and u.id < ((f.bucket + 1) << 10)
+                                                    and (
+                                                        true
+                                                        and u.created_date >= (select to_timestamp(($4)::double precision * 86400))
+                                                        and u.created_date < (select to_timestamp(($5 + 1)::double precision * 86400))
+                                                    ) is true
+                                            )
+                                        end,
+                                        0
+                                    )::bigint as n
+                                from compliance_case_counts f
+                                where f.company_id = $1 and f.dimension = 'id' and f.bucket between (d.bucket << 5) and (d.bucket << 5) + 31
+                                group by f.bucket
+                            ) b
+                        )
+                    end,
+                    0
+                )::bigint as n
+            from compliance_case_counts d
+            where d.company_id = $1 and d.dimension = 'id_coarse' and d.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
+            group by d.bucket
+        ) b
+    ) s
+    where before <= $3 and $3 < before + n
+),
+at0_2 as materialized (
+    select bucket, before
+    from (
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_1 a
         cross join lateral (
             select f.bucket,
                 coalesce(
@@ -102,11 +173,11 @@ begin0 as materialized (
             from compliance_case_counts f
             where f.company_id = $1 and f.dimension = 'id' and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
             group by f.bucket
-        ) f
+        ) b
     ) s
     where before <= $3 and $3 < before + n
 ),
-start as materialized (select 0 as part, bucket, $3 - before as skip from begin0 order by part limit 1),
+start as materialized (select 0 as part, bucket, $3 - before as skip from at0_2 order by part limit 1),
 page as (
     select id, k
     from (
@@ -114,7 +185,7 @@ page as (
             select u.id, null::timestamptz as k
             from compliance_cases u
             where u.company_id = $1
-                and u.id >= (((select min(bucket) from coarse0 where n > 0) << 5) << 10)
+                and u.id >= (((select min(bucket) from all0 where n > 0) << 10) << 10)
                 and u.id < (((select case when part = 0 then bucket when part < 0 then 1::bigint << 52 end from start) + 1) << 10)
                 and (
                     true

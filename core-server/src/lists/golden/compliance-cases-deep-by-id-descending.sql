@@ -3,32 +3,46 @@ with counted as materialized (
     from compliance_case_counts c
     where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0
 ),
-coarse0 as materialized (
+all0 as materialized (
     select c.bucket, coalesce(sum(c.n), 0)::bigint as n
     from compliance_case_counts c
-    where c.company_id = $1 and c.dimension = 'id_coarse'
+    where c.company_id = $1 and c.dimension = 'id_coarsest'
     group by c.bucket
 ),
-at0 as materialized (
+at0_0 as materialized (
     select bucket, before
-    from (select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before from coarse0) s
+    from (select b.bucket, b.n, 0 + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before from all0 b) s
     where before <= $3 and $3 < before + n
 ),
-begin0 as materialized (
+at0_1 as materialized (
     select bucket, before
     from (
-        select f.bucket, f.n, a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
-        from at0 a
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_0 a
+        cross join lateral (
+            select d.bucket, coalesce(sum(d.n), 0)::bigint as n
+            from compliance_case_counts d
+            where d.company_id = $1 and d.dimension = 'id_coarse' and d.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
+            group by d.bucket
+        ) b
+    ) s
+    where before <= $3 and $3 < before + n
+),
+at0_2 as materialized (
+    select bucket, before
+    from (
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_1 a
         cross join lateral (
             select f.bucket, coalesce(sum(f.n), 0)::bigint as n
             from compliance_case_counts f
             where f.company_id = $1 and f.dimension = 'id' and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
             group by f.bucket
-        ) f
+        ) b
     ) s
     where before <= $3 and $3 < before + n
 ),
-start as materialized (select 0 as part, bucket, $3 - before as skip from begin0 order by part limit 1),
+start as materialized (select 0 as part, bucket, $3 - before as skip from at0_2 order by part limit 1),
 page as (
     select id, k
     from (

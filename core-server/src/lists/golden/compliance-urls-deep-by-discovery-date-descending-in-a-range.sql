@@ -27,22 +27,22 @@ with counted as materialized (
     ) c
     where $4 <= $5
 ),
-coarse0 as materialized (
+all0 as materialized (
     select c.bucket,
         coalesce(
             case
-                when c.bucket << 5 >= $4 and (c.bucket << 5) + 31 <= $5 then sum(c.n)
+                when c.bucket << 5 >= $4 and (c.bucket + 1 << 5) - 1 <= $5 then sum(c.n)
                 else (
-                    select sum(d.n)
+                    select sum(b.n)
                     from (
-                        select f.bucket, coalesce(sum(f.n), 0)::bigint as n
-                        from compliance_url_counts f
-                        where f.company_id = $1
-                            and f.dimension = 'discovery_date'
-                            and f.bucket between (c.bucket << 5) and (c.bucket << 5) + 31
-                            and f.bucket between $4 and $5
-                        group by f.bucket
-                    ) d
+                        select d.bucket, coalesce(sum(d.n), 0)::bigint as n
+                        from compliance_url_counts d
+                        where d.company_id = $1
+                            and d.dimension = 'discovery_date'
+                            and d.bucket between (c.bucket << 5) and (c.bucket << 5) + 31
+                            and d.bucket between $4 >> 0 and $5 >> 0
+                        group by d.bucket
+                    ) b
                 )
             end,
             0
@@ -51,29 +51,29 @@ coarse0 as materialized (
     where c.company_id = $1 and c.dimension = 'discovery_date_coarse' and c.bucket between $4 >> 5 and $5 >> 5
     group by c.bucket
 ),
-at0 as materialized (
+at0_0 as materialized (
     select bucket, before
-    from (select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before from coarse0) s
+    from (select b.bucket, b.n, 0 + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before from all0 b) s
     where before <= $3 and $3 < before + n
 ),
-begin0 as materialized (
+at0_1 as materialized (
     select bucket, before
     from (
-        select f.bucket, f.n, a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
-        from at0 a
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_0 a
         cross join lateral (
-            select f.bucket, coalesce(sum(f.n), 0)::bigint as n
-            from compliance_url_counts f
-            where f.company_id = $1
-                and f.dimension = 'discovery_date'
-                and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
-                and f.bucket between $4 and $5
-            group by f.bucket
-        ) f
+            select d.bucket, coalesce(sum(d.n), 0)::bigint as n
+            from compliance_url_counts d
+            where d.company_id = $1
+                and d.dimension = 'discovery_date'
+                and d.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
+                and d.bucket between $4 >> 0 and $5 >> 0
+            group by d.bucket
+        ) b
     ) s
     where before <= $3 and $3 < before + n
 ),
-start as materialized (select 0 as part, bucket, $3 - before as skip from begin0 order by part limit 1),
+start as materialized (select 0 as part, bucket, $3 - before as skip from at0_1 order by part limit 1),
 page as (
     select id, k
     from (

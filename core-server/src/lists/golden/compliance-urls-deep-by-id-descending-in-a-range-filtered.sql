@@ -40,66 +40,149 @@ groups as materialized (
         and c.disabled between coalesce($8, false) and coalesce($8, true)
     group by incident_status_id, disabled
 ),
-coarse0 as materialized (
+all0 as materialized (
     select c.bucket,
         coalesce(
             case
                 when min(c.first_day) >= $4 and max(c.last_day) <= $5 then sum(c.n)
                 when max(c.last_day) < $4 or min(c.first_day) > $5 then 0
                 else (
-                    select sum(d.n)
+                    select sum(b.n)
                     from (
-                        select f.bucket,
+                        select d.bucket,
                             coalesce(
                                 case
-                                    when min(f.first_day) >= $4 and max(f.last_day) <= $5 then sum(f.n)
-                                    when max(f.last_day) < $4 or min(f.first_day) > $5 then 0
+                                    when min(d.first_day) >= $4 and max(d.last_day) <= $5 then sum(d.n)
+                                    when max(d.last_day) < $4 or min(d.first_day) > $5 then 0
                                     else (
-                                        select count(*)
-                                        from compliance_urls u
-                                        where u.company_id = $1
-                                            and u.id >= ((f.bucket) << 10)
-                                            and u.id < ((f.bucket + 1) << 10)
-                                            and (
-                                                true
-                                                and coalesce(u.incident_status_id = $7, true)
-                                                and coalesce(u.disabled = $8, true)
-                                                and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400))
-                                                and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))
-                                            ) is true
+                                        select sum(b.n)
+                                        from (
+                                            select f.bucket,
+                                                coalesce(
+                                                    case
+                                                        when min(f.first_day) >= $4 and max(f.last_day) <= $5 then sum(f.n)
+                                                        when max(f.last_day) < $4 or min(f.first_day) > $5 then 0
+                                                        else (
+                                                            select count(*)
+                                                            from compliance_urls u
+                                                            where u.company_id = $1
+                                                                and u.id >= ((f.bucket) << 10)
+                                                                and u.id < ((f.bucket + 1) << 10)
+                                                                and (
+                                                                    true
+                                                                    and coalesce(u.incident_status_id = $7, true)
+                                                                    and coalesce(u.disabled = $8, true)
+                                                                    and u.discovery_date >= (
+                                                                        select to_timestamp(($4)::double precision * 86400)
+                                                                    )
+                                                                    and u.discovery_date < (
+                                                                        select to_timestamp(($5 + 1)::double precision * 86400)
+                                                                    )
+                                                                ) is true
+                                                        )
+                                                    end,
+                                                    0
+                                                )::bigint as n
+                                            from compliance_url_counts f
+                                            where f.company_id = $1
+                                                and f.dimension = 'id'
+                                                and f.bucket between (d.bucket << 5) and (d.bucket << 5) + 31
+                                                and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                                                and f.disabled between coalesce($8, false) and coalesce($8, true)
+                                            group by f.bucket
+                                        ) b
                                     )
                                 end,
                                 0
                             )::bigint as n
-                        from compliance_url_counts f
-                        where f.company_id = $1
-                            and f.dimension = 'id'
-                            and f.bucket between (c.bucket << 5) and (c.bucket << 5) + 31
-                            and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
-                            and f.disabled between coalesce($8, false) and coalesce($8, true)
-                        group by f.bucket
-                    ) d
+                        from compliance_url_counts d
+                        where d.company_id = $1
+                            and d.dimension = 'id_coarse'
+                            and d.bucket between (c.bucket << 5) and (c.bucket << 5) + 31
+                            and d.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                            and d.disabled between coalesce($8, false) and coalesce($8, true)
+                        group by d.bucket
+                    ) b
                 )
             end,
             0
         )::bigint as n
     from compliance_url_counts c
     where c.company_id = $1
-        and c.dimension = 'id_coarse'
+        and c.dimension = 'id_coarsest'
         and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
         and c.disabled between coalesce($8, false) and coalesce($8, true)
     group by c.bucket
 ),
-at0 as materialized (
+at0_0 as materialized (
     select bucket, before
-    from (select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before from coarse0) s
+    from (select b.bucket, b.n, 0 + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before from all0 b) s
     where before <= $3 and $3 < before + n
 ),
-begin0 as materialized (
+at0_1 as materialized (
     select bucket, before
     from (
-        select f.bucket, f.n, a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
-        from at0 a
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_0 a
+        cross join lateral (
+            select d.bucket,
+                coalesce(
+                    case
+                        when min(d.first_day) >= $4 and max(d.last_day) <= $5 then sum(d.n)
+                        when max(d.last_day) < $4 or min(d.first_day) > $5 then 0
+                        else (
+                            select sum(b.n)
+                            from (
+                                select f.bucket,
+                                    coalesce(
+                                        case
+                                            when min(f.first_day) >= $4 and max(f.last_day) <= $5 then sum(f.n)
+                                            when max(f.last_day) < $4 or min(f.first_day) > $5 then 0
+                                            else (
+                                                select count(*)
+                                                from compliance_urls u
+                                                where u.company_id = $1
+                                                    and u.id >= ((f.bucket) << 10)
+                                                    and u.id < ((f.bucket + 1) << 10)
+                                                    and (
+                                                        true
+                                                        and coalesce(u.incident_status_id = $7, true)
+                                                        and coalesce(u.disabled = $8, true)
+                                                        and u.discovery_date >= (select to_timestamp(($4)::double precision * 86400))
+                                                        and u.discovery_date < (select to_timestamp(($5 + 1)::double precision * 86400))
+                                                    ) is true
+                                            )
+                                        end,
+                                        0
+                                    )::bigint as n
+                                from compliance_url_counts f
+                                where f.company_id = $1
+                                    and f.dimension = 'id'
+                                    and f.bucket between (d.bucket << 5) and (d.bucket << 5) + 31
+                                    and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                                    and f.disabled between coalesce($8, false) and coalesce($8, true)
+                                group by f.bucket
+                            ) b
+                        )
+                    end,
+                    0
+                )::bigint as n
+            from compliance_url_counts d
+            where d.company_id = $1
+                and d.dimension = 'id_coarse'
+                and d.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
+                and d.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                and d.disabled between coalesce($8, false) and coalesce($8, true)
+            group by d.bucket
+        ) b
+    ) s
+    where before <= $3 and $3 < before + n
+),
+at0_2 as materialized (
+    select bucket, before
+    from (
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_1 a
         cross join lateral (
             select f.bucket,
                 coalesce(
@@ -130,11 +213,11 @@ begin0 as materialized (
                 and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
                 and f.disabled between coalesce($8, false) and coalesce($8, true)
             group by f.bucket
-        ) f
+        ) b
     ) s
     where before <= $3 and $3 < before + n
 ),
-start as materialized (select 0 as part, bucket, $3 - before as skip from begin0 order by part limit 1),
+start as materialized (select 0 as part, bucket, $3 - before as skip from at0_2 order by part limit 1),
 strategy as materialized (
     select (
         select coalesce(sum(c.n), 0) from compliance_url_counts c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0
@@ -153,7 +236,7 @@ page as (
                 where u.company_id = $1
                     and u.incident_status_id = g.incident_status_id
                     and u.disabled = g.disabled
-                    and u.id >= (((select min(bucket) from coarse0 where n > 0) << 5) << 10)
+                    and u.id >= (((select min(bucket) from all0 where n > 0) << 10) << 10)
                     and u.id < (((select case when part = 0 then bucket when part < 0 then 1::bigint << 52 end from start) + 1) << 10)
                     and (
                         true
@@ -171,7 +254,7 @@ page as (
             select u.id, null::timestamptz as k
             from compliance_urls u
             where u.company_id = $1
-                and u.id >= (((select min(bucket) from coarse0 where n > 0) << 5) << 10)
+                and u.id >= (((select min(bucket) from all0 where n > 0) << 10) << 10)
                 and u.id < (((select case when part = 0 then bucket when part < 0 then 1::bigint << 52 end from start) + 1) << 10)
                 and (
                     true

@@ -18,7 +18,7 @@ groups as materialized (
         and c.disabled between coalesce($8, false) and coalesce($8, true)
     group by incident_status_id, disabled
 ),
-coarse0 as materialized (
+all0 as materialized (
     select c.bucket, coalesce(sum(c.n), 0)::bigint as n
     from compliance_url_counts c
     where c.company_id = $1
@@ -27,49 +27,68 @@ coarse0 as materialized (
         and c.disabled between coalesce($8, false) and coalesce($8, true)
     group by c.bucket
 ),
-at0 as materialized (
+at0_0 as materialized (
     select bucket, before
-    from (select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before from coarse0) s
+    from (select b.bucket, b.n, 0 + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before from all0 b) s
     where before <= $3 and $3 < before + n
 ),
-begin0 as materialized (
+at0_1 as materialized (
     select bucket, before
     from (
-        select f.bucket, f.n, a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
-        from at0 a
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at0_0 a
         cross join lateral (
-            select f.bucket, coalesce(sum(f.n), 0)::bigint as n
-            from compliance_url_counts f
-            where f.company_id = $1
-                and f.dimension = 'last_seen'
-                and f.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
-                and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
-                and f.disabled between coalesce($8, false) and coalesce($8, true)
-            group by f.bucket
-        ) f
+            select d.bucket, coalesce(sum(d.n), 0)::bigint as n
+            from compliance_url_counts d
+            where d.company_id = $1
+                and d.dimension = 'last_seen'
+                and d.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
+                and d.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                and d.disabled between coalesce($8, false) and coalesce($8, true)
+            group by d.bucket
+        ) b
     ) s
     where before <= $3 and $3 < before + n
 ),
-coarse1 as materialized (
+all1 as materialized (
     select c.bucket, coalesce(sum(c.n_without_last_seen), 0)::bigint as n
     from compliance_url_counts c
     where c.company_id = $1
-        and c.dimension = 'id_coarse'
+        and c.dimension = 'id_coarsest'
         and c.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
         and c.disabled between coalesce($8, false) and coalesce($8, true)
     group by c.bucket
 ),
-at1 as materialized (
+at1_0 as materialized (
     select bucket, before
-    from (select bucket, n, (sum(n) over (order by bucket desc))::bigint - n as before from coarse1) s
-    where before <= greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0)
-        and greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0) < before + n
+    from (select b.bucket, b.n, 0 + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before from all1 b) s
+    where before <= greatest($3 - (select coalesce(sum(n), 0)::bigint from all0), 0)
+        and greatest($3 - (select coalesce(sum(n), 0)::bigint from all0), 0) < before + n
 ),
-begin1 as materialized (
+at1_1 as materialized (
     select bucket, before
     from (
-        select f.bucket, f.n, a.before + (sum(f.n) over (order by f.bucket desc))::bigint - f.n as before
-        from at1 a
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at1_0 a
+        cross join lateral (
+            select d.bucket, coalesce(sum(d.n_without_last_seen), 0)::bigint as n
+            from compliance_url_counts d
+            where d.company_id = $1
+                and d.dimension = 'id_coarse'
+                and d.bucket between (a.bucket << 5) and (a.bucket << 5) + 31
+                and d.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
+                and d.disabled between coalesce($8, false) and coalesce($8, true)
+            group by d.bucket
+        ) b
+    ) s
+    where before <= greatest($3 - (select coalesce(sum(n), 0)::bigint from all0), 0)
+        and greatest($3 - (select coalesce(sum(n), 0)::bigint from all0), 0) < before + n
+),
+at1_2 as materialized (
+    select bucket, before
+    from (
+        select b.bucket, b.n, a.before + (sum(b.n) over (order by b.bucket desc))::bigint - b.n as before
+        from at1_1 a
         cross join lateral (
             select f.bucket, coalesce(sum(f.n_without_last_seen), 0)::bigint as n
             from compliance_url_counts f
@@ -79,17 +98,17 @@ begin1 as materialized (
                 and f.incident_status_id between coalesce($7, -2147483648) and coalesce($7, 2147483647)
                 and f.disabled between coalesce($8, false) and coalesce($8, true)
             group by f.bucket
-        ) f
+        ) b
     ) s
-    where before <= greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0)
-        and greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0) < before + n
+    where before <= greatest($3 - (select coalesce(sum(n), 0)::bigint from all0), 0)
+        and greatest($3 - (select coalesce(sum(n), 0)::bigint from all0), 0) < before + n
 ),
 start as materialized (
     select 0 as part, bucket, $3 - before as skip
-    from begin0
+    from at0_1
     union all
-    select 1 as part, bucket, greatest($3 - (select coalesce(sum(n), 0)::bigint from coarse0), 0) - before as skip
-    from begin1
+    select 1 as part, bucket, greatest($3 - (select coalesce(sum(n), 0)::bigint from all0), 0) - before as skip
+    from at1_2
     order by part
     limit 1
 ),
