@@ -14,12 +14,13 @@ use crate::{
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
         overview_service_client::OverviewServiceClient, overview_service_server::OverviewService, read::Operation,
+        vocabulary_service_client::VocabularyServiceClient, vocabulary_service_server::VocabularyService,
     },
     wire::Items,
 };
 pub use generated::{
     AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
-    OverviewServiceStubs,
+    OverviewServiceStubs, VocabularyServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
@@ -87,6 +88,8 @@ pub struct Clients {
     pub cases: Arc<dyn ComplianceCaseService>,
     /// Figures of all records.
     pub overview: Arc<dyn OverviewService>,
+    /// Names that fields can have.
+    pub vocabularies: Arc<dyn VocabularyService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -108,6 +111,7 @@ impl Clients {
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
             overview: remote!(OverviewServiceClient),
+            vocabularies: remote!(VocabularyServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

@@ -49,6 +49,7 @@ async fn every_operation_reports_it() {
         ("GET", "/affiliates:search?q=a", ""),
         ("GET", "/urls:search?q=example", ""),
         ("GET", "/overview", ""),
+        ("GET", "/vocabularies", ""),
     ];
     let asked = clients.iter().flat_map(|rest| requests.map(|request| (rest, request)));
     join_all(asked.map(|(rest, (method, path, body))| async move {

@@ -2428,6 +2428,16 @@ pub struct ExportCasesResponse {
 }
 /// A request for every vocabulary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetVocabulariesRequest {}
+/// Every vocabulary.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetVocabulariesResponse {
+    /// In the order of their kinds.
+    #[prost(message, repeated, tag = "1")]
+    pub vocabularies: ::prost::alloc::vec::Vec<VocabularyNames>,
+}
+/// A request for every vocabulary.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListVocabulariesRequest {}
 /// Every vocabulary.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2566,6 +2576,117 @@ impl VocabularyKind {
             "VOCABULARY_KIND_INFRACTION_NAME" => Some(Self::InfractionName),
             "VOCABULARY_KIND_INCIDENT_TYPE" => Some(Self::IncidentType),
             _ => None,
+        }
+    }
+}
+/// Generated client implementations.
+pub mod vocabulary_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// The names that fields can have. The company is the one that the token names.
+    #[derive(Debug, Clone)]
+    pub struct VocabularyServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> VocabularyServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> VocabularyServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            VocabularyServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Every vocabulary with the names that the company can use and their IDs, which are those of the filters. The same as
+        /// `ListVocabularies` of the monitoring service, for every caller.
+        pub async fn get_vocabularies(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetVocabulariesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetVocabulariesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.VocabularyService/GetVocabularies",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("compliance.v1.VocabularyService", "GetVocabularies"),
+                );
+            self.inner.unary(req, path, codec).await
         }
     }
 }
@@ -4146,6 +4267,11 @@ impl crate::Request for BatchGetComplianceCasesRequest {
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/BatchGetComplianceCases";
 }
 impl crate::UnaryRequest for BatchGetComplianceCasesRequest {}
+impl crate::Request for GetVocabulariesRequest {
+    type Response = GetVocabulariesResponse;
+    const PATH: &'static str = "/compliance.v1.VocabularyService/GetVocabularies";
+}
+impl crate::UnaryRequest for GetVocabulariesRequest {}
 impl crate::Request for ObserveUrlsRequest {
     type Response = ObserveUrlsResponse;
     const PATH: &'static str = "/compliance.v1.MonitoringService/ObserveUrls";

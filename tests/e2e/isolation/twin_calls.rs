@@ -5,8 +5,8 @@ use compliance_api::v1::{
     BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
     BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchUpdateAffiliatesRequest, CaseInput, CheckAccessRequest,
     CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest, ExportCasesRequest, ExportUrlsRequest,
-    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, IncidentInput,
-    IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest,
+    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest,
+    IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest,
     ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
     ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
     StreamComplianceUrlsRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest,
@@ -132,6 +132,7 @@ calls! {
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
     "OverviewService/GetOverview" unary overview.get_overview |twin| GetOverviewRequest {};
+    "VocabularyService/GetVocabularies" unary vocabularies.get_vocabularies |twin| GetVocabulariesRequest {};
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))
