@@ -1571,6 +1571,32 @@ pub struct ListComplianceCasesResponse {
     #[prost(message, optional, tag = "2")]
     pub meta: ::core::option::Option<PageMeta>,
 }
+/// A request for all cases that match every given filter.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListAllComplianceCasesRequest {
+    /// Only cases with this case status.
+    #[prost(int64, optional, tag = "1")]
+    pub case_status_id: ::core::option::Option<i64>,
+    /// Created on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "2")]
+    pub created_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// Created on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "3")]
+    pub created_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only cases of this affiliate (ID assigned by the service).
+    #[prost(int64, optional, tag = "4")]
+    pub distributor_id: ::core::option::Option<i64>,
+    /// Only records with a higher ID than this, to continue after an interruption.
+    #[prost(int64, optional, tag = "5")]
+    pub after_id: ::core::option::Option<i64>,
+}
+/// A part of the list of cases.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListAllComplianceCasesResponse {
+    /// The records, by ID ascending, following those of the message before.
+    #[prost(message, repeated, tag = "1")]
+    pub cases: ::prost::alloc::vec::Vec<ComplianceCase>,
+}
 /// A request for one case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceCaseRequest {
@@ -1776,6 +1802,38 @@ pub mod compliance_case_service_client {
                     ),
                 );
             self.inner.unary(req, path, codec).await
+        }
+        /// Every case that matches the filters, by ID ascending, in messages of many records each.
+        pub async fn list_all_compliance_cases(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListAllComplianceCasesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<
+                tonic::codec::Streaming<super::ListAllComplianceCasesResponse>,
+            >,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ComplianceCaseService/ListAllComplianceCases",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.ComplianceCaseService",
+                        "ListAllComplianceCases",
+                    ),
+                );
+            self.inner.server_streaming(req, path, codec).await
         }
         /// One case. NOT_FOUND if the company has none with this ID.
         pub async fn get_compliance_case(
@@ -3622,6 +3680,35 @@ pub struct StreamComplianceUrlsResponse {
     #[prost(message, optional, tag = "2")]
     pub meta: ::core::option::Option<PageMeta>,
 }
+/// A request for all URLs that match every given filter.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListAllComplianceUrlsRequest {
+    /// Only URLs with this incident status.
+    #[prost(int64, optional, tag = "1")]
+    pub incident_status_id: ::core::option::Option<i64>,
+    /// Only URLs of this affiliate (ID assigned by the service).
+    #[prost(int64, optional, tag = "2")]
+    pub distributor_id: ::core::option::Option<i64>,
+    /// Only URLs whose monitoring is switched off, or only those whose monitoring is not.
+    #[prost(bool, optional, tag = "3")]
+    pub disabled: ::core::option::Option<bool>,
+    /// Discovered on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "4")]
+    pub discovery_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// Discovered on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "5")]
+    pub discovery_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only records with a higher ID than this, to continue after an interruption.
+    #[prost(int64, optional, tag = "6")]
+    pub after_id: ::core::option::Option<i64>,
+}
+/// A part of the list of URLs.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListAllComplianceUrlsResponse {
+    /// The records, by ID ascending, following those of the message before.
+    #[prost(message, repeated, tag = "1")]
+    pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
+}
 /// A request for one URL.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceUrlRequest {
@@ -3875,6 +3962,38 @@ pub mod compliance_url_service_client {
                     GrpcMethod::new(
                         "compliance.v1.ComplianceUrlService",
                         "StreamComplianceUrls",
+                    ),
+                );
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Every URL that matches the filters, by ID ascending, in messages of many records each.
+        pub async fn list_all_compliance_urls(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListAllComplianceUrlsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<
+                tonic::codec::Streaming<super::ListAllComplianceUrlsResponse>,
+            >,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ComplianceUrlService/ListAllComplianceUrls",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.ComplianceUrlService",
+                        "ListAllComplianceUrls",
                     ),
                 );
             self.inner.server_streaming(req, path, codec).await
@@ -4257,6 +4376,10 @@ impl crate::Request for ListComplianceCasesRequest {
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/ListComplianceCases";
 }
 impl crate::UnaryRequest for ListComplianceCasesRequest {}
+impl crate::Request for ListAllComplianceCasesRequest {
+    type Response = ListAllComplianceCasesResponse;
+    const PATH: &'static str = "/compliance.v1.ComplianceCaseService/ListAllComplianceCases";
+}
 impl crate::Request for GetComplianceCaseRequest {
     type Response = ComplianceCase;
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/GetComplianceCase";
@@ -4358,6 +4481,10 @@ impl crate::UnaryRequest for ListComplianceUrlsRequest {}
 impl crate::Request for StreamComplianceUrlsRequest {
     type Response = StreamComplianceUrlsResponse;
     const PATH: &'static str = "/compliance.v1.ComplianceUrlService/StreamComplianceUrls";
+}
+impl crate::Request for ListAllComplianceUrlsRequest {
+    type Response = ListAllComplianceUrlsResponse;
+    const PATH: &'static str = "/compliance.v1.ComplianceUrlService/ListAllComplianceUrls";
 }
 impl crate::Request for GetComplianceUrlRequest {
     type Response = ComplianceUrl;

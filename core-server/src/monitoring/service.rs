@@ -79,7 +79,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        Ok(record_pages::all(&self.0.backend, company_id, after, timeout)?)
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), timeout)?)
     }
 
     async fn record_infractions(
@@ -115,7 +115,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        Ok(record_pages::all(&self.0.backend, company_id, after, timeout)?)
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), timeout)?)
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Served<UpdateCaseResponse> {
