@@ -1,7 +1,6 @@
 //! The `compliance` command: the service as one process or as two tiers, and the tools around it.
 
 mod commands;
-mod csv_cell;
 mod data_dir;
 mod database;
 mod export;

@@ -9,14 +9,12 @@ use std::{
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use compliance_api::csv_cell;
 use serde::Serialize;
-use serde_json::Value;
 use tokio::{
     sync::mpsc::{Receiver, Sender, channel},
     task::{JoinHandle, spawn_blocking},
 };
-
-use crate::csv_cell::cell;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
@@ -139,11 +137,8 @@ fn write_csv<R: Serialize>(sink: impl Write, columns: &[&str], mut records: Rece
             let record = serde_json::to_value(record)?;
             for column in columns {
                 // The fields of a case stand next to its request ID and incidents.
-                match record.get(column).or_else(|| record.get("case")?.get(column)) {
-                    None | Some(Value::Null) => writer.write_field("")?,
-                    Some(Value::String(text)) => writer.write_field(cell(text).as_bytes())?,
-                    Some(other) => writer.write_field(other.to_string())?,
-                }
+                let value = record.get(column).or_else(|| record.get("case")?.get(column));
+                writer.write_field(csv_cell::of_json(value).as_bytes())?;
             }
             writer.write_record(None::<&[u8]>)?;
         }

@@ -4,5 +4,5 @@ mod list;
 pub(crate) mod record;
 mod service;
 
-pub(crate) use list::{LIST, STATEMENTS, single};
+pub(crate) use list::{LIST, STATEMENTS, WHOLE, single};
 pub(crate) use service::ComplianceCases;

@@ -45,7 +45,12 @@ pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)>
 /// Every statement that reads records by ID, or all of them, with the types of its parameters. For tools that look at plans.
 pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let exports = monitoring::export_statements();
-    affiliates::read_statements().chain(urls::STATEMENTS.reads()).chain(cases::STATEMENTS.reads()).chain(exports)
+    let whole = urls::WHOLE.statements().into_iter().chain(cases::WHOLE.statements());
+    affiliates::read_statements()
+        .chain(urls::STATEMENTS.reads())
+        .chain(cases::STATEMENTS.reads())
+        .chain(exports)
+        .chain(whole)
 }
 
 /// Every statement that reads the records of a company in the order of a key, until it has enough or has read all: searches, and the

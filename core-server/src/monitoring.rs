@@ -41,7 +41,7 @@ pub(crate) const SMALL_STATEMENTS: [(&str, &str); 3] = [
 
 /// The statements that read pages of an export, with the types of their parameters.
 pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [ExportUrlsResponse::statement(), ExportCasesResponse::statement()]
+    [ExportUrlsResponse::statement(&()), ExportCasesResponse::statement(&())]
         .map(|page| (page, "bigint, bigint, bigint"))
         .into_iter()
 }

@@ -6,7 +6,11 @@ use admission::{Count, MEMORY_WAIT, Reservation, Slot};
 use compliance_api::error::Error;
 use futures::{StreamExt as _, stream};
 use prost::Message;
-use sqlx::{Row as _, postgres::PgRow};
+use sqlx::{
+    Postgres, Row as _,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
 use telemetry::trace;
 use tokio::{
     sync::mpsc,
@@ -29,9 +33,17 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
     /// Whether a page may have fewer records than it is asked for although more follow.
     const MAY_BE_SHORT: bool = false;
 
-    /// The statement for a page. Its parameters are the company, the ID that the page follows, and the number of records;
+    /// Which records are read; `()` if all are.
+    type Filters: Send + Sync + 'static;
+
+    /// The statement for a page. Its first parameters are the company, the ID that the page follows, and the number of records;
     /// its column `last_id` is the ID of a record.
-    fn statement() -> &'static str;
+    fn statement(filters: &Self::Filters) -> &'static str;
+
+    /// Binds the other parameters.
+    fn bind(query: PageOfRecords, _: &Self::Filters) -> PageOfRecords {
+        query
+    }
 
     /// Reads records, of which the last one has the ID `last_id`.
     fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
@@ -39,20 +51,32 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
 
 pub(crate) type RecordPages<T> = BoxStream<T>;
 
-/// Reads every record of the company with a higher ID than `after`, until the timeout. A page is read while the one before is
+/// A statement for a page, with its parameters.
+pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
+
+/// Reads every record of the company that the filters let through and that has a higher ID than `after`, until the timeout. A page is read while the one before is
 /// sent. A reader that stops to read holds no connection and, after a short while, no page.
 pub(crate) fn all<T: RecordPage>(
     backend: &Arc<Backend>,
     company_id: i64,
     after: i64,
+    filters: T::Filters,
     timeout: Duration,
 ) -> Result<Response<RecordPages<T>>, Error> {
     let deadline = Instant::now() + timeout;
     let open = backend.shares.open_stream(company_id)?;
     let (want, wanted) = mpsc::channel(1);
     let (messages, received) = mpsc::channel(1);
-    let producer =
-        Producer { backend: Arc::clone(backend), company_id, after, deadline, wanted, is_wanted: false, messages };
+    let producer = Producer {
+        backend: Arc::clone(backend),
+        company_id,
+        after,
+        filters,
+        deadline,
+        wanted,
+        is_wanted: false,
+        messages,
+    };
     tokio::spawn(trace::inherit(statement::inherit(producer.run(open))));
     Ok(streamed(self::messages(want, received), deadline))
 }
@@ -72,10 +96,11 @@ fn messages<T: Send + 'static>(
     Box::pin(messages.fuse())
 }
 
-struct Producer<T> {
+struct Producer<T: RecordPage> {
     backend: Arc<Backend>,
     company_id: i64,
     after: i64,
+    filters: T::Filters,
     deadline: Instant,
     /// Receives once for each message that is asked for. Closed when the reader has left.
     wanted: mpsc::Receiver<()>,
@@ -143,7 +168,10 @@ impl<T: RecordPage> Producer<T> {
 
     async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<Slot>), Error> {
         let slot = self.backend.shares.enter(self.company_id, Work::Statement(1)).await?;
-        let query = || sqlx::query(T::statement()).bind(self.company_id).bind(self.after).bind(PAGE_RECORDS);
+        let query = || {
+            let query = sqlx::query(T::statement(&self.filters)).bind(self.company_id).bind(self.after);
+            T::bind(query.bind(PAGE_RECORDS), &self.filters)
+        };
         let read = async |pool: Connections| pool.fetch_at_most(query(), PART, memory).await;
         let rows = database::read(&self.backend.reads, read).await;
         Ok((rows.map_err(from_database)?, slot))

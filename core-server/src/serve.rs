@@ -24,6 +24,7 @@ use compliance_api::{
         compliance_case_service_server::ComplianceCaseServiceServer,
         compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
         overview_service_server::OverviewServiceServer, read_service_server::ReadServiceServer,
+        vocabulary_service_server::VocabularyServiceServer,
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
@@ -124,12 +125,14 @@ impl Core {
             urls: behind(&pipeline, Arc::clone(&urls)),
             cases: behind(&pipeline, Arc::clone(&cases)),
             overview: behind(&pipeline, Arc::clone(&overview)),
+            vocabularies: behind(&pipeline, Arc::clone(&monitoring)),
             health: behind(&pipeline, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
             .add_service(sized!(settings, ComplianceUrlServiceServer, urls))
             .add_service(sized!(settings, ComplianceCaseServiceServer, cases))
             .add_service(OverviewServiceServer::from_arc(overview))
+            .add_service(sized!(settings, VocabularyServiceServer, monitoring))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
             // A batch of reads is small, and is decoded before its tokens are checked.

@@ -11,6 +11,6 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 1] =
     [(include_str!("urls/add.sql"), "bigint[], text[], bytea[], text[]")];
 
 pub(crate) use add::identity;
-pub(crate) use list::{LIST, STATEMENTS, single};
+pub(crate) use list::{LIST, STATEMENTS, WHOLE, single};
 pub(crate) use search::search_statement;
 pub(crate) use service::ComplianceUrls;

@@ -19,6 +19,8 @@ const SERIALISED: &[&str] = &[
     "UrlOverview",
     "InfractionOverview",
     "OverviewWeek",
+    "VocabularyNames",
+    "VocabularyEntry",
 ];
 
 /// Messages that files of records hold; everything they hold is one of them, too.
@@ -61,6 +63,7 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
         (_, Cardinality::Repeated) => None,
         (Kind::Message(message), _) if message.full_name() == "google.protobuf.Timestamp" => Some("datetime"),
         (Kind::Enum(kind), _) if kind.name() == "IncidentType" => Some("incident_type"),
+        (Kind::Enum(kind), _) if kind.name() == "VocabularyKind" => Some("vocabulary"),
         (Kind::Bool, _) => Some("yes_no"),
         (Kind::String, _) if field.name() == "etag" => Some(OMITTED),
         _ => None,

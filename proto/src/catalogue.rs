@@ -13,6 +13,11 @@ impl Vocabulary {
         (1..).map_while(|number| Self::try_from(number).ok())
     }
 
+    /// How JSON names it: `case_status`.
+    pub fn key(self) -> String {
+        self.as_str_name().trim_start_matches("VOCABULARY_KIND_").to_lowercase()
+    }
+
     /// The names that every company starts with; the first has the ID 1.
     pub const fn defaults(self) -> &'static [&'static str] {
         match self {

@@ -7,19 +7,20 @@ use crate::{
     batch_read::ReadRecords,
     error::Error,
     v1::{
-        ListAffiliatesResponse, StreamComplianceUrlsResponse, access_service_client::AccessServiceClient,
-        access_service_server::AccessService, affiliate_service_client::AffiliateServiceClient,
-        affiliate_service_server::AffiliateService, batch_read_response::Result as Outcome,
-        compliance_case_service_client::ComplianceCaseServiceClient,
+        ListAffiliatesResponse, ListAllComplianceCasesResponse, ListAllComplianceUrlsResponse,
+        StreamComplianceUrlsResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
+        affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
+        batch_read_response::Result as Outcome, compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
         overview_service_client::OverviewServiceClient, overview_service_server::OverviewService, read::Operation,
+        vocabulary_service_client::VocabularyServiceClient, vocabulary_service_server::VocabularyService,
     },
     wire::Items,
 };
 pub use generated::{
     AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
-    OverviewServiceStubs,
+    OverviewServiceStubs, VocabularyServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
@@ -82,11 +83,18 @@ pub struct Clients {
     /// Affiliates.
     pub affiliates: Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>,
     /// Compliance URLs.
-    pub urls: Arc<dyn ComplianceUrlService<StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>>>,
+    pub urls: Arc<
+        dyn ComplianceUrlService<
+                StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>,
+                ListAllComplianceUrlsStream = BoxStream<ListAllComplianceUrlsResponse>,
+            >,
+    >,
     /// Compliance cases.
-    pub cases: Arc<dyn ComplianceCaseService>,
+    pub cases: Arc<dyn ComplianceCaseService<ListAllComplianceCasesStream = BoxStream<ListAllComplianceCasesResponse>>>,
     /// Figures of all records.
     pub overview: Arc<dyn OverviewService>,
+    /// Names that fields can have.
+    pub vocabularies: Arc<dyn VocabularyService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -108,6 +116,7 @@ impl Clients {
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
             overview: remote!(OverviewServiceClient),
+            vocabularies: remote!(VocabularyServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

@@ -29,6 +29,11 @@ pub(crate) fn yes_no<S: Serializer>(
     (*value).into().map(|value| if value { "yes" } else { "no" }).serialize(serializer)
 }
 
+/// `case_status`, `url_incident_status` and so on.
+pub(crate) fn vocabulary<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
+    Vocabulary::try_from(*value).unwrap_or_default().key().serialize(serializer)
+}
+
 /// `url`, `form`, `display ad` or `paid search ad`.
 pub(crate) fn incident_type<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(Vocabulary::IncidentType.default_name(*value).unwrap_or_default())

@@ -10,6 +10,7 @@ pub mod client;
 #[path = "../build/client_crate.rs"]
 mod client_crate;
 pub mod country;
+pub mod csv_cell;
 pub mod deadline;
 pub mod description;
 pub mod error;

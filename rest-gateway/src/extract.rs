@@ -1,5 +1,6 @@
 //! What clients send, as messages. The gateway refuses only what no message can hold; the rules are the core's.
 
+pub(crate) mod accept;
 pub(crate) mod affiliates;
 pub(crate) mod body;
 mod collect;

@@ -7,6 +7,7 @@ pub(crate) mod health;
 pub(crate) mod overview;
 pub(crate) mod pages;
 pub(crate) mod urls;
+pub(crate) mod vocabularies;
 
 use compliance_api::error::{Error, Reason};
 use http::Method;

@@ -1,4 +1,6 @@
-//! A list of any length, or a page of any size, as one JSON document, written as its records arrive.
+//! A list of any length, or a page of any size, as one document, written as its records arrive.
+
+mod document;
 
 use admission::compute;
 use axum::{
@@ -6,67 +8,68 @@ use axum::{
     body::{Body, Bytes},
     response::Response,
 };
-use compliance_api::v1::PageMeta;
-use futures::{Stream, StreamExt as _, stream::BoxStream};
-use http::StatusCode;
+use compliance_api::client::BoxStream as Messages;
+use futures::{Stream, StreamExt as _, stream};
+use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use http_server::FinishBy;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
-use tonic::Status;
 
+pub(crate) use self::document::Document;
 use crate::{
-    envelope::{Envelope, RateLimit, respond_with},
+    caller::Opened,
+    envelope::{RateLimit, respond_with},
     limits::RECORD_SIZE,
 };
 
-type Messages<M> = BoxStream<'static, Result<M, Status>>;
-
-/// The response with all records of `messages` as its data. `held` is dropped at its end.
+/// The response with all records of `messages`. `held` is dropped at its end.
 pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
-    msg: &'static str,
+    document: Document,
     messages: Messages<M>,
     records: fn(&M) -> &[R],
-    meta: Option<PageMeta>,
     rate_limit: RateLimit,
     held: impl Send + 'static,
     deadline: Instant,
 ) -> Response {
-    let chunks = chunks(msg, messages, records, meta, deadline).map(move |chunk| {
+    let content_type = document.content_type();
+    let chunks = chunks(document, messages, records, deadline).map(move |chunk| {
         let _ = &held;
         chunk
     });
     let mut response = respond_with(StatusCode::OK, rate_limit, Body::from_stream(chunks));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     // A client that does not read never polls the body, so the body itself cannot end in time.
     response.extensions_mut().insert(FinishBy(deadline));
     response
 }
 
+/// The response with all records of a stream that was opened.
+pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
+    document: Document,
+    Opened { first, rest, rate_limit, held }: Opened<M>,
+    records: fn(&M) -> &[R],
+    deadline: Instant,
+) -> Response {
+    let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
+    respond_list(document, messages, records, rate_limit, held.memory, deadline)
+}
+
 /// Makes each chunk when the connection asks for it, so at most one message is held in memory.
 fn chunks<M, R: Serialize>(
-    msg: &'static str,
+    mut document: Document,
     mut messages: Messages<M>,
     records: fn(&M) -> &[R],
-    meta: Option<PageMeta>,
     deadline: Instant,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> {
     async_stream::try_stream! {
-        // What an envelope has before its first record.
-        let mut chunk = serde_json::to_vec(&Envelope::found(msg, &[(); 0], None))?;
-        chunk.truncate(chunk.len() - "]}".len());
-        let mut is_first = true;
+        let mut chunk = Vec::new();
+        document.begin(&mut chunk)?;
         let mut record_size = RECORD_SIZE;
         while let Some(message) = next(&mut messages, deadline).await? {
             let records = records(&message);
             let expected = records.len() * record_size;
             chunk.reserve(expected);
-            compute(expected, || {
-                records.iter().try_for_each(|record| {
-                    if !std::mem::take(&mut is_first) {
-                        chunk.push(b',');
-                    }
-                    serde_json::to_writer(&mut chunk, record)
-                })
-            })?;
+            compute(expected, || records.iter().try_for_each(|record| document.add(&mut chunk, record)))?;
             // The records of a company are alike. A chunk that has to grow takes twice as much, which a connection that is
             // not read would keep; so an eighth more is reserved.
             record_size = chunk.len().div_ceil(records.len().max(1)) * 9 / 8;
@@ -76,13 +79,10 @@ fn chunks<M, R: Serialize>(
                 yield Bytes::from(std::mem::take(&mut chunk));
             }
         }
-        chunk.push(b']');
-        if let Some(meta) = meta {
-            chunk.extend_from_slice(br#","meta":"#);
-            serde_json::to_writer(&mut chunk, &meta)?;
+        document.end(&mut chunk)?;
+        if !chunk.is_empty() {
+            yield Bytes::from(chunk);
         }
-        chunk.push(b'}');
-        yield Bytes::from(chunk);
     }
 }
 

@@ -14,6 +14,7 @@ mod counts;
 mod described;
 mod encodings;
 mod faults;
+mod formats;
 mod grpc_only;
 mod hostile;
 mod http;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         described::all_tests(),
         encodings::tests(),
         faults::tests(),
+        formats::tests(),
         grpc_only::tests(),
         hostile::tests(),
         http::tests(),

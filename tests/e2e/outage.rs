@@ -49,6 +49,7 @@ async fn every_operation_reports_it() {
         ("GET", "/affiliates:search?q=a", ""),
         ("GET", "/urls:search?q=example", ""),
         ("GET", "/overview", ""),
+        ("GET", "/vocabularies", ""),
     ];
     let asked = clients.iter().flat_map(|rest| requests.map(|request| (rest, request)));
     join_all(asked.map(|(rest, (method, path, body))| async move {
@@ -95,7 +96,7 @@ async fn every_operation_reports_it() {
 
 /// A client must not take the part that it got for the whole.
 async fn a_list_breaks_off() {
-    for remote in [false, true] {
+    for (remote, accept) in [(false, "*/*"), (true, "*/*"), (false, "text/csv"), (true, "application/x-ndjson")] {
         let (service, cluster) = service().await;
         let company = new_company();
         let statement = format!(
@@ -104,7 +105,7 @@ async fn a_list_breaks_off() {
         );
         sqlx::query(AssertSqlSafe(statement)).execute(&service.pool).await.unwrap();
         let rest = if remote { service.rest_remote(company) } else { service.rest(company) };
-        let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
+        let mut response = rest.request("GET", "/affiliates").header("Accept", accept).send().await.unwrap();
         assert_eq!(response.status(), 200);
         let mut read = response.chunk().await.unwrap().unwrap().len();
         cluster.stop().await;

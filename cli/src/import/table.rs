@@ -10,7 +10,7 @@ use super::{
     row::{Parsed, Position, RowError},
     source::Source,
 };
-use crate::csv_cell;
+use compliance_api::csv_cell;
 
 /// The rows of a CSV file.
 pub(super) fn rows(

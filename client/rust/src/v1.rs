@@ -1571,6 +1571,32 @@ pub struct ListComplianceCasesResponse {
     #[prost(message, optional, tag = "2")]
     pub meta: ::core::option::Option<PageMeta>,
 }
+/// A request for all cases that match every given filter.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListAllComplianceCasesRequest {
+    /// Only cases with this case status.
+    #[prost(int64, optional, tag = "1")]
+    pub case_status_id: ::core::option::Option<i64>,
+    /// Created on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "2")]
+    pub created_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// Created on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "3")]
+    pub created_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only cases of this affiliate (ID assigned by the service).
+    #[prost(int64, optional, tag = "4")]
+    pub distributor_id: ::core::option::Option<i64>,
+    /// Only records with a higher ID than this, to continue after an interruption.
+    #[prost(int64, optional, tag = "5")]
+    pub after_id: ::core::option::Option<i64>,
+}
+/// A part of the list of cases.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListAllComplianceCasesResponse {
+    /// The records, by ID ascending, following those of the message before.
+    #[prost(message, repeated, tag = "1")]
+    pub cases: ::prost::alloc::vec::Vec<ComplianceCase>,
+}
 /// A request for one case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceCaseRequest {
@@ -1776,6 +1802,38 @@ pub mod compliance_case_service_client {
                     ),
                 );
             self.inner.unary(req, path, codec).await
+        }
+        /// Every case that matches the filters, by ID ascending, in messages of many records each.
+        pub async fn list_all_compliance_cases(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListAllComplianceCasesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<
+                tonic::codec::Streaming<super::ListAllComplianceCasesResponse>,
+            >,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ComplianceCaseService/ListAllComplianceCases",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.ComplianceCaseService",
+                        "ListAllComplianceCases",
+                    ),
+                );
+            self.inner.server_streaming(req, path, codec).await
         }
         /// One case. NOT_FOUND if the company has none with this ID.
         pub async fn get_compliance_case(
@@ -2428,6 +2486,16 @@ pub struct ExportCasesResponse {
 }
 /// A request for every vocabulary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetVocabulariesRequest {}
+/// Every vocabulary.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetVocabulariesResponse {
+    /// In the order of their kinds.
+    #[prost(message, repeated, tag = "1")]
+    pub vocabularies: ::prost::alloc::vec::Vec<VocabularyNames>,
+}
+/// A request for every vocabulary.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListVocabulariesRequest {}
 /// Every vocabulary.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2566,6 +2634,117 @@ impl VocabularyKind {
             "VOCABULARY_KIND_INFRACTION_NAME" => Some(Self::InfractionName),
             "VOCABULARY_KIND_INCIDENT_TYPE" => Some(Self::IncidentType),
             _ => None,
+        }
+    }
+}
+/// Generated client implementations.
+pub mod vocabulary_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// The names that fields can have. The company is the one that the token names.
+    #[derive(Debug, Clone)]
+    pub struct VocabularyServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> VocabularyServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> VocabularyServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            VocabularyServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Every vocabulary with the names that the company can use and their IDs, which are those of the filters. The same as
+        /// `ListVocabularies` of the monitoring service, for every caller.
+        pub async fn get_vocabularies(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetVocabulariesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetVocabulariesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.VocabularyService/GetVocabularies",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("compliance.v1.VocabularyService", "GetVocabularies"),
+                );
+            self.inner.unary(req, path, codec).await
         }
     }
 }
@@ -3501,6 +3680,35 @@ pub struct StreamComplianceUrlsResponse {
     #[prost(message, optional, tag = "2")]
     pub meta: ::core::option::Option<PageMeta>,
 }
+/// A request for all URLs that match every given filter.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListAllComplianceUrlsRequest {
+    /// Only URLs with this incident status.
+    #[prost(int64, optional, tag = "1")]
+    pub incident_status_id: ::core::option::Option<i64>,
+    /// Only URLs of this affiliate (ID assigned by the service).
+    #[prost(int64, optional, tag = "2")]
+    pub distributor_id: ::core::option::Option<i64>,
+    /// Only URLs whose monitoring is switched off, or only those whose monitoring is not.
+    #[prost(bool, optional, tag = "3")]
+    pub disabled: ::core::option::Option<bool>,
+    /// Discovered on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "4")]
+    pub discovery_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// Discovered on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "5")]
+    pub discovery_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only records with a higher ID than this, to continue after an interruption.
+    #[prost(int64, optional, tag = "6")]
+    pub after_id: ::core::option::Option<i64>,
+}
+/// A part of the list of URLs.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListAllComplianceUrlsResponse {
+    /// The records, by ID ascending, following those of the message before.
+    #[prost(message, repeated, tag = "1")]
+    pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
+}
 /// A request for one URL.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceUrlRequest {
@@ -3754,6 +3962,38 @@ pub mod compliance_url_service_client {
                     GrpcMethod::new(
                         "compliance.v1.ComplianceUrlService",
                         "StreamComplianceUrls",
+                    ),
+                );
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Every URL that matches the filters, by ID ascending, in messages of many records each.
+        pub async fn list_all_compliance_urls(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListAllComplianceUrlsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<
+                tonic::codec::Streaming<super::ListAllComplianceUrlsResponse>,
+            >,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ComplianceUrlService/ListAllComplianceUrls",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.ComplianceUrlService",
+                        "ListAllComplianceUrls",
                     ),
                 );
             self.inner.server_streaming(req, path, codec).await
@@ -4136,6 +4376,10 @@ impl crate::Request for ListComplianceCasesRequest {
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/ListComplianceCases";
 }
 impl crate::UnaryRequest for ListComplianceCasesRequest {}
+impl crate::Request for ListAllComplianceCasesRequest {
+    type Response = ListAllComplianceCasesResponse;
+    const PATH: &'static str = "/compliance.v1.ComplianceCaseService/ListAllComplianceCases";
+}
 impl crate::Request for GetComplianceCaseRequest {
     type Response = ComplianceCase;
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/GetComplianceCase";
@@ -4146,6 +4390,11 @@ impl crate::Request for BatchGetComplianceCasesRequest {
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/BatchGetComplianceCases";
 }
 impl crate::UnaryRequest for BatchGetComplianceCasesRequest {}
+impl crate::Request for GetVocabulariesRequest {
+    type Response = GetVocabulariesResponse;
+    const PATH: &'static str = "/compliance.v1.VocabularyService/GetVocabularies";
+}
+impl crate::UnaryRequest for GetVocabulariesRequest {}
 impl crate::Request for ObserveUrlsRequest {
     type Response = ObserveUrlsResponse;
     const PATH: &'static str = "/compliance.v1.MonitoringService/ObserveUrls";
@@ -4232,6 +4481,10 @@ impl crate::UnaryRequest for ListComplianceUrlsRequest {}
 impl crate::Request for StreamComplianceUrlsRequest {
     type Response = StreamComplianceUrlsResponse;
     const PATH: &'static str = "/compliance.v1.ComplianceUrlService/StreamComplianceUrls";
+}
+impl crate::Request for ListAllComplianceUrlsRequest {
+    type Response = ListAllComplianceUrlsResponse;
+    const PATH: &'static str = "/compliance.v1.ComplianceUrlService/ListAllComplianceUrls";
 }
 impl crate::Request for GetComplianceUrlRequest {
     type Response = ComplianceUrl;

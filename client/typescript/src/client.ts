@@ -1,6 +1,6 @@
 /** The operations of the interface. */
 
-import type { Affiliate, AffiliateCreate, AffiliateUpdate, ComplianceCase, ComplianceUrl, Overview } from "./records.js";
+import type { Affiliate, AffiliateCreate, AffiliateUpdate, ComplianceCase, ComplianceUrl, Overview, VocabularyNames } from "./records.js";
 import type { paths } from "./schema.js";
 import { records } from "./stream.js";
 import { type Options, type Token, Transport } from "./transport.js";
@@ -169,6 +169,11 @@ export class Client {
   /** Figures of all records: what is open, overdue and new. */
   async overview(): Promise<Overview> {
     return (await this.#get<Overview>("/api/overview")).data;
+  }
+
+  /** The names that fields can have, with their IDs, which are those that filters take. */
+  async vocabularies(): Promise<VocabularyNames[]> {
+    return (await this.#get<VocabularyNames[]>("/api/vocabularies")).data;
   }
 
   async #get<Data>(path: string, query?: Record<string, unknown>): Promise<Found<Data>> {

@@ -21,4 +21,6 @@ export type {
   OverdueCase,
   Overview,
   OverviewWeek,
+  VocabularyEntry,
+  VocabularyNames,
 } from "./records.js";

@@ -14,3 +14,5 @@ export type Infraction = Schemas["Infraction"];
 export type OverdueCase = Schemas["OverdueCase"];
 export type Overview = Schemas["Overview"];
 export type OverviewWeek = Schemas["OverviewWeek"];
+export type VocabularyEntry = Schemas["VocabularyEntry"];
+export type VocabularyNames = Schemas["VocabularyNames"];

@@ -60,7 +60,9 @@ pub(super) async fn by_ids(source: Source<'_>, ids: &[i64]) -> Result<Records<Af
 }
 
 impl RecordPage for ListAffiliatesResponse {
-    fn statement() -> &'static str {
+    type Filters = ();
+
+    fn statement((): &()) -> &'static str {
         *AFTER
     }
 

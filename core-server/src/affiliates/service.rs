@@ -53,7 +53,7 @@ impl AffiliateService for Affiliates {
     async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
         let company_id = Identity::of(&request)?.company_id;
         let limit = timeout_of(&request, self.backend.settings.list_timeout);
-        Ok(record_pages::all(&self.backend, company_id, 0, limit)?)
+        Ok(record_pages::all(&self.backend, company_id, 0, (), limit)?)
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {

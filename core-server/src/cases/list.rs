@@ -5,14 +5,20 @@ use std::sync::LazyLock;
 use admission::Memory;
 use compliance_api::{
     error::Error,
-    v1::{CaseSort, ComplianceCase, ListComplianceCasesRequest},
+    v1::{
+        CaseSort, ComplianceCase, ListAllComplianceCasesRequest, ListAllComplianceCasesResponse,
+        ListComplianceCasesRequest,
+    },
 };
+use sqlx::postgres::PgRow;
 
 use super::record;
 use crate::{
     database::Connections,
-    lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, days},
+    lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, days},
     reads::{ReadByKey, Reads},
+    record_pages::{PageOfRecords, RecordPage},
+    table::read_all,
 };
 
 pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
@@ -36,6 +42,35 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
     LazyLock::new(|| Statements::of(&LIST));
+
+pub(crate) static WHOLE: LazyLock<Whole<ListComplianceCasesRequest>> = LazyLock::new(|| Whole::of(&LIST, None));
+
+/// The filters of a request for the whole list.
+pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceCasesRequest {
+    ListComplianceCasesRequest {
+        case_status_id: request.case_status_id,
+        created_after: request.created_after,
+        created_before: request.created_before,
+        distributor_id: request.distributor_id,
+        ..ListComplianceCasesRequest::default()
+    }
+}
+
+impl RecordPage for ListAllComplianceCasesResponse {
+    type Filters = ListComplianceCasesRequest;
+
+    fn statement(filters: &Self::Filters) -> &'static str {
+        WHOLE.statement(asked(filters))
+    }
+
+    fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {
+        WHOLE.bind(query, filters, asked(filters))
+    }
+
+    fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
+        Ok(Self { cases: read_all(rows, record::read)? })
+    }
+}
 
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceCase> {
     Reads::new(ReadByKey {

@@ -4,24 +4,28 @@ use std::sync::Arc;
 
 use compliance_api::v1::{
     BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
-    ListComplianceCasesRequest, ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
+    ListAllComplianceCasesRequest, ListAllComplianceCasesResponse, ListComplianceCasesRequest,
+    ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
 };
 use tonic::Request;
 
 use super::{
-    list::{STATEMENTS, asked},
+    list::{STATEMENTS, asked, filters},
     record,
 };
 use crate::{
     backend::Backend,
     lists::{read_by_ids, too_large},
-    requests::{Served, accept, holding},
+    record_pages::{self, RecordPages},
+    requests::{Served, accept, holding, timeout_of},
 };
 
 pub(crate) struct ComplianceCases(pub(crate) Arc<Backend>);
 
 #[tonic::async_trait]
 impl ComplianceCaseService for ComplianceCases {
+    type ListAllComplianceCasesStream = RecordPages<ListAllComplianceCasesResponse>;
+
     async fn list_compliance_cases(
         &self,
         request: Request<ListComplianceCasesRequest>,
@@ -32,6 +36,16 @@ impl ComplianceCaseService for ComplianceCases {
         let page = STATEMENTS.page(source, &request, asked, record::read).await?.ok_or_else(|| too_large(most))?;
         let meta = Some(asked.page.meta(page.total));
         Ok(holding(ListComplianceCasesResponse { cases: page.records, meta }, page.memory))
+    }
+
+    async fn list_all_compliance_cases(
+        &self,
+        request: Request<ListAllComplianceCasesRequest>,
+    ) -> Served<Self::ListAllComplianceCasesStream> {
+        let limit = timeout_of(&request, self.0.settings.list_timeout);
+        let (company_id, request) = accept(request)?;
+        let after = request.after_id.unwrap_or_default();
+        Ok(record_pages::all(&self.0, company_id, after, filters(request), limit)?)
     }
 
     async fn get_compliance_case(&self, request: Request<GetComplianceCaseRequest>) -> Served<ComplianceCase> {

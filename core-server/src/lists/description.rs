@@ -1,5 +1,7 @@
 //! What a list is made of: its tables, its filters and its sort keys, by the names of their columns.
 
+use sqlx::{Postgres, postgres::PgArguments, query::Query};
+
 /// A list of a company's records, which requests of the type `Q` ask for.
 pub(crate) struct List<Q: 'static> {
     pub(crate) table: &'static str,
@@ -38,6 +40,18 @@ impl<Q> Value<Q> {
         match self {
             Self::Integer(value) => value(request).is_some(),
             Self::Boolean(value) => value(request).is_some(),
+        }
+    }
+
+    /// Binds the value as the next parameter.
+    pub(super) fn bind<'q>(
+        &self,
+        query: Query<'q, Postgres, PgArguments>,
+        request: &Q,
+    ) -> Query<'q, Postgres, PgArguments> {
+        match self {
+            Self::Integer(value) => query.bind(value(request)),
+            Self::Boolean(value) => query.bind(value(request)),
         }
     }
 

@@ -12,7 +12,7 @@ use sqlx::{
 };
 
 use super::{
-    description::{List, Value},
+    description::List,
     page::Asked,
     statement::{Among, PageStatement, Shape, TYPES},
 };
@@ -139,10 +139,7 @@ impl<Q> Statements<Q> {
         let (first, last) = asked.days.unzip();
         let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.per_page).bind(asked.page.offset());
         let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
-        self.list.filters.iter().fold(fixed, |bound, filter| match filter.value {
-            Value::Integer(value) => bound.bind(value(request)),
-            Value::Boolean(value) => bound.bind(value(request)),
-        })
+        self.list.filters.iter().fold(fixed, |bound, filter| filter.value.bind(bound, request))
     }
 }
 

@@ -39,7 +39,9 @@ static URLS: LazyLock<String> = LazyLock::new(|| {
 impl RecordPage for ExportUrlsResponse {
     const MAY_BE_SHORT: bool = true;
 
-    fn statement() -> &'static str {
+    type Filters = ();
+
+    fn statement((): &()) -> &'static str {
         &URLS
     }
 
@@ -82,7 +84,9 @@ static CASES: LazyLock<String> = LazyLock::new(|| {
 });
 
 impl RecordPage for ExportCasesResponse {
-    fn statement() -> &'static str {
+    type Filters = ();
+
+    fn statement((): &()) -> &'static str {
         &CASES
     }
 

@@ -1,4 +1,4 @@
-//! `MonitoringService`: the caller, the limits of the request, and the operation.
+//! `MonitoringService` and `VocabularyService`: the caller, the limits of the request, and the operation.
 
 use std::sync::Arc;
 
@@ -8,10 +8,12 @@ use compliance_api::{
         AddVocabularyEntriesRequest, AddVocabularyEntriesResponse, AttachIncidentsRequest, AttachIncidentsResponse,
         BatchOpenCasesRequest, BatchOpenCasesResponse, CloseCaseRequest, CloseCaseResponse, DetachIncidentsRequest,
         DetachIncidentsResponse, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse,
-        ListVocabulariesRequest, ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest,
-        OpenCaseResponse, RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ReopenCaseResponse,
-        ResolveCaseRequest, ResolveCaseResponse, StreamUrlObservationsRequest, UpdateCaseRequest, UpdateCaseResponse,
+        GetVocabulariesRequest, GetVocabulariesResponse, ListVocabulariesRequest, ListVocabulariesResponse,
+        ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, OpenCaseResponse, RecordInfractionsRequest,
+        RecordInfractionsResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest, ResolveCaseResponse,
+        StreamUrlObservationsRequest, UpdateCaseRequest, UpdateCaseResponse, VocabularyNames,
         WithdrawInfractionsRequest, WithdrawInfractionsResponse, monitoring_service_server::MonitoringService,
+        vocabulary_service_server::VocabularyService,
     },
 };
 use tonic::{Request, Response, Status, Streaming};
@@ -44,6 +46,12 @@ impl Monitoring {
         let (id, message) = accept(request)?;
         Ok((Company { id, context: &self.0 }, message))
     }
+
+    /// Every vocabulary of the caller's company.
+    async fn vocabularies<M>(&self, request: &Request<M>) -> Result<Vec<VocabularyNames>, Status> {
+        let company = Company { id: Identity::of(request)?.company_id, context: &self.0 };
+        Ok(vocabularies::list(&*company.read_names().await?))
+    }
 }
 
 #[tonic::async_trait]
@@ -71,7 +79,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        Ok(record_pages::all(&self.0.backend, company_id, after, timeout)?)
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), timeout)?)
     }
 
     async fn record_infractions(
@@ -107,7 +115,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        Ok(record_pages::all(&self.0.backend, company_id, after, timeout)?)
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), timeout)?)
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Served<UpdateCaseResponse> {
@@ -143,9 +151,7 @@ impl MonitoringService for Monitoring {
     }
 
     async fn list_vocabularies(&self, request: Request<ListVocabulariesRequest>) -> Served<ListVocabulariesResponse> {
-        let company = Company { id: Identity::of(&request)?.company_id, context: &self.0 };
-        let names = company.read_names().await?;
-        Ok(Response::new(ListVocabulariesResponse { vocabularies: vocabularies::list(&names) }))
+        Ok(Response::new(ListVocabulariesResponse { vocabularies: self.vocabularies(&request).await? }))
     }
 
     async fn add_vocabulary_entries(
@@ -155,5 +161,12 @@ impl MonitoringService for Monitoring {
         let (company, request) = self.accept(request)?;
         let results = vocabularies::add(company, request.entries).await?;
         Ok(Response::new(AddVocabularyEntriesResponse { results: messages(results) }))
+    }
+}
+
+#[tonic::async_trait]
+impl VocabularyService for Monitoring {
+    async fn get_vocabularies(&self, request: Request<GetVocabulariesRequest>) -> Served<GetVocabulariesResponse> {
+        Ok(Response::new(GetVocabulariesResponse { vocabularies: self.vocabularies(&request).await? }))
     }
 }

@@ -5,14 +5,19 @@ use std::sync::LazyLock;
 use admission::Memory;
 use compliance_api::{
     error::Error,
-    v1::{ComplianceUrl, ListComplianceUrlsRequest, UrlSort},
+    v1::{
+        ComplianceUrl, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse, ListComplianceUrlsRequest, UrlSort,
+    },
 };
+use sqlx::postgres::PgRow;
 
 use super::record;
 use crate::{
     database::Connections,
-    lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, days},
+    lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, days},
     reads::{ReadByKey, Reads},
+    record_pages::{PageOfRecords, RecordPage},
+    table::read_all,
 };
 
 pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
@@ -44,6 +49,39 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
 };
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
+
+pub(crate) static WHOLE: LazyLock<Whole<ListComplianceUrlsRequest>> =
+    LazyLock::new(|| Whole::of(&LIST, Some("transcription_text")));
+
+/// The filters of a request for the whole list.
+pub(super) fn filters(request: ListAllComplianceUrlsRequest) -> ListComplianceUrlsRequest {
+    ListComplianceUrlsRequest {
+        incident_status_id: request.incident_status_id,
+        distributor_id: request.distributor_id,
+        disabled: request.disabled,
+        discovery_after: request.discovery_after,
+        discovery_before: request.discovery_before,
+        ..ListComplianceUrlsRequest::default()
+    }
+}
+
+impl RecordPage for ListAllComplianceUrlsResponse {
+    const MAY_BE_SHORT: bool = true;
+
+    type Filters = ListComplianceUrlsRequest;
+
+    fn statement(filters: &Self::Filters) -> &'static str {
+        WHOLE.statement(asked(filters))
+    }
+
+    fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {
+        WHOLE.bind(query, filters, asked(filters))
+    }
+
+    fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
+        Ok(Self { urls: read_all(rows, record::read)? })
+    }
+}
 
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceUrl> {
     Reads::new(ReadByKey {

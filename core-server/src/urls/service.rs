@@ -4,9 +4,9 @@ use std::{future::ready, sync::Arc};
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
-    ComplianceUrl, GetComplianceUrlRequest, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
-    SearchComplianceUrlsRequest, SearchComplianceUrlsResponse, StreamComplianceUrlsRequest,
-    StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
+    ComplianceUrl, GetComplianceUrlRequest, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse,
+    ListComplianceUrlsRequest, ListComplianceUrlsResponse, SearchComplianceUrlsRequest, SearchComplianceUrlsResponse,
+    StreamComplianceUrlsRequest, StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
 };
 use futures::stream;
 use tokio::time::Instant;
@@ -14,13 +14,14 @@ use tonic::{Request, Response, codegen::BoxStream};
 
 use super::{
     add::{AddFew, add},
-    list::{STATEMENTS, asked},
+    list::{STATEMENTS, asked, filters},
     record, search,
 };
 use crate::{
     backend::Backend,
     limits::PART,
     lists::{LargePage, PagePart, Source, read_by_ids, too_large},
+    record_pages::{self, RecordPages},
     requests::{Served, accept, holding, timeout_of},
     writes::Writes,
 };
@@ -40,6 +41,7 @@ impl ComplianceUrls {
 
 #[tonic::async_trait]
 impl ComplianceUrlService for ComplianceUrls {
+    type ListAllComplianceUrlsStream = RecordPages<ListAllComplianceUrlsResponse>;
     type StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>;
 
     async fn list_compliance_urls(
@@ -75,6 +77,16 @@ impl ComplianceUrlService for ComplianceUrls {
             urls: record.into_iter().collect(),
             meta: total.map(meta),
         })?)
+    }
+
+    async fn list_all_compliance_urls(
+        &self,
+        request: Request<ListAllComplianceUrlsRequest>,
+    ) -> Served<Self::ListAllComplianceUrlsStream> {
+        let limit = timeout_of(&request, self.backend.settings.list_timeout);
+        let (company_id, request) = accept(request)?;
+        let after = request.after_id.unwrap_or_default();
+        Ok(record_pages::all(&self.backend, company_id, after, filters(request), limit)?)
     }
 
     async fn get_compliance_url(&self, request: Request<GetComplianceUrlRequest>) -> Served<ComplianceUrl> {

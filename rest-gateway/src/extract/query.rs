@@ -7,8 +7,8 @@ use compliance_api::{
     error::Error,
     rules::{Check, Violations, label, not_one_of},
     v1::{
-        CaseSort, ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest,
-        SearchComplianceUrlsRequest, SortDirection, UrlSort,
+        CaseSort, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListComplianceCasesRequest,
+        ListComplianceUrlsRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, SortDirection, UrlSort,
     },
 };
 use url::form_urlencoded;
@@ -16,6 +16,8 @@ use url::form_urlencoded;
 use super::accept;
 
 const SORT_DIR: &[(&str, SortDirection)] = &[("asc", SortDirection::Asc), ("desc", SortDirection::Desc)];
+/// The first number of the parameters of pages, in a request that has no pages.
+const PAGES: u32 = 1 << 16;
 const YES_NO: &[(&str, bool)] = &[("yes", true), ("no", false)];
 const URL_SORT: &[(&str, UrlSort)] = &[
     ("id", UrlSort::Id),
@@ -38,6 +40,35 @@ pub(crate) fn urls(query: Option<&str>) -> Result<ListComplianceUrlsRequest, Err
         per_page: query.integer("per_page"),
         page: query.integer("page"),
     };
+    accept(query.violations, request)
+}
+
+/// The filters of a whole list, which has no pages.
+pub(crate) fn all_urls(query: Option<&str>) -> Result<ListAllComplianceUrlsRequest, Error> {
+    let mut query = Query::of::<ListAllComplianceUrlsRequest>(query);
+    let request = ListAllComplianceUrlsRequest {
+        incident_status_id: query.integer("incident_status_id"),
+        distributor_id: query.integer("distributor_id"),
+        disabled: query.choice("disabled", YES_NO),
+        discovery_after: query.text("discovery_after"),
+        discovery_before: query.text("discovery_before"),
+        after_id: None,
+    };
+    query.refuse_pages();
+    accept(query.violations, request)
+}
+
+/// The filters of a whole list, which has no pages.
+pub(crate) fn all_cases(query: Option<&str>) -> Result<ListAllComplianceCasesRequest, Error> {
+    let mut query = Query::of::<ListAllComplianceCasesRequest>(query);
+    let request = ListAllComplianceCasesRequest {
+        case_status_id: query.integer("case_status_id"),
+        created_after: query.text("created_after"),
+        created_before: query.text("created_before"),
+        distributor_id: query.integer("distributor_id"),
+        after_id: None,
+    };
+    query.refuse_pages();
     accept(query.violations, request)
 }
 
@@ -110,6 +141,20 @@ impl<'q> Query<'q> {
         choice
     }
 
+    /// Refuses the parameters of pages.
+    fn refuse_pages(&mut self) {
+        // Behind the fields of the request.
+        for (number, name) in (PAGES..).zip(["sort_by", "sort_dir", "per_page", "page"]) {
+            if self.take(name).is_some() {
+                let path = || {
+                    let label = label(name);
+                    (name.to_owned(), format!("The {label} field is for pages: this format has the whole list, by ID."))
+                };
+                self.violations.push((0, number), path);
+            }
+        }
+    }
+
     /// The number of an enum's value, as messages hold it.
     fn number_of<E: Copy + Default + Into<i32>>(&mut self, name: &str, choices: &[(&str, E)]) -> i32 {
         self.choice(name, choices).unwrap_or_default().into()
@@ -123,7 +168,7 @@ impl<'q> Query<'q> {
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::v1::{ListComplianceUrlsRequest, SortDirection, UrlSort};
+    use compliance_api::v1::{ListAllComplianceUrlsRequest, ListComplianceUrlsRequest, SortDirection, UrlSort};
 
     fn violations(query: &str) -> Vec<(String, String)> {
         let error = super::urls(Some(query)).unwrap_err();
@@ -176,6 +221,25 @@ mod tests {
             ("page", "The page field must be an integer."),
         ];
         assert_eq!(reported, expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
+    }
+
+    #[test]
+    fn a_whole_list_has_filters_and_no_pages() {
+        let request = super::all_urls(Some(
+            "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31",
+        ));
+        let expected = ListAllComplianceUrlsRequest {
+            incident_status_id: Some(3),
+            distributor_id: Some(7),
+            disabled: Some(true),
+            discovery_after: Some("2024-01-01".into()),
+            discovery_before: Some("2024-12-31".into()),
+            after_id: None,
+        };
+        assert_eq!(request.unwrap(), expected);
+        let error = super::all_cases(Some("page=1&sort_dir=asc&per_page=5&sort_by=id&case_status_id=0")).unwrap_err();
+        let paths: Vec<String> = error.violations.into_iter().map(|violation| violation.path).collect();
+        assert_eq!(paths, ["case_status_id", "sort_by", "sort_dir", "per_page", "page"]);
     }
 
     #[test]

@@ -5,17 +5,17 @@ use compliance_api::{
     error::{Error, ResultCode},
     v1::{AffiliateResult, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest},
 };
-use futures::{StreamExt as _, stream};
 use http::{
     HeaderValue, StatusCode,
     header::{ETAG, LOCATION},
 };
 
 use crate::{
-    caller::{Caller, Opened},
+    caller::Caller,
     envelope::{Detail, Envelope, RateLimit, respond, respond_tagged},
     error::Refusal,
     extract::{
+        accept::Format,
         affiliates::{self, Create, Update},
         body::RequestBody,
         path::PathId,
@@ -23,7 +23,7 @@ use crate::{
         tags::{self, IfMatch, IfNoneMatch},
     },
     found::{respond_found, respond_holding},
-    stream::respond_list,
+    stream::{Document, respond_opened},
 };
 
 /// The message of a list.
@@ -32,16 +32,16 @@ const FOUND: &str = "Affiliates found";
 /// List all affiliates
 ///
 /// Every affiliate of the company, by ID ascending, in one response without pages. The response is streamed: read
-/// it as it arrives. If the connection ends before the JSON does, the list is incomplete.
+/// it as it arrives. If the connection ends before the response does, the list is incomplete. With `Accept: application/x-ndjson` it
+/// has one record a line, with `Accept: text/csv` a row of names and one row for each record.
 ///
 /// - Operation: `listAffiliates`
-/// - 200: `AffiliateList`. The affiliates; an empty list if there are none.
-pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
+/// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The affiliates; an empty list if there are none.
+pub(crate) async fn list(caller: Caller, format: Format) -> Result<Response, Refusal> {
     let (caller, deadline) = caller.for_list();
     let list = caller.open(ListAffiliatesRequest {}, 1, |core, request| core.affiliates.list_affiliates(request));
-    let Opened { first, rest, rate_limit, .. } = list.await?;
-    let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
-    Ok(respond_list(FOUND, messages, |message| &message.affiliates, None, rate_limit, (), deadline))
+    let document = Document::of(format, FOUND, "Affiliate");
+    Ok(respond_opened(document, list.await?, |message| &message.affiliates, deadline))
 }
 
 /// Read an affiliate

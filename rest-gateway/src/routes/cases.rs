@@ -7,23 +7,42 @@ use crate::{
     caller::Caller,
     envelope::{Envelope, respond_tagged},
     error::Refusal,
-    extract::{path::PathId, query, tags::IfNoneMatch},
+    extract::{accept::Format, path::PathId, query, tags::IfNoneMatch},
     found::{respond_found, respond_holding},
+    stream::{Document, respond_opened},
 };
+
+/// The message of a list.
+const FOUND: &str = "Cases found";
 
 /// List compliance cases
 ///
 /// One page of the cases that match every filter, each with its affiliate's current data and its incidents. Ties
 /// are sorted by ID in the same direction. A page past the end is empty.
 ///
+/// With `Accept: application/x-ndjson` (one record a line) or `Accept: text/csv` (a row of names, and one row for each record) the
+/// response has all cases that match, by ID ascending, and is streamed. It has no pages, so `sort_by`, `sort_dir`, `per_page` and `page`
+/// are refused. If the connection ends before the response does, the list is incomplete.
+///
 /// - Operation: `listCases`
 /// - Query: `ListComplianceCasesRequest`
-/// - 200: `CaseList`. The page.
-pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+/// - 200: `CaseList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
+pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    if format != Format::Json {
+        let request = caller.accept(query::all_cases(query.as_deref())).await?;
+        let (caller, deadline) = caller.for_list();
+        let list = caller.open(request, 1, |core, request| core.cases.list_all_compliance_cases(request)).await?;
+        return Ok(respond_opened(
+            Document::of(format, FOUND, "ComplianceCase"),
+            list,
+            |message| &message.cases,
+            deadline,
+        ));
+    }
     let request = caller.accept(query::cases(query.as_deref())).await?;
     let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request));
     let (page, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Cases found", &page.cases, page.meta))
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &page.cases, page.meta))
 }
 
 /// Read a compliance case

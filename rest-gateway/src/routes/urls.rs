@@ -12,10 +12,10 @@ use crate::{
     caller::{Caller, Opened},
     envelope::{Detail, Envelope, respond},
     error::Refusal,
-    extract::{body::RequestBody, path::PathId, query, urls},
+    extract::{accept::Format, body::RequestBody, path::PathId, query, urls},
     found::respond_found,
     limits::PAGE_MEMORY,
-    stream::respond_list,
+    stream::{Document, respond_list, respond_opened},
 };
 
 /// The message of a page, however it is sent.
@@ -26,11 +26,30 @@ const FOUND: &str = "URLs found";
 /// One page of the URLs that match every filter. Ties are sorted by ID in the same direction; absent dates come
 /// last in both. A page past the end is empty.
 ///
+/// With `Accept: application/x-ndjson` (one record a line) or `Accept: text/csv` (a row of names, and one row for each record) the
+/// response has all URLs that match, by ID ascending, and is streamed. It has no pages, so `sort_by`, `sort_dir`, `per_page` and `page`
+/// are refused. If the connection ends before the response does, the list is incomplete.
+///
 /// - Operation: `listUrls`
 /// - Query: `ListComplianceUrlsRequest`
-/// - 200: `UrlList`. The page.
-pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let list = caller.accept(query::urls(query.as_deref())).await?;
+/// - 200: `UrlList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
+pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    if format == Format::Json {
+        list_page(caller, query.as_deref()).await
+    } else {
+        list_all(caller, format, query.as_deref()).await
+    }
+}
+
+async fn list_all(caller: Caller, format: Format, query: Option<&str>) -> Result<Response, Refusal> {
+    let request = caller.accept(query::all_urls(query)).await?;
+    let (caller, deadline) = caller.for_list();
+    let list = caller.open(request, 1, |core, request| core.urls.list_all_compliance_urls(request)).await?;
+    Ok(respond_opened(Document::of(format, FOUND, "ComplianceUrl"), list, |message| &message.urls, deadline))
+}
+
+async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
+    let list = caller.accept(query::urls(query)).await?;
     let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
@@ -47,9 +66,9 @@ pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Re
     if let Err(full) = own.grow(PAGE_MEMORY) {
         return Err(Refusal { error: full.into(), rate_limit });
     }
-    let meta = page.meta;
+    let document = Document::envelope(FOUND, page.meta);
     let messages = stream::iter([Ok(page), Ok(next)]).chain(rest).boxed();
-    Ok(respond_list(FOUND, messages, |message| &message.urls, meta, rate_limit, (held.memory, own), deadline))
+    Ok(respond_list(document, messages, |message| &message.urls, rate_limit, (held.memory, own), deadline))
 }
 
 /// Read a compliance URL

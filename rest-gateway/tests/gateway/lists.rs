@@ -50,10 +50,18 @@ async fn a_failure_before_the_first_record_has_its_status() {
 
 #[tokio::test]
 async fn a_failure_in_mid_stream_aborts_the_transfer() {
+    for accept in ["application/json", "application/x-ndjson", "text/csv"] {
+        is_aborted(accept).await;
+    }
+}
+
+async fn is_aborted(accept: &str) {
     let fake = Fake::listing(&[Step::Records(5), Step::Records(5), Step::Fail]);
     let gateway = Gateway::with_core(&fake).await;
-    let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
+    let request = gateway.request(Method::GET, "/api/affiliates").header("accept", accept);
+    let mut response = request.send().await.unwrap();
     assert_eq!(response.status(), 200);
+    assert!(response.headers()["content-type"].to_str().unwrap().starts_with(accept));
     fake.release();
     let mut received = Vec::new();
     let failure = loop {

@@ -21,6 +21,7 @@ mod sides;
 mod thresholds;
 mod updates;
 mod urls;
+mod vocabularies;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -131,6 +132,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         search::tests(),
         overview::tests(),
         thresholds::tests(),
+        vocabularies::tests(),
     ];
     tables.into_iter().flatten().collect()
 }

@@ -10,9 +10,9 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
         BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
-        CreateAffiliateRequest, GetOverviewRequest, ListAffiliatesRequest, ListComplianceCasesRequest,
-        ListComplianceUrlsRequest, PageMeta, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
-        UpdateAffiliateRequest, UrlInput,
+        CreateAffiliateRequest, GetOverviewRequest, GetVocabulariesRequest, ListAffiliatesRequest,
+        ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, SearchAffiliatesRequest,
+        SearchComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
     },
     wire::Operation,
 };
@@ -74,6 +74,10 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         ("GET", "overview", None) => {
             let overview = grpc.overview.get_overview(GetOverviewRequest {}).await?;
             Ok(found("Overview found", &overview.into_inner(), None))
+        }
+        ("GET", "vocabularies", None) => {
+            let found = grpc.vocabularies.get_vocabularies(GetVocabulariesRequest {}).await?;
+            Ok(self::found("Vocabularies found", &found.into_inner().vocabularies, None))
         }
         _ => panic!("{method} {path}: gRPC has no such operation"),
     }

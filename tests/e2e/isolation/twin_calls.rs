@@ -5,12 +5,13 @@ use compliance_api::v1::{
     BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
     BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchUpdateAffiliatesRequest, CaseInput, CheckAccessRequest,
     CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest, ExportCasesRequest, ExportUrlsRequest,
-    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, IncidentInput,
-    IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest,
-    ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
-    ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
-    StreamComplianceUrlsRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest,
-    UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
+    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest,
+    IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListAllComplianceCasesRequest,
+    ListAllComplianceUrlsRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
+    ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest,
+    SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest,
+    UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput,
+    VocabularyKind, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -110,6 +111,14 @@ calls! {
         let list = ListComplianceUrlsRequest { incident_status_id: Some(5101), ..ListComplianceUrlsRequest::default() };
         StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest { distributor_id: Some(AFFILIATE), ..list }) }
     };
+    "ComplianceUrlService/ListAllComplianceUrls" stream urls.list_all_compliance_urls |twin|
+        ListAllComplianceUrlsRequest::default();
+    "ComplianceUrlService/ListAllComplianceUrls" stream urls.list_all_compliance_urls |twin| ListAllComplianceUrlsRequest {
+        distributor_id: Some(AFFILIATE),
+        incident_status_id: Some(5101),
+        after_id: Some(URL - 1),
+        ..ListAllComplianceUrlsRequest::default()
+    };
     "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL };
     "ComplianceUrlService/BatchGetComplianceUrls" unary urls.batch_get_compliance_urls |twin|
         BatchGetComplianceUrlsRequest { ids: vec![OTHER_URL, URL] };
@@ -127,11 +136,20 @@ calls! {
         created_before: text("2024-12-31"),
         ..ListComplianceCasesRequest::default()
     };
+    "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|
+        ListAllComplianceCasesRequest { case_status_id: Some(5201), ..ListAllComplianceCasesRequest::default() };
+    "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|
+        ListAllComplianceCasesRequest {
+            distributor_id: Some(AFFILIATE),
+            after_id: Some(CASE - 1),
+            ..ListAllComplianceCasesRequest::default()
+        };
     "ComplianceCaseService/GetComplianceCase" unary cases.get_compliance_case |twin|
         GetComplianceCaseRequest { id: CASE };
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
     "OverviewService/GetOverview" unary overview.get_overview |twin| GetOverviewRequest {};
+    "VocabularyService/GetVocabularies" unary vocabularies.get_vocabularies |twin| GetVocabulariesRequest {};
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))

@@ -20,7 +20,7 @@ use compliance_api::{
 };
 
 use self::{mapping::Mapping, source::Source};
-use crate::csv_cell::cell;
+use compliance_api::csv_cell::cell;
 
 /// A file of this process.
 fn path(name: &str) -> PathBuf {

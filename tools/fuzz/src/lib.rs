@@ -5,8 +5,6 @@
 #[allow(dead_code, reason = "the reader has parts for other files")]
 mod affiliate_files;
 mod core;
-#[path = "../../../cli/src/csv_cell.rs"]
-mod csv_cell;
 mod gateway;
 mod messages;
 mod tokens;

@@ -48,6 +48,7 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
         ("datetime", _) => text.with("pattern", pattern::TIMESTAMP).with("example", "2026-01-31 12:00:00"),
         ("yes_no", _) => choice(YES_NO),
         _ if (message, field.name) == ("OverviewWeek", "from") => text.with("format", "date"),
+        ("vocabulary", _) => choice(&Vocabulary::all().map(Vocabulary::key).collect::<Vec<_>>()),
         ("incident_type", _) => choice(Vocabulary::IncidentType.defaults()),
         (_, Kind::Integer(bits)) => integer(bits, bounds(message, field.name, bits, column)),
         _ if column.is_some_and(|column| column.form == StoredAs::Date) => text.with("format", "date"),

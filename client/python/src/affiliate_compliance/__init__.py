@@ -25,6 +25,8 @@ from .models import (
     Overview,
     OverviewWeek,
     UrlFilters,
+    VocabularyEntry,
+    VocabularyNames,
 )
 from .transport import Token
 
@@ -53,4 +55,6 @@ __all__ = [
     "Token",
     "Unavailable",
     "UrlFilters",
+    "VocabularyEntry",
+    "VocabularyNames",
 ]

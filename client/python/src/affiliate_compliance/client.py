@@ -14,6 +14,7 @@ from .models import (
     ComplianceUrl,
     Overview,
     UrlFilters,
+    VocabularyNames,
 )
 from .transport import Token, Transport
 
@@ -155,6 +156,11 @@ class Client:
         """Figures of all records: what is open, overdue and new."""
         overview: Overview = self.call("GET", "/api/overview")["data"]
         return overview
+
+    def vocabularies(self) -> list[VocabularyNames]:
+        """The names that fields can have, with their IDs, which are those that filters take."""
+        vocabularies: list[VocabularyNames] = self.call("GET", "/api/vocabularies")["data"]
+        return vocabularies
 
     def _with_etag(self, path: str) -> tuple[Any, str]:
         body, etag = self._transport.call("GET", path)

@@ -556,6 +556,28 @@ class Overview(TypedDict):
     """The last twelve weeks, oldest first. The last one ends today."""
 
 
+class VocabularyEntry(TypedDict):
+    """One name."""
+
+    id: int
+    """Its ID: below 1000 for names that every company has, the same for all of them."""
+    name: str
+    """The name."""
+    infraction_type: str | None
+    """For an infraction name: the type that it belongs to."""
+    own: YesNo
+    """Whether the company added it."""
+
+
+class VocabularyNames(TypedDict):
+    """One vocabulary."""
+
+    vocabulary: Literal["case_status", "case_sub_status", "notice_status", "risk_level", "url_incident_status", "transcription_status", "infraction_type", "infraction_name", "incident_type"]
+    """The vocabulary."""
+    entries: list[VocabularyEntry]
+    """Its names, by ID."""
+
+
 class UrlFilters(TypedDict):
     incident_status_id: NotRequired[int]
     """Only URLs with this incident status. Every company starts with: 1 New, 2 Open, 3 In Violation, 4 Approved, 5 Remediated, 6 Archived. It may add its own names."""

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 /// What a formula begins with. Spreadsheets skip a tab or the end of a line before it.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
@@ -13,15 +15,24 @@ fn is_formula(text: &str) -> bool {
 
 /// The cell of a text: an apostrophe before a formula, which a spreadsheet then shows as text. It is also put before what
 /// looks like the cell of a formula, so that [`text`] finds the original of every cell.
-pub(crate) fn cell(text: &str) -> Cow<'_, str> {
+pub fn cell(text: &str) -> Cow<'_, str> {
     if is_formula(text) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }
 
 /// The text of a cell: without the apostrophe before a formula. Other texts may begin with one.
-pub(crate) fn text(cell: &str) -> &str {
+pub fn text(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(text) if is_formula(text) => text,
         _ => cell,
+    }
+}
+
+/// The cell of a field of a record: empty if it is absent, and JSON if it is a list or an object.
+pub fn of_json(value: Option<&Value>) -> Cow<'_, str> {
+    match value {
+        None | Some(Value::Null) => Cow::Borrowed(""),
+        Some(Value::String(text)) => cell(text),
+        Some(other) => Cow::Owned(other.to_string()),
     }
 }
 

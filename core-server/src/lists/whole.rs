@@ -1,0 +1,90 @@
+//! All records of a list that its filters let through, by ID: the statements for the pages in which they are read.
+
+use super::{
+    description::{Filter, List, midnight},
+    page::Asked,
+};
+use crate::{limits::TRANSCRIPT_BYTES, record_pages::PageOfRecords};
+
+/// The company, the ID that the page follows, the number of records, the days and the affiliate. Then the filters.
+const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
+
+pub(crate) struct Whole<Q: 'static> {
+    list: &'static List<Q>,
+    of_company: &'static str,
+    of_affiliate: &'static str,
+}
+
+impl<Q> Whole<Q> {
+    /// `long` is a column with texts that are so long that few of them make a page.
+    pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
+        let statement = |condition: &str| &*statement(list, long, condition).leak();
+        Self { list, of_company: statement(""), of_affiliate: statement("and u.affiliate_id = $6") }
+    }
+
+    /// The statement for a page: records of one affiliate have an index of their own.
+    pub(crate) fn statement(&self, asked: Asked) -> &'static str {
+        if asked.affiliate.is_some() { self.of_affiliate } else { self.of_company }
+    }
+
+    /// Binds what follows the number of records.
+    pub(crate) fn bind(&self, page: PageOfRecords, request: &Q, asked: Asked) -> PageOfRecords {
+        let (first, last) = asked.days.unzip();
+        let page = page.bind(first).bind(last).bind(asked.affiliate);
+        self.list.filters.iter().fold(page, |page, filter| filter.value.bind(page, request))
+    }
+
+    /// The statements, with the types of their parameters.
+    pub(crate) fn statements(&self) -> [(&'static str, &'static str); 2] {
+        let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]);
+        let types: &str = std::iter::once(TYPES).chain(filters).collect::<String>().leak();
+        [self.of_company, self.of_affiliate].map(|statement| (statement, types))
+    }
+}
+
+/// Records are read in the order of their IDs, and those that do not match are passed over. The inner limit is none. The planner cannot
+/// see that: it takes the records to be few of many, so it does not read and sort all of them, and it filters what the scan returns.
+fn statement<Q>(list: &List<Q>, long: Option<&str>, condition: &str) -> String {
+    let List { table, date, .. } = list;
+    let day = |number: usize| format!("(select ${number}::integer)");
+    let bound =
+        |number, compared: &str, instant: String| format!("({} is null or u.{date} {compared} {instant})", day(number));
+    let range = [bound(4, ">=", midnight(&day(4))), bound(5, "<", midnight(&format!("{} + 1", day(5))))];
+    let filter = |(number, filter): (usize, &Filter<Q>)| {
+        let value = format!("(select ${number}::{})", filter.value.sql_type().0);
+        format!("({value} is null or u.{} = {value})", filter.column)
+    };
+    let conditions: Vec<String> = range.into_iter().chain((7..).zip(list.filters).map(filter)).collect();
+    let conditions = conditions.join(" and ");
+    let column = long.map_or_else(String::new, |long| format!(", u.{long}"));
+    let filtered: String = list.filters.iter().flat_map(|filter| [", u.", filter.column]).collect();
+    let ids = format!(
+        "select u.id{column}
+        from (
+            select u.id, u.{date}{filtered}{column} from {table} u
+            where u.company_id = $1 and u.id > $2 {condition} order by u.id limit (select null::bigint)
+        ) u
+        where {conditions} order by u.id limit $3"
+    );
+    // The length of a stored text is known without reading it.
+    let (ids, fits) = match long {
+        None => (ids, String::new()),
+        Some(long) => (
+            format!(
+                "select u.id, sum(octet_length(u.{long})) over (
+                    order by u.id rows between unbounded preceding and 1 preceding
+                ) as bytes_before
+                from ({ids}) u"
+            ),
+            format!("where p.bytes_before is null or p.bytes_before < {TRANSCRIPT_BYTES}"),
+        ),
+    };
+    format!(
+        "select p.id as last_id, r.*
+        from ({ids}) p
+        cross join lateral ({}) r
+        {fits}
+        order by p.id",
+        (list.record)("$1")
+    )
+}

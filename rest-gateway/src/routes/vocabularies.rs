@@ -1,0 +1,20 @@
+//! `/vocabularies`
+
+use axum::response::Response;
+use compliance_api::v1::GetVocabulariesRequest;
+
+use crate::{caller::Caller, envelope::Envelope, error::Refusal, found::respond_found};
+
+/// List the vocabularies
+///
+/// The names that fields can have, with their IDs. The filter `case_status_id` takes the IDs of `case_status`, and the filter
+/// `incident_status_id` those of `url_incident_status`. IDs below 1000 are the same for every company; the others are of names that were
+/// added for yours.
+///
+/// - Operation: `getVocabularies`
+/// - 200: `VocabulariesFound`. Every vocabulary.
+pub(crate) async fn get(caller: Caller) -> Result<Response, Refusal> {
+    let read = caller.call(GetVocabulariesRequest {}, |core, request| core.vocabularies.get_vocabularies(request));
+    let (found, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Vocabularies found", &found.vocabularies, None))
+}

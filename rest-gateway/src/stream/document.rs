@@ -1,0 +1,108 @@
+//! A list in one of its formats, a record after the other.
+
+use std::io;
+
+use axum::BoxError;
+use compliance_api::{csv_cell, description::Message, v1::PageMeta};
+use csv::{Terminator, Writer, WriterBuilder};
+use serde::Serialize;
+
+use crate::{envelope::Envelope, extract::accept::Format};
+
+/// A document that is written while its records arrive.
+pub(crate) enum Document {
+    Json {
+        /// The message of the envelope.
+        msg: &'static str,
+        meta: Option<PageMeta>,
+        is_first: bool,
+    },
+    Ndjson,
+    Csv {
+        /// The fields of a record.
+        columns: Vec<&'static str>,
+    },
+}
+
+impl Document {
+    /// An envelope with this message; of a page, with its position.
+    pub(crate) fn envelope(msg: &'static str, meta: Option<PageMeta>) -> Self {
+        Self::Json { msg, meta, is_first: true }
+    }
+
+    /// A list of the contract's message of the name `record`; `msg` is for an envelope.
+    pub(crate) fn of(format: Format, msg: &'static str, record: &str) -> Self {
+        match format {
+            Format::Json => Self::envelope(msg, None),
+            Format::Ndjson => Self::Ndjson,
+            Format::Csv => {
+                let fields = Message::of(record).map_or(&[][..], |message| message.fields);
+                let written = fields.iter().filter(|field| field.form != "omitted");
+                Self::Csv { columns: written.map(|field| field.name).collect() }
+            }
+        }
+    }
+
+    pub(crate) fn content_type(&self) -> &'static str {
+        match self {
+            Self::Json { .. } => "application/json",
+            Self::Ndjson => "application/x-ndjson",
+            Self::Csv { .. } => "text/csv; charset=utf-8; header=present",
+        }
+    }
+
+    /// Writes what comes before the first record.
+    pub(super) fn begin(&self, chunk: &mut Vec<u8>) -> Result<(), BoxError> {
+        match self {
+            Self::Json { msg, .. } => {
+                serde_json::to_writer(&mut *chunk, &Envelope::found(msg, &[(); 0], None))?;
+                chunk.truncate(chunk.len() - "]}".len());
+            }
+            Self::Ndjson => {}
+            Self::Csv { columns } => row(chunk, columns.iter().copied())?,
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, chunk: &mut Vec<u8>, record: &impl Serialize) -> Result<(), BoxError> {
+        match self {
+            Self::Json { is_first, .. } => {
+                if !std::mem::take(is_first) {
+                    chunk.push(b',');
+                }
+                serde_json::to_writer(chunk, record)?;
+            }
+            Self::Ndjson => {
+                serde_json::to_writer(&mut *chunk, record)?;
+                chunk.push(b'\n');
+            }
+            Self::Csv { columns } => {
+                let record = serde_json::to_value(record)?;
+                row(chunk, columns.iter().map(|column| csv_cell::of_json(record.get(column))))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what comes after the last record.
+    pub(super) fn end(&self, chunk: &mut Vec<u8>) -> Result<(), BoxError> {
+        if let Self::Json { meta, .. } = self {
+            chunk.push(b']');
+            if let Some(meta) = meta {
+                chunk.extend_from_slice(br#","meta":"#);
+                serde_json::to_writer(&mut *chunk, meta)?;
+            }
+            chunk.push(b'}');
+        }
+        Ok(())
+    }
+}
+
+fn row<C: AsRef<str>>(chunk: &mut Vec<u8>, cells: impl Iterator<Item = C>) -> Result<(), BoxError> {
+    let mut writer: Writer<&mut Vec<u8>> = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(chunk);
+    for cell in cells {
+        writer.write_field(cell.as_ref())?;
+    }
+    writer.write_record(None::<&[u8]>)?;
+    writer.flush().map_err(io::Error::into)
+}
