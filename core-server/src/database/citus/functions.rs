@@ -30,6 +30,11 @@ const TRIGGERED: [&str; 3] = ["change_compliance_url_counts", "change_compliance
 /// Of how functions run statements: functions of another one are others.
 const VERSION: &str = "2";
 
+/// Those of a session on plain PostgreSQL, for the plans of a call.
+const SETTINGS: &str = ",
+                    set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
+                    set_config('max_parallel_workers_per_gather', '0', true)";
+
 /// How many statements a session prepares: each takes memory for its plan, on each shard.
 const MAX_PREPARED: u32 = 1000;
 
@@ -124,8 +129,7 @@ impl Function {
             declare
                 shards bigint[]; first integer; last integer := 0; {VARIABLES}
             begin
-                perform set_config('lock_timeout', ${lock_timeout}, true), set_config('jit', 'off', true),
-                    set_config('plan_cache_mode', 'force_generic_plan', true){set};
+                perform set_config('lock_timeout', ${lock_timeout}, true){SETTINGS}{set};
                 {run}
             end $call$",
             name = self.name,
