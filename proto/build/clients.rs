@@ -7,8 +7,14 @@ use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use prost_reflect::{DescriptorPool, Kind, MethodDescriptor, ServiceDescriptor};
 
 /// The services that have a client. `MonitoringService` takes streams, which exist on a network alone.
-const SERVICES: &[&str] =
-    &["AccessService", "AffiliateService", "ComplianceUrlService", "ComplianceCaseService", "OverviewService"];
+const SERVICES: &[&str] = &[
+    "AccessService",
+    "AffiliateService",
+    "ComplianceUrlService",
+    "ComplianceCaseService",
+    "OverviewService",
+    "ChangeService",
+];
 
 /// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {

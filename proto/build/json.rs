@@ -19,6 +19,9 @@ const SERIALISED: &[&str] = &[
     "UrlOverview",
     "InfractionOverview",
     "OverviewWeek",
+    "ListChangesResponse",
+    "Change",
+    "FieldChange",
 ];
 
 /// Messages that files of records hold; everything they hold is one of them, too.

@@ -13,7 +13,7 @@ use super::{json, options};
 
 /// The services whose operations partners call through a gateway, so that responses are described as well.
 const PARTNER_SERVICES: &[&str] =
-    &["AffiliateService", "ComplianceUrlService", "ComplianceCaseService", "OverviewService"];
+    &["AffiliateService", "ComplianceUrlService", "ComplianceCaseService", "OverviewService", "ChangeService"];
 
 /// The enums whose numbers partners see, or that say why a request is refused.
 const ENUMS: &[&str] = &["ResultCode", "Reason"];

@@ -10,6 +10,7 @@ use crate::{
         ListAffiliatesResponse, StreamComplianceUrlsResponse, access_service_client::AccessServiceClient,
         access_service_server::AccessService, affiliate_service_client::AffiliateServiceClient,
         affiliate_service_server::AffiliateService, batch_read_response::Result as Outcome,
+        change_service_client::ChangeServiceClient, change_service_server::ChangeService,
         compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
@@ -18,7 +19,7 @@ use crate::{
     wire::Items,
 };
 pub use generated::{
-    AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
+    AccessServiceStubs, AffiliateServiceStubs, ChangeServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
     OverviewServiceStubs,
 };
 use http::HeaderName;
@@ -87,6 +88,8 @@ pub struct Clients {
     pub cases: Arc<dyn ComplianceCaseService>,
     /// Figures of all records.
     pub overview: Arc<dyn OverviewService>,
+    /// The record of changes.
+    pub changes: Arc<dyn ChangeService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -108,6 +111,7 @@ impl Clients {
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
             overview: remote!(OverviewServiceClient),
+            changes: remote!(ChangeServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

@@ -22,7 +22,7 @@ use crate::{
     ignored::IGNORED_PARAMETERS,
     limits::PREFLIGHT_MAX_AGE,
     observe::observe,
-    routes::{about, affiliates, cases, health, overview, pages, unknown_path, urls, wrong_method},
+    routes::{about, affiliates, cases, changes, health, overview, pages, unknown_path, urls, wrong_method},
     settings::Settings,
 };
 
@@ -108,6 +108,7 @@ routes! {
     get "/api/cases" => cases::list;
     get "/api/cases/{id}" => cases::get;
     get "/api/overview" => overview::get;
+    get "/api/changes" => changes::list;
     get "/livez" => health::live;
     get "/readyz" => health::ready;
     get "/" => about::get;

@@ -3,7 +3,7 @@
 use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, BoxStream, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
-        OverviewServiceStubs,
+        ChangeServiceStubs, OverviewServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
@@ -236,6 +236,9 @@ impl ComplianceCaseServiceStubs for Fake {
 
 #[async_trait]
 impl OverviewServiceStubs for Fake {}
+
+#[async_trait]
+impl ChangeServiceStubs for Fake {}
 
 #[async_trait]
 impl ReadService for Fake {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, BoxStream, Clients, ComplianceCaseServiceStubs,
-        ComplianceUrlServiceStubs, OverviewServiceStubs,
+        ComplianceUrlServiceStubs, ChangeServiceStubs, OverviewServiceStubs,
     },
     error::Error,
     rules::{self, Check},
@@ -59,6 +59,7 @@ impl Core {
             urls: core.clone(),
             cases: core.clone(),
             overview: core.clone(),
+            changes: core.clone(),
             health: core,
         }
     }
@@ -114,6 +115,7 @@ operations! {
         batch_get_compliance_cases(BatchGetComplianceCasesRequest) -> BatchGetComplianceCasesResponse unchecked;
     }
     OverviewServiceStubs { get_overview(GetOverviewRequest) -> Overview unchecked; }
+    ChangeServiceStubs { list_changes(ListChangesRequest) -> ListChangesResponse checked; }
 }
 
 #[async_trait]

@@ -6,7 +6,7 @@ use compliance_api::v1::{
     access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
     compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
-    overview_service_client::OverviewServiceClient, read_service_client::ReadServiceClient,
+    change_service_client::ChangeServiceClient, overview_service_client::OverviewServiceClient, read_service_client::ReadServiceClient,
 };
 use http::uri::PathAndQuery;
 use tonic::{
@@ -39,6 +39,7 @@ pub struct GrpcClients {
     pub urls: ComplianceUrlServiceClient<Calls>,
     pub cases: ComplianceCaseServiceClient<Calls>,
     pub overview: OverviewServiceClient<Calls>,
+    pub changes: ChangeServiceClient<Calls>,
     pub monitoring: MonitoringServiceClient<Calls>,
     pub reads: ReadServiceClient<Calls>,
     calls: Calls,
@@ -79,6 +80,7 @@ impl GrpcClients {
             urls: ComplianceUrlServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             cases: ComplianceCaseServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             overview: OverviewServiceClient::new(calls.clone()),
+            changes: ChangeServiceClient::new(calls.clone()),
             monitoring: MonitoringServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             reads: ReadServiceClient::new(calls.clone()),
             calls,
