@@ -7,6 +7,7 @@ pub mod access;
 mod affiliates;
 mod backend;
 mod cases;
+mod changes;
 pub mod database;
 mod deadline;
 pub mod doctor;
@@ -53,10 +54,10 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain(whole)
 }
 
-/// Every statement that reads the records of a company in the order of a key, until it has enough or has read all: searches, and the
-/// overview. With the types of its parameters. For tools that look at plans.
-pub fn scan_statements() -> [(&'static str, &'static str); 3] {
-    [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT]
+/// Every statement that reads the records of a company in the order of a key, until it has enough or has read all: searches, the
+/// overview, and changes. With the types of its parameters. For tools that look at plans.
+pub fn scan_statements() -> [(&'static str, &'static str); 4] {
+    [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT, changes::STATEMENT]
 }
 
 /// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.

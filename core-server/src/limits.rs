@@ -152,6 +152,14 @@ pub(crate) const TRANSCRIPT_BYTES: usize = 2 << 20;
 /// Records of a search that names no number of them.
 pub(crate) const DEFAULT_SEARCHED: i64 = 20;
 
+// The record of changes.
+/// Changes that are returned at once, if the request does not say how many.
+pub(crate) const DEFAULT_CHANGES: i64 = 100;
+/// Rows of the record that are read for one response, however few of their changes are asked for.
+pub(crate) const CHANGE_ROWS: i64 = 2000;
+/// How often months are made and dropped. They are made a month before.
+pub(crate) const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
+
 // Statements and connections.
 /// How often a write is tried that conflicts with another one.
 pub(crate) const MAX_TRIES: u32 = 5;

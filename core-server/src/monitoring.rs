@@ -23,18 +23,21 @@ use crate::{record_pages::RecordPage as _, table::Expected};
 
 /// The statements that write batches, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
-    (include_str!("monitoring/observations/save.sql"), "bigint, url_observation_input[]"),
-    (include_str!("monitoring/cases/open.sql"), "bigint, case_input[]"),
-    (include_str!("monitoring/infractions/record.sql"), "bigint, infraction_input[]"),
-    (include_str!("monitoring/infractions/withdraw.sql"), "bigint, infraction_input[]"),
-    (include_str!("monitoring/incidents/attach.sql"), "bigint, bigint, incident_input[], bigint"),
-    (include_str!("monitoring/incidents/detach.sql"), "bigint, bigint, incident_key_input[]"),
-    (include_str!("monitoring/vocabularies/add.sql"), "bigint, vocabulary_entry_input[], smallint, smallint, bigint"),
+    (include_str!("monitoring/observations/save.sql"), "bigint, url_observation_input[], text"),
+    (include_str!("monitoring/cases/open.sql"), "bigint, case_input[], text"),
+    (include_str!("monitoring/infractions/record.sql"), "bigint, infraction_input[], text"),
+    (include_str!("monitoring/infractions/withdraw.sql"), "bigint, infraction_input[], text"),
+    (include_str!("monitoring/incidents/attach.sql"), "bigint, bigint, incident_input[], bigint, text"),
+    (include_str!("monitoring/incidents/detach.sql"), "bigint, bigint, incident_key_input[], text"),
+    (
+        include_str!("monitoring/vocabularies/add.sql"),
+        "bigint, vocabulary_entry_input[], smallint, smallint, bigint, text",
+    ),
 ];
 
 /// The statements that change one record or read what a write refers to, with the types of their parameters.
 pub(crate) const SMALL_STATEMENTS: [(&str, &str); 3] = [
-    (include_str!("monitoring/cases/update.sql"), "bigint, bigint, case_input[], integer[], integer[], bigint[]"),
+    (include_str!("monitoring/cases/update.sql"), "bigint, bigint, case_input[], integer[], integer[], bigint[], text"),
     (include_str!("monitoring/names.sql"), "bigint"),
     (include_str!("monitoring/observations/affiliates.sql"), "bigint, bigint[], text[]"),
 ];

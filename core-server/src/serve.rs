@@ -21,7 +21,7 @@ use compliance_api::{
     token::Verifier,
     v1::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
-        compliance_case_service_server::ComplianceCaseServiceServer,
+        change_service_server::ChangeServiceServer, compliance_case_service_server::ComplianceCaseServiceServer,
         compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
         overview_service_server::OverviewServiceServer, read_service_server::ReadServiceServer,
         vocabulary_service_server::VocabularyServiceServer,
@@ -43,6 +43,7 @@ use crate::{
     affiliates::Affiliates,
     backend::Backend,
     cases::ComplianceCases,
+    changes::{self, Changes},
     database::{Connections, Database, probe_replica},
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
@@ -105,6 +106,7 @@ impl Core {
         for replica in reads.replicas() {
             tasks.spawn(probe_replica(replica.clone()));
         }
+        tasks.spawn(changes::keep(connections.clone(), settings.change_retention));
         if let Some(limiter) = limiter.clone() {
             tasks.spawn(sweep(limiter));
         }
@@ -118,6 +120,7 @@ impl Core {
         let urls = Arc::new(ComplianceUrls::new(&backend));
         let cases = Arc::new(ComplianceCases(Arc::clone(&backend)));
         let overview = Arc::new(Overviews(Arc::clone(&backend)));
+        let changes = Arc::new(Changes(Arc::clone(&backend)));
         let monitoring = Arc::new(Monitoring::new(&backend));
         let clients = Clients {
             access: behind(&pipeline, Arc::new(Access)),
@@ -126,6 +129,7 @@ impl Core {
             cases: behind(&pipeline, Arc::clone(&cases)),
             overview: behind(&pipeline, Arc::clone(&overview)),
             vocabularies: behind(&pipeline, Arc::clone(&monitoring)),
+            changes: behind(&pipeline, Arc::clone(&changes)),
             health: behind(&pipeline, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
@@ -133,6 +137,7 @@ impl Core {
             .add_service(sized!(settings, ComplianceCaseServiceServer, cases))
             .add_service(OverviewServiceServer::from_arc(overview))
             .add_service(sized!(settings, VocabularyServiceServer, monitoring))
+            .add_service(sized!(settings, ChangeServiceServer, changes))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
             // A batch of reads is small, and is decoded before its tokens are checked.

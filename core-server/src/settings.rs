@@ -27,6 +27,8 @@ pub struct CoreSettings {
     pub message_memory: usize,
     /// What requests may take in memory at the same time, in bytes: encoded and decoded, until their responses are sent.
     pub request_memory: usize,
+    /// How long changes are kept, in days.
+    pub change_retention: i32,
     /// Streams that a company may have open: lists, exports and streams of observations.
     pub max_streams: usize,
 }
@@ -48,6 +50,7 @@ impl Default for CoreSettings {
             },
             message_memory: 128 << 20,
             request_memory: 384 << 20,
+            change_retention: 90,
             max_streams: 64,
         }
     }

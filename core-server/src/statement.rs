@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use compliance_api::token::VerifiedToken;
 use http::HeaderValue;
 use telemetry::{MAX_REQUEST_ID, trace::Span};
 
@@ -22,6 +23,8 @@ pub(crate) struct Purpose {
     pub(crate) name: &'static str,
     /// Of a call.
     pub(crate) request_id: Option<HeaderValue>,
+    /// Of a call: what its token says.
+    pub(crate) token: Option<VerifiedToken>,
 }
 
 struct Statement {
@@ -34,7 +37,7 @@ struct Statement {
 impl Purpose {
     /// That of a batch, or of work that no request waits for.
     pub(crate) fn of(name: &'static str) -> Self {
-        Self { name, request_id: None }
+        Self { name, request_id: None, token: None }
     }
 
     /// That of what runs here.
@@ -88,6 +91,7 @@ impl Drop for ConnectionWait {
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     id: Option<HeaderValue>,
+    token: Option<VerifiedToken>,
     /// From its call to its result.
     pub(crate) span: Span,
     since: Instant,
@@ -95,17 +99,36 @@ pub(crate) struct Request {
 
 impl Request {
     pub(crate) fn new(id: Option<HeaderValue>, span: Span) -> Self {
-        Self { id, span, since: Instant::now() }
+        Self { id, token: None, span, since: Instant::now() }
     }
 
     /// That of the call that runs here, with a span of this name.
     pub(crate) fn current(span: &'static str) -> Self {
-        Self::new(Purpose::current().request_id, Span::of_statement(span))
+        let Purpose { request_id, token, .. } = Purpose::current();
+        Self { token, ..Self::new(request_id, Span::of_statement(span)) }
+    }
+
+    /// Who changes records by it; see [`writer`].
+    pub(crate) fn writer(&self) -> String {
+        encode_writer(self.id(), self.token.as_ref())
     }
 
     pub(crate) fn id(&self) -> Option<&str> {
         shown(self.id.as_ref())
     }
+}
+
+/// Who changes records by the statements that run here, as the record of changes keeps it: the ID of the request and the subject of
+/// its token, as JSON.
+pub(crate) fn writer() -> String {
+    let Purpose { request_id, token, .. } = Purpose::current();
+    encode_writer(shown(request_id.as_ref()), token.as_ref())
+}
+
+fn encode_writer(request_id: Option<&str>, token: Option<&VerifiedToken>) -> String {
+    // The database has no text with this character.
+    let subject = token.and_then(|token| token.sub.as_ref()).map(|subject| subject.replace('\0', ""));
+    serde_json::json!([request_id, subject]).to_string()
 }
 
 /// The span of a batch that begins now, linked with those of the requests that it serves.

@@ -8,7 +8,7 @@ mod service;
 
 /// The statements that write URLs, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 1] =
-    [(include_str!("urls/add.sql"), "bigint[], text[], bytea[], text[]")];
+    [(include_str!("urls/add.sql"), "bigint[], text[], bytea[], text[], text[]")];
 
 pub(crate) use add::identity;
 pub(crate) use list::{LIST, STATEMENTS, WHOLE, single};

@@ -51,12 +51,14 @@ pub(crate) trait Write: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Writes items by one statement, which is sent at once. Returns one result an item, in their order.
+    /// Writes items by one statement, which is sent at once. Returns one result an item, in their order. `writers` has who writes each
+    /// item, see [`statement::writer`].
     fn write(
         &self,
         session: Session<'_>,
         layouts: Arc<Layouts>,
         items: &[&Self::Item],
+        writers: Vec<String>,
     ) -> impl Future<Output = Result<Vec<Self::Written>, sqlx::Error>> + Send;
 }
 
@@ -256,12 +258,13 @@ impl<W: Write> SharedWrites<W> {
             return Ok(None);
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
+        let writers = requests.iter().map(|request| request.origin.writer()).collect();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
         let pool = items.first().map_or_else(|| pool.clone(), |item| pool.of_company(W::company(item)));
         let (connection, generation) = lease.connection()?;
         let written = tokio::select! {
             biased;
-            written = generation.unless_hung(self.write.write(pool.session(connection), pool.layouts(), &items)) => written?,
+            written = generation.unless_hung(self.write.write(pool.session(connection), pool.layouts(), &items, writers)) => written?,
             _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
         };
         lease.done(written).map(Some)

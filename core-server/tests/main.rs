@@ -1,6 +1,7 @@
 //! The tests of the core over a real PostgreSQL. They are one program, so that it is linked once and starts one server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod changes;
 mod citus;
 mod doctor;
 mod monitoring;
@@ -14,6 +15,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     test_support::run(vec![
+        changes::tests(),
+        changes::order::tests(),
+        changes::replay::tests(),
         citus::tests(),
         doctor::tests(),
         monitoring::tests(),

@@ -14,6 +14,7 @@ const SERVICES: &[&str] = &[
     "ComplianceCaseService",
     "OverviewService",
     "VocabularyService",
+    "ChangeService",
 ];
 
 /// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.

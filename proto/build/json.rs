@@ -21,6 +21,9 @@ const SERIALISED: &[&str] = &[
     "OverviewWeek",
     "VocabularyNames",
     "VocabularyEntry",
+    "ListChangesResponse",
+    "Change",
+    "FieldChange",
 ];
 
 /// Messages that files of records hold; everything they hold is one of them, too.

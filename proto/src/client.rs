@@ -10,7 +10,8 @@ use crate::{
         ListAffiliatesResponse, ListAllComplianceCasesResponse, ListAllComplianceUrlsResponse,
         StreamComplianceUrlsResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
         affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
-        batch_read_response::Result as Outcome, compliance_case_service_client::ComplianceCaseServiceClient,
+        batch_read_response::Result as Outcome, change_service_client::ChangeServiceClient,
+        change_service_server::ChangeService, compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
         overview_service_client::OverviewServiceClient, overview_service_server::OverviewService, read::Operation,
@@ -19,8 +20,8 @@ use crate::{
     wire::Items,
 };
 pub use generated::{
-    AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
-    OverviewServiceStubs, VocabularyServiceStubs,
+    AccessServiceStubs, AffiliateServiceStubs, ChangeServiceStubs, ComplianceCaseServiceStubs,
+    ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
@@ -95,6 +96,8 @@ pub struct Clients {
     pub overview: Arc<dyn OverviewService>,
     /// Names that fields can have.
     pub vocabularies: Arc<dyn VocabularyService>,
+    /// The record of changes.
+    pub changes: Arc<dyn ChangeService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -117,6 +120,7 @@ impl Clients {
             cases: remote!(ComplianceCaseServiceClient),
             overview: remote!(OverviewServiceClient),
             vocabularies: remote!(VocabularyServiceClient),
+            changes: remote!(ChangeServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

@@ -35,6 +35,7 @@ pub const fn meaning(reason: Reason) -> Meaning {
         Reason::AffiliateNameExists | Reason::RequestIdReused => {
             (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate)
         }
+        Reason::PositionGone => (Grpc::OutOfRange, Http::GONE, ResultCode::Gone),
         Reason::EtagMismatch => (Grpc::Aborted, Http::PRECONDITION_FAILED, ResultCode::PreconditionFailed),
         Reason::FailedPrecondition => (Grpc::FailedPrecondition, Http::CONFLICT, ResultCode::UpdateFailed),
         Reason::HostInvalid | Reason::RequestMalformed => {
@@ -126,6 +127,14 @@ impl Error {
     /// The record, whose ID is `id` of the kind `name`, has another etag than the request names.
     pub fn etag_mismatch(name: &'static str, id: i64, etag: &str) -> Self {
         Self::new(Reason::EtagMismatch, RECORD_CHANGED).with(name, id).with("etag", etag)
+    }
+
+    /// Changes after the position are not, or no longer, kept: there are those above `dropped`, up to `last`.
+    pub fn position_gone(position: i64, dropped: i64, last: i64) -> Self {
+        let message = format!(
+            "The changes after position {position} cannot be read. Those after {dropped} are kept, up to {last}."
+        );
+        Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }
 
     /// The company has an affiliate of this name already.

@@ -22,7 +22,9 @@ use crate::{
     ignored::IGNORED_PARAMETERS,
     limits::PREFLIGHT_MAX_AGE,
     observe::observe,
-    routes::{about, affiliates, cases, health, overview, pages, unknown_path, urls, vocabularies, wrong_method},
+    routes::{
+        about, affiliates, cases, changes, health, overview, pages, unknown_path, urls, vocabularies, wrong_method,
+    },
     settings::Settings,
 };
 
@@ -109,6 +111,7 @@ routes! {
     get "/api/cases/{id}" => cases::get;
     get "/api/overview" => overview::get;
     get "/api/vocabularies" => vocabularies::get;
+    get "/api/changes" => changes::list;
     get "/livez" => health::live;
     get "/readyz" => health::ready;
     get "/" => about::get;

@@ -3,6 +3,7 @@
 pub(crate) mod about;
 pub(crate) mod affiliates;
 pub(crate) mod cases;
+pub(crate) mod changes;
 pub(crate) mod health;
 pub(crate) mod overview;
 pub(crate) mod pages;

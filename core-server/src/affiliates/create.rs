@@ -15,13 +15,14 @@ use crate::{
     database::{Connections, Session},
     error::{is_contention, is_unique_violation},
     limits::MANY_AFFILIATES,
+    statement,
     table::{self, Layouts, Rows},
     writes::Write,
 };
 
 /// Inserts affiliates of the companies `$1` in the order of companies and names, so that two statements that cross cannot
 /// deadlock, and of two equal names the first. Returns the ID of each that was, and null for
-/// each that was not, in the order sent.
+/// each that was not, in the order sent. `$3` is who changes records: one element for each affiliate, or one for all.
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     format!(
         "with numbered as materialized (
@@ -36,7 +37,16 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
             returning id
         )
         select case when (ids.id in (select id from inserted)) is true then ids.id end as id
-        from numbered cross join unnest(numbered.ids) with ordinality as ids (id, ordinality) order by ids.ordinality",
+        from numbered
+        cross join unnest(numbered.ids) with ordinality as ids (id, ordinality)
+        cross join set_config('compliance.changed_by', case
+            when cardinality($3::text[]) = 1 then ($3::text[])[1]
+            else (
+                select '{{' || string_agg('\"' || n.id || '\":' || n.writer, ',') || '}}'
+                from unnest((select ids from numbered), $3::text[]) as n (id, writer)
+            )
+        end, true)
+        order by ids.ordinality",
         names = table::names::<AffiliateInput>(),
         values = table::values::<AffiliateInput>("input"),
     )
@@ -46,7 +56,7 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
 const NUMBER: &str = "select array(select nextval('affiliates_id_seq') from generate_series(1, $1))";
 
 pub(super) fn statements() -> [(&'static str, &'static str); 2] {
-    [(*CREATE, "bigint[], affiliate_input[]"), (NUMBER, "bigint")]
+    [(*CREATE, "bigint[], affiliate_input[], text[]"), (NUMBER, "bigint")]
 }
 
 /// Creates affiliates whose fields were checked; one result each, in their order.
@@ -64,7 +74,7 @@ pub(super) async fn create(
         {
             return Ok(ids.into_iter().map(Some).collect());
         }
-        insert(&pool.of_company(company_id).creating(valid.len()), &layouts, valid).await
+        insert(&pool.of_company(company_id).creating(valid.len()), &layouts, valid, &[statement::writer()]).await
     };
     let mut ids = Vec::new();
     if !valid.is_empty() {
@@ -95,9 +105,10 @@ async fn insert(
     executor: impl Executor<'_, Database = Postgres>,
     layouts: &Arc<Layouts>,
     inputs: &[&Input],
+    writers: &[String],
 ) -> Result<Vec<Option<i64>>, sqlx::Error> {
     let companies: Vec<i64> = inputs.iter().map(|input| input.company_id).collect();
-    let query = sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs));
+    let query = sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers);
     let created: Vec<(Option<i64>,)> = query.fetch_all(executor).await?;
     Ok(created.into_iter().map(|(id,)| id).collect())
 }
@@ -140,7 +151,8 @@ impl Write for CreateOne {
         session: Session<'_>,
         layouts: Arc<Layouts>,
         items: &[&Input],
+        writers: Vec<String>,
     ) -> Result<Vec<Option<i64>>, sqlx::Error> {
-        insert(session.creating(items.len()), &layouts, items).await
+        insert(session.creating(items.len()), &layouts, items, &writers).await
     }
 }

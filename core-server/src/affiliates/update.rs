@@ -11,7 +11,7 @@ use compliance_api::{
     record::{Record as _, RecordField},
     v1::{AffiliateInput, AffiliateResult, AffiliateUpdate, ResultCode},
 };
-use sqlx::{Connection as _, Executor, PgConnection, Postgres};
+use sqlx::{Executor, PgConnection, Postgres};
 
 use super::{
     in_order::{self, Applied, Before, NAME},
@@ -23,19 +23,20 @@ use crate::{
     deadline::check_caller,
     error::is_contention,
     limits::MAX_TRIES,
+    statement,
     table::{self, Layouts},
 };
 
 /// Locks the affiliates in the order of their IDs, so that two statements that cross do not wait for each other, and
 /// changes those whose new name is free. Returns an [`Outcome`] for each item. `company` is that of item `i`. Nothing is
-/// changed unless `anchored`, or if an item is `dependent` on another one.
+/// changed unless `anchored`, or if an item is `dependent` on another one. The parameter `writer` is who changes records.
 ///
 /// A row is read by its key for each item, and written as the conflict of an insert: so no plan can join the items with
 /// all affiliates of the company, whatever the statistics say.
-pub(super) fn statement(company: &str, anchored: &str, dependent: &str) -> &'static str {
+pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
     format!(
         "with anchor as materialized (
-            select {anchored} as exists
+            select {anchored} as exists from set_config('compliance.changed_by', {writer}::text, true)
         ), resolved as materialized (
             select i.ordinality, {company} as company_id, i.key, i.mask, a.id is not null as found, a.revision,
                 i.revisions is null or a.revision = any(i.revisions) as as_expected, t.id as holder, {merged}
@@ -73,10 +74,11 @@ pub(super) fn statement(company: &str, anchored: &str, dependent: &str) -> &'sta
 /// Updates affiliates of one company, `$1`, if it has the anchor `$3`. An item is dependent if it wants the name of another
 /// item's affiliate. `(… in …) is true` looks up a hash; as a join it could be a loop over both.
 static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
-    statement(
+    statement_for(
         "$1::bigint",
         "$3::bigint is null or exists (select from affiliates where company_id = $1 and id = $3)",
         "(select bool_or((r.holder in (select k.key from resolved k)) is true) from resolved r)",
+        "$4",
     )
 });
 
@@ -123,7 +125,7 @@ const RELEASE_NAMES: &str = "
 
 pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     [
-        (*UPDATE, "bigint, affiliate_input[], bigint"),
+        (*UPDATE, "bigint, affiliate_input[], bigint, text"),
         (LOCK, "bigint, bigint, bigint[]"),
         (NAMES, "bigint, bigint[], text[]"),
         (RELEASE_NAMES, "bigint, bigint[]"),
@@ -232,7 +234,7 @@ impl Update<'_> {
     async fn apply_in_order(self, pool: Connections, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
         // A connection that is not `done` is closed, which rolls back what was not committed.
         let mut lease = pool.lease().await?;
-        let mut transaction = lease.transaction()?.0.begin().await?;
+        let mut transaction = pool.begin(&mut lease).await?;
         let batch = self.in_transaction(&mut transaction, layouts).await?;
         if matches!(batch, Batch::Applied(_)) {
             check_caller().await;
@@ -274,6 +276,7 @@ async fn run<I: Borrow<Input>>(
     changes: &[I],
 ) -> Result<Vec<Outcome>, sqlx::Error> {
     let query = sqlx::query_as(*UPDATE).bind(company_id).bind(INPUT.batch(&layouts, changes)).bind(anchor);
+    let query = query.bind(statement::writer());
     query.fetch_all(executor).await
 }
 

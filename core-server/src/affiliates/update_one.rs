@@ -11,10 +11,10 @@ use crate::{database::Session, table::Layouts, writes::Write};
 
 /// Updates affiliates of companies, which `$1` has for each item. Their callers do not know of each other.
 static UPDATE: LazyLock<&'static str> =
-    LazyLock::new(|| update::statement("($1::bigint[])[i.ordinality]", "true", "false"));
+    LazyLock::new(|| update::statement_for("($1::bigint[])[i.ordinality]", "true", "false", "$3"));
 
 pub(super) fn statement() -> (&'static str, &'static str) {
-    (*UPDATE, "bigint[], affiliate_input[]")
+    (*UPDATE, "bigint[], affiliate_input[], text")
 }
 
 pub(super) struct UpdateOne;
@@ -40,9 +40,12 @@ impl Write for UpdateOne {
         session: Session<'_>,
         layouts: Arc<Layouts>,
         items: &[&Input],
+        writers: Vec<String>,
     ) -> Result<Vec<Applied>, sqlx::Error> {
         let companies: Vec<i64> = items.iter().map(|item| item.company_id).collect();
-        let query = sqlx::query_as(*UPDATE).bind(companies).bind(INPUT.batch(&layouts, items));
+        let writers = items.iter().zip(writers).map(|(item, writer)| format!("\"{}\":{writer}", item.key));
+        let writers = format!("{{{}}}", writers.collect::<Vec<_>>().join(","));
+        let query = sqlx::query_as(*UPDATE).bind(companies).bind(INPUT.batch(&layouts, items)).bind(writers);
         let outcomes: Vec<Outcome> = query.fetch_all(session).await?;
         Ok(items.iter().zip(outcomes).map(|(item, outcome)| outcome.applied(item)).collect())
     }

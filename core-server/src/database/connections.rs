@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admission::{Full, Reservation, SMALL};
 use futures::{TryStreamExt as _, future::ready};
-use sqlx::{Execute, PgConnection, PgPool, Postgres, Row as _, postgres::PgRow};
+use sqlx::{
+    AssertSqlSafe, Connection as _, Execute, PgConnection, PgPool, Postgres, Row as _, Transaction, postgres::PgRow,
+};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::timeout,
@@ -30,7 +32,7 @@ use crate::{
     limits::{
         ACQUIRE_TIMEOUT, CONNECTION_UNCHECKED, COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES, NOT_BORROWED,
     },
-    statement::ConnectionWait,
+    statement::{self, ConnectionWait},
     table::{Expected, Inputs, Layouts, Rows, SchemaError},
 };
 
@@ -242,17 +244,36 @@ impl Connections {
         // The server of a connection that is let go half way would wait for more rows.
         let (connection, generation) = lease.transaction()?;
         let copying = async {
-            let statement = rows.statement.clone();
-            let mut copy = connection.copy_in_raw(&statement).await?;
-            while let Some(part) = rows.next_part()? {
-                copy.send(part).await?;
+            let mut transaction = connection.begin_with(self.begin_as_writer()).await?;
+            let copied = async {
+                let mut copy = transaction.copy_in_raw(&rows.statement.clone()).await?;
+                while let Some(part) = rows.next_part()? {
+                    copy.send(part).await?;
+                }
+                copy.finish().await
+            };
+            match copied.await {
+                Ok(_) => transaction.commit().await,
+                Err(error @ sqlx::Error::Database(_)) => transaction.rollback().await.and(Err(error)),
+                Err(error) => Err(error),
             }
-            copy.finish().await.map(|_| ())
         };
         let result = generation.unless_hung(copying).await?;
-        // The server has rolled it back, and its whole response was read.
+        // It was rolled back, and the server's whole response was read.
         lease.in_transaction &= !matches!(result, Err(sqlx::Error::Database(_)));
         lease.done(result)
+    }
+
+    /// Begins a transaction whose changes are recorded as those of the request that runs here.
+    pub(crate) async fn begin<'l>(&self, lease: &'l mut Lease) -> Result<Transaction<'l, Postgres>, sqlx::Error> {
+        lease.transaction()?.0.begin_with(self.begin_as_writer()).await
+    }
+
+    fn begin_as_writer(&self) -> AssertSqlSafe<String> {
+        let writer = statement::writer().replace('\'', "''");
+        // Citus sends settings to its nodes if it is asked to.
+        let propagate = if self.is_divided() { "set local citus.propagate_set_commands = 'local';" } else { "" };
+        AssertSqlSafe(format!("begin;{propagate}set local compliance.changed_by = '{writer}'"))
     }
 
     pub(crate) fn most(&self) -> u32 {

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     database::Connections,
+    statement,
     table::{Attribute, Composite, Layouts},
     urls::identity,
 };
@@ -70,16 +71,26 @@ pub(super) async fn apply(
     let (valid, checked) = check_all(infractions, |violations, item| Infraction::new(&names, violations, item));
     let infractions = valid.as_slice();
     let write = |pool: Connections, layouts: Arc<Layouts>| async move {
-        let batch = INPUT.batch(&layouts, infractions);
+        let (batch, writer) = (INPUT.batch(&layouts, infractions), statement::writer());
         match action {
             Action::Record => {
-                let record =
-                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/record.sql", company.id, batch as _);
+                let record = sqlx::query_file_as!(
+                    Applied,
+                    "src/monitoring/infractions/record.sql",
+                    company.id,
+                    batch as _,
+                    writer
+                );
                 record.fetch_all(&pool.creating(infractions.len())).await
             }
             Action::Withdraw => {
-                let withdraw =
-                    sqlx::query_file_as!(Applied, "src/monitoring/infractions/withdraw.sql", company.id, batch as _);
+                let withdraw = sqlx::query_file_as!(
+                    Applied,
+                    "src/monitoring/infractions/withdraw.sql",
+                    company.id,
+                    batch as _,
+                    writer
+                );
                 withdraw.fetch_all(&pool).await
             }
         }

@@ -19,7 +19,7 @@ use super::{
     items::{Checked, Outcome, check_all},
     names::CompanyNames,
 };
-use crate::{database, error::from_database};
+use crate::{database, error::from_database, statement};
 
 /// Observations that are ready to be saved.
 pub(super) struct Chunk {
@@ -123,7 +123,13 @@ async fn find_affiliates(company: Company<'_>, rows: &[Row]) -> Result<Affiliate
 async fn save(company: Company<'_>, rows: Vec<&Row>) -> Result<Vec<Option<Saved>>, Error> {
     let saved = company.write_in(&company.context.backend.queues.urls, |pool, layouts| {
         let batch = INPUT.batch(&layouts, &rows);
-        let save = sqlx::query_file_as!(Saved, "src/monitoring/observations/save.sql", company.id, batch as _);
+        let save = sqlx::query_file_as!(
+            Saved,
+            "src/monitoring/observations/save.sql",
+            company.id,
+            batch as _,
+            statement::writer()
+        );
         let new_records = rows.iter().map(|row| row.infractions.len()).sum::<usize>().max(rows.len());
         async move {
             // A chunk that may wait for a lock has a turn instead.

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     limits::MAX_OWN_NAMES,
+    statement,
     table::{Attribute, Composite},
 };
 
@@ -58,7 +59,8 @@ pub(super) async fn add(company: Company<'_>, entries: Vec<VocabularyEntryInput>
                 INPUT.batch(&layouts, &names) as _,
                 Vocabulary::InfractionName as i16,
                 Vocabulary::InfractionType as i16,
-                MAX_OWN_NAMES
+                MAX_OWN_NAMES,
+                statement::writer()
             );
             // A name may need a type as well.
             let pool = pool.creating(2 * names.len());

@@ -82,7 +82,7 @@ impl CallRecord {
 
     /// What its statements are for.
     pub(super) fn purpose(&self) -> Purpose {
-        Purpose { name: self.called.name(), request_id: self.request_id.clone() }
+        Purpose { name: self.called.name(), request_id: self.request_id.clone(), token: self.token.clone() }
     }
 
     pub(super) fn refuse(&mut self, error: &Error) {

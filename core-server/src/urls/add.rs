@@ -15,6 +15,7 @@ use crate::{
     database::{Connections, Session},
     error::is_contention,
     limits::FEW_URLS,
+    statement,
     table::Layouts,
     writes::{Write, Writes},
 };
@@ -47,23 +48,26 @@ pub(super) async fn add(
     } else {
         let urls: Vec<(i64, &NewUrl)> = urls.iter().map(|url| (company_id, url)).collect();
         let urls = urls.as_slice();
-        let insert =
-            |pool: Connections, _| async move { insert(&pool.of_company(company_id).creating(urls.len()), urls).await };
+        let insert = |pool: Connections, _| async move {
+            insert(&pool.of_company(company_id).creating(urls.len()), urls, &[statement::writer()]).await
+        };
         backend.queues.urls.one(company_id).await?.write(&backend.pool, is_contention, insert).await?
     };
     Ok(ids.into_iter().map(result).collect())
 }
 
-/// Inserts URLs, each of a company. Returns the ID of each, if it was added.
+/// Inserts URLs, each of a company. Returns the ID of each, if it was added. `writers` has who adds each, or who adds all.
 async fn insert(
     executor: impl Executor<'_, Database = Postgres>,
     urls: &[(i64, &NewUrl)],
+    writers: &[String],
 ) -> Result<Vec<Option<i64>>, sqlx::Error> {
     let companies: Vec<i64> = urls.iter().map(|(company_id, _)| *company_id).collect();
     let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
     let hashes: Vec<&[u8]> = urls.iter().map(|(_, new)| &new.hash[..]).collect();
     let domains: Vec<Option<&str>> = urls.iter().map(|(_, new)| new.domain.as_deref()).collect();
-    let add = sqlx::query_file_scalar!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _);
+    let add =
+        sqlx::query_file_scalar!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _, writers);
     add.fetch_all(executor).await
 }
 
@@ -99,10 +103,13 @@ impl Write for AddFew {
         session: Session<'_>,
         _: Arc<Layouts>,
         items: &[&FewUrls],
+        writers: Vec<String>,
     ) -> Result<Vec<Self::Written>, sqlx::Error> {
         let urls: Vec<(i64, &NewUrl)> =
             items.iter().flat_map(|item| item.urls.iter().map(|url| (item.company_id, url))).collect();
-        let mut ids = insert(session.creating(urls.len()), &urls).await?.into_iter();
+        let each = items.iter().zip(writers).flat_map(|(item, writer)| vec![writer; item.urls.len()]);
+        let writers: Vec<String> = each.collect();
+        let mut ids = insert(session.creating(urls.len()), &urls, &writers).await?.into_iter();
         Ok(items.iter().map(|item| ids.by_ref().take(item.urls.len()).collect()).collect())
     }
 }

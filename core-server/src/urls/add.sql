@@ -1,6 +1,6 @@
 -- Numbers URLs of companies, which are $1, in the order sent and inserts them in the order of companies and hashes, so that
 -- two statements that cross do not wait for each other. Of two equal URLs the first is inserted. Returns the ID of each that was, and
--- null for each that was not, in the order sent.
+-- null for each that was not, in the order sent. $5 is who changes records: one element for each URL, or one for all.
 with input as materialized (
     select position, company_id, nextval('compliance_urls_id_seq') as id, url, url_hash, domain
     from unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[])
@@ -11,4 +11,10 @@ with input as materialized (
     on conflict (company_id, url_hash) where url_hash is not null do nothing
     returning id
 )
-select case when (id in (select id from inserted)) is true then id end as id from input order by position
+select case when (id in (select id from inserted)) is true then id end as id
+from input
+cross join set_config('compliance.changed_by', case
+    when cardinality($5::text[]) = 1 then ($5::text[])[1]
+    else (select '{' || string_agg('"' || i.id || '":' || ($5::text[])[i.position], ',') || '}' from input i)
+end, true)
+order by position

@@ -7,8 +7,9 @@ use compliance_api::{
     error::Error,
     rules::{Check, Violations, label, not_one_of},
     v1::{
-        CaseSort, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListComplianceCasesRequest,
-        ListComplianceUrlsRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, SortDirection, UrlSort,
+        CaseSort, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest,
+        ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
+        SortDirection, UrlSort,
     },
 };
 use url::form_urlencoded;
@@ -97,6 +98,13 @@ pub(crate) fn url_search(query: Option<&str>) -> Result<SearchComplianceUrlsRequ
     let mut query = Query::of::<SearchComplianceUrlsRequest>(query);
     let request = SearchComplianceUrlsRequest { q: query.text("q").unwrap_or_default(), limit: query.integer("limit") };
     accept(query.violations, request)
+}
+
+pub(crate) fn changes(query: Option<&str>) -> Result<ListChangesRequest, Error> {
+    let mut query = Query::of::<ListChangesRequest>(query);
+    let types = query.text("types").map(|types| types.split(',').map(str::to_owned).collect());
+    let (after, limit) = (query.integer("after"), query.integer("limit"));
+    accept(query.violations, ListChangesRequest { after, types: types.unwrap_or_default(), limit })
 }
 
 /// The parameters of a query, and the violations found in them.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use compliance_api::{
     client::{
-        AccessServiceStubs, AffiliateServiceStubs, BoxStream, Clients, ComplianceCaseServiceStubs,
+        AccessServiceStubs, AffiliateServiceStubs, BoxStream, ChangeServiceStubs, Clients, ComplianceCaseServiceStubs,
         ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
     },
     error::Error,
@@ -60,6 +60,7 @@ impl Core {
             cases: core.clone(),
             overview: core.clone(),
             vocabularies: core.clone(),
+            changes: core.clone(),
             health: core,
         }
     }
@@ -116,6 +117,7 @@ operations! {
     }
     OverviewServiceStubs { get_overview(GetOverviewRequest) -> Overview unchecked; }
     VocabularyServiceStubs { get_vocabularies(GetVocabulariesRequest) -> GetVocabulariesResponse unchecked; }
+    ChangeServiceStubs { list_changes(ListChangesRequest) -> ListChangesResponse checked; }
 }
 
 #[async_trait]

@@ -10,7 +10,7 @@ use crate::{
     examples, input,
     json::{Json, object},
     pattern,
-    schema::{choice, names_by_id, vocabulary_of_filter, vocabulary_sentence},
+    schema::{choice, list_of, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
 /// The ID at the end of a path: of what, in words.
@@ -55,6 +55,7 @@ pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
 fn query_parameter(field: &Field) -> Json {
     let name = field.name;
     let mut schema = match (choices(field), field.kind) {
+        _ if field.is_list => list_of(choice(field.one_of)),
         (Some(choices), _) => choice(&choices),
         (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
         (None, _) if field.format == Format::Date => {
@@ -70,7 +71,7 @@ fn query_parameter(field: &Field) -> Json {
     schema = match name {
         "per_page" => schema.with("default", 100),
         "page" => schema.with("default", 1),
-        "limit" => schema.with("default", 20),
+        "limit" => schema.with("default", if field.at_most == Some(1000) { 100 } else { 20 }),
         "sort_by" => schema.with("default", "id"),
         "sort_dir" => schema.with("default", "desc"),
         _ => schema,
@@ -82,6 +83,8 @@ fn query_parameter(field: &Field) -> Json {
         description += &vocabulary_sentence(vocabulary, true);
     }
     let parameter = object! { "name": name, "in": "query", "required": field.required, "description": description };
+    // The values of a list are separated by commas.
+    let parameter = if field.is_list { parameter.with("explode", false) } else { parameter };
     // An empty parameter is absent.
     let parameter = if field.required { parameter } else { parameter.with("allowEmptyValue", true) };
     parameter.with("schema", schema)

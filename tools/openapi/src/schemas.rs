@@ -24,6 +24,8 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.push(("OverviewFound".to_owned(), found(reference("Overview"), false)));
     all.push(("VocabulariesFound".to_owned(), found(list_of(reference("VocabularyNames")), false)));
     all.extend(["VocabularyNames", "VocabularyEntry"].map(|name| (name.to_owned(), record::schema(name))));
+    all.push(("ChangesFound".to_owned(), found(reference("ListChangesResponse"), false)));
+    all.extend(["ListChangesResponse", "Change", "FieldChange"].map(|name| (name.to_owned(), record::schema(name))));
     all.extend(OVERVIEW.iter().map(|name| ((*name).to_owned(), record::schema(name))));
     all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
     all.extend(input::all());

@@ -4,7 +4,7 @@ use std::{error::Error, net::SocketAddr};
 
 use compliance_api::v1::{
     access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
-    compliance_case_service_client::ComplianceCaseServiceClient,
+    change_service_client::ChangeServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
     overview_service_client::OverviewServiceClient, read_service_client::ReadServiceClient,
     vocabulary_service_client::VocabularyServiceClient,
@@ -41,6 +41,7 @@ pub struct GrpcClients {
     pub cases: ComplianceCaseServiceClient<Calls>,
     pub overview: OverviewServiceClient<Calls>,
     pub vocabularies: VocabularyServiceClient<Calls>,
+    pub changes: ChangeServiceClient<Calls>,
     pub monitoring: MonitoringServiceClient<Calls>,
     pub reads: ReadServiceClient<Calls>,
     calls: Calls,
@@ -82,6 +83,7 @@ impl GrpcClients {
             cases: ComplianceCaseServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             overview: OverviewServiceClient::new(calls.clone()),
             vocabularies: VocabularyServiceClient::new(calls.clone()),
+            changes: ChangeServiceClient::new(calls.clone()),
             monitoring: MonitoringServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             reads: ReadServiceClient::new(calls.clone()),
             calls,

@@ -9,7 +9,7 @@ use sqlx::{
 };
 
 /// The tables that are distributed, each after those that it refers to.
-pub(super) const TABLES: [&str; 8] = [
+pub(super) const TABLES: [&str; 10] = [
     "affiliates",
     "vocabulary_entries",
     "compliance_case_counts",
@@ -18,6 +18,8 @@ pub(super) const TABLES: [&str; 8] = [
     "compliance_urls",
     "infractions",
     "incidents",
+    "change_positions",
+    "changes",
 ];
 
 /// The tables whose records have IDs of a sequence, with the column.
@@ -25,7 +27,8 @@ const NUMBERED: [&str; 6] =
     ["affiliates", "vocabulary_entries", "compliance_cases", "compliance_urls", "infractions", "incidents"];
 
 /// What triggers call to write other tables. Each is a list of statements, and has the company as its argument or within the first.
-const TRIGGERED: [&str; 3] = ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls"];
+const TRIGGERED: [&str; 4] =
+    ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls", "record_changes"];
 
 /// Of how functions run statements: functions of another one are others.
 const VERSION: &str = "2";

@@ -9,13 +9,16 @@ use compliance_api::{
 };
 
 use super::{Change, INPUT, opened_with::OpenedWith};
-use crate::monitoring::{
-    changes::AFFILIATE_NOT_FOUND,
-    context::{Company, write_all},
-    incidents::{self, Incident},
-    infractions::URL_NOT_FOUND,
-    items::{Outcome, check_all},
-    names::CompanyNames,
+use crate::{
+    monitoring::{
+        changes::AFFILIATE_NOT_FOUND,
+        context::{Company, write_all},
+        incidents::{self, Incident},
+        infractions::URL_NOT_FOUND,
+        items::{Outcome, check_all},
+        names::CompanyNames,
+    },
+    statement,
 };
 
 /// The sentence for a request ID that has opened a case with other content.
@@ -76,7 +79,13 @@ pub(in crate::monitoring) async fn open(
     let rows = write_all(&changes, async |changes| {
         let opened = company.write(|pool, layouts| {
             let batch = INPUT.batch(&layouts, &changes);
-            let open = sqlx::query_file_as!(CaseRow, "src/monitoring/cases/open.sql", company.id, batch as _);
+            let open = sqlx::query_file_as!(
+                CaseRow,
+                "src/monitoring/cases/open.sql",
+                company.id,
+                batch as _,
+                statement::writer()
+            );
             let incidents = changes.iter().map(|change| change.incidents.len()).sum();
             let pool = pool.creating(changes.len().max(incidents));
             async move { open.fetch_all(&pool).await }

@@ -8,6 +8,7 @@ with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         coalesce(i.case_status_id, 1) as status_id, e.id as existing_id, e.opened_with as existing_opened_with
     from unnest($2::case_input[]) with ordinality i
+    cross join set_config('compliance.changed_by', $3, true)
     left join lateral (
         select c.id, c.opened_with from compliance_cases c
         where c.company_id = $1 and c.request_id = i.request_id

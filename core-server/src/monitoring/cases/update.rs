@@ -17,6 +17,7 @@ use crate::{
     database::Connections,
     etag,
     monitoring::{changes::AFFILIATE_NOT_FOUND, context::Company, names::CompanyNames},
+    statement,
     table::Layouts,
 };
 
@@ -70,7 +71,8 @@ async fn apply(
             batch as _,
             only,
             not,
-            revisions.as_deref()
+            revisions.as_deref(),
+            statement::writer()
         );
         async move { update.fetch_one(&pool).await }
     };

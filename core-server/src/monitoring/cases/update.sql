@@ -5,6 +5,7 @@ with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid
     from unnest($3::case_input[]) i
+    cross join set_config('compliance.changed_by', $7, true)
     left join lateral (
         (select a.id from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1)
         union all

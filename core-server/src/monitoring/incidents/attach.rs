@@ -12,6 +12,7 @@ use crate::{
         infractions::URL_NOT_FOUND,
         items::{Outcome, check_all},
     },
+    statement,
 };
 
 struct Attached {
@@ -38,7 +39,8 @@ pub(in crate::monitoring) async fn attach(
                 company.id,
                 case_id,
                 batch as _,
-                MAX_INCIDENTS
+                MAX_INCIDENTS,
+                statement::writer()
             );
             let pool = pool.creating(incidents.len());
             async move { attached.fetch_all(&pool).await }

@@ -19,6 +19,7 @@ with held as materialized (
         i.infraction_name_id
     from held
     cross join unnest($3::incident_input[]) with ordinality i
+    cross join set_config('compliance.changed_by', $5, true)
     left join lateral (
         (select u.id, u.url_hash from compliance_urls u where u.company_id = $1 and u.id = i.url_id limit 1)
         union all

@@ -14,6 +14,7 @@ use crate::{
         context::Company,
         items::{Outcome, check_all},
     },
+    statement,
     table::{Attribute, Composite},
 };
 
@@ -42,8 +43,14 @@ pub(in crate::monitoring) async fn detach(
     let (valid, checked) = check_all(incidents, Key::new);
     let rows = company.write(|pool, layouts| {
         let batch = INPUT.batch(&layouts, &valid);
-        let detach =
-            sqlx::query_file_as!(Detached, "src/monitoring/incidents/detach.sql", company.id, case_id, batch as _);
+        let detach = sqlx::query_file_as!(
+            Detached,
+            "src/monitoring/incidents/detach.sql",
+            company.id,
+            case_id,
+            batch as _,
+            statement::writer()
+        );
         async move { detach.fetch_all(&pool).await }
     });
     let mut rows = rows.await?.into_iter();

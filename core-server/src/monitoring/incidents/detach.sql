@@ -15,6 +15,7 @@ with held as materialized (
     select i.ordinality, i.incident_id, i.incident_type, u.id as url_id, i.reference
     from held
     cross join unnest($3::incident_key_input[]) with ordinality i
+    cross join set_config('compliance.changed_by', $4, true)
     left join lateral (
         (select u.id from compliance_urls u where u.company_id = $1 and u.id = i.url_id limit 1)
         union all

@@ -2,6 +2,7 @@
 with input as materialized (
     select i.*, u.id as found_url_id, date_trunc('second', now()) as now
     from unnest($2::infraction_input[]) with ordinality i
+    cross join set_config('compliance.changed_by', $3, true)
     left join lateral (
         (select u.id from compliance_urls u where u.company_id = $1 and u.id = i.url_id limit 1)
         union all

@@ -11,6 +11,7 @@ with input as materialized (
         a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid,
         (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1) as existing_id
     from unnest($2::url_observation_input[]) i
+    cross join set_config('compliance.changed_by', $3, true)
     left join lateral (
         (select a.id from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1)
         union all

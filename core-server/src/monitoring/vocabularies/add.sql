@@ -12,6 +12,7 @@ with present as materialized (
 ), input as materialized (
     select i.*, (select count(*) from present) + cardinality($2::vocabulary_entry_input[]) <= $5::bigint as fits
     from unnest($2::vocabulary_entry_input[]) with ordinality i
+    cross join set_config('compliance.changed_by', $6, true)
 ), without_parent as materialized (
     select x.*
     from (

@@ -52,6 +52,10 @@ pub struct CoreArgs {
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     request_memory: usize,
+    /// How many days changes are kept, at least; they are dropped by the month.
+    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", default_value_t = CoreSettings::default().change_retention,
+          value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
+    change_retention: i32,
     /// Maximum number of lists, exports and streams of observations that a company has open.
     #[arg(long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = CoreSettings::default().max_streams,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
@@ -107,6 +111,7 @@ impl From<&CoreArgs> for CoreSettings {
             message_limit: args.message_limit,
             message_memory: args.message_memory,
             request_memory: args.request_memory,
+            change_retention: args.change_retention,
             max_streams: args.company_streams,
             connections: ConnectionLimits {
                 max_connections: args.grpc_max_connections,

@@ -1,0 +1,167 @@
+//! Reading changes: one statement, and what its rows mean.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use admission::Reservation;
+use compliance_api::{
+    error::Error,
+    json::{datetime_text, records::timestamp_of_text},
+    record::{Access, Record},
+    v1::{Change, ComplianceCase, ComplianceUrl, FieldChange, ListChangesRequest, ListChangesResponse},
+};
+use serde_json::{Map, Value};
+use sqlx::{Row as _, ValueRef as _, postgres::PgRow};
+use time::OffsetDateTime;
+
+use super::STATEMENT;
+use crate::{
+    database::{self, Connections, End},
+    error::from_database,
+    limits::{CHANGE_ROWS, DEFAULT_CHANGES},
+    lists::Source,
+    table::timestamp,
+};
+
+/// The kinds of records, by the numbers of their tables.
+const RESOURCES: [&str; 6] = ["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry"];
+const OPERATIONS: [&str; 3] = ["created", "updated", "deleted"];
+/// Columns that are no fields: of every record, or for the service alone.
+const HIDDEN: [&str; 5] = ["company_id", "id", "url_hash", "opened_with", "request_id"];
+
+/// The columns with timestamps.
+static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    fn of<R: Record>() -> impl Iterator<Item = &'static str> {
+        let timestamps = R::FIELDS.iter().filter(|field| matches!(field.access, Access::Timestamp { .. }));
+        timestamps.map(|field| field.column.name)
+    }
+    of::<ComplianceUrl>().chain(of::<ComplianceCase>()).collect()
+});
+
+/// The changes that follow a position, with the memory that they take.
+pub(super) async fn list(
+    source: Source<'_>,
+    request: &ListChangesRequest,
+) -> Result<(ListChangesResponse, Reservation), Error> {
+    let number = |name: &String| RESOURCES.iter().position(|resource| resource == name).map(|index| index as i16 + 1);
+    let types = Some(request.types.iter().filter_map(number).collect()).filter(|types: &Vec<i16>| !types.is_empty());
+    let query = || {
+        let query = sqlx::query(STATEMENT.0).bind(source.company_id).bind(request.after).bind(&types);
+        query.bind(request.limit.unwrap_or(DEFAULT_CHANGES)).bind(CHANGE_ROWS)
+    };
+    let read = async |pool: Connections| pool.fetch_at_most(query(), source.most, &source.memory).await;
+    let fetched = database::read(source.pool, read).await.map_err(from_database)?;
+    let Some(first) = fetched.rows.first() else {
+        return Err(if let End::Full(full) = fetched.end { full.into() } else { Error::internal() });
+    };
+    let read = || response(first, &fetched.rows, fetched.end == End::Complete, request);
+    let response = admission::compute(fetched.memory.bytes(), read).map_err(from_database)?;
+    let (dropped, last) = (response.dropped_position, response.last_position);
+    match request.after {
+        Some(after) if !(dropped..=last).contains(&after) => Err(Error::position_gone(after, dropped, last)),
+        _ => Ok((response, fetched.memory)),
+    }
+}
+
+fn response(
+    first: &PgRow,
+    rows: &[PgRow],
+    is_complete: bool,
+    request: &ListChangesRequest,
+) -> Result<ListChangesResponse, sqlx::Error> {
+    let (last_position, dropped_position) = (first.try_get("last_position")?, first.try_get("dropped_position")?);
+    let mut changes = Vec::with_capacity(rows.len());
+    // Without a change, the only row has none.
+    for row in rows.iter().take_while(|row| row.try_get_raw("id").is_ok_and(|id| !id.is_null())) {
+        changes.push(change(row)?);
+    }
+    let is_full = !is_complete || changes.len() as i64 >= request.limit.unwrap_or(DEFAULT_CHANGES);
+    let position = match changes.last() {
+        Some(last) if is_full => last.position,
+        _ if request.after.is_none() => last_position,
+        _ => first.try_get("scanned_position")?,
+    };
+    Ok(ListChangesResponse { changes, position, last_position, dropped_position })
+}
+
+fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
+    let name = |names: &[&'static str], column| {
+        let number = row.try_get::<i16, _>(column)? as usize;
+        Ok::<_, sqlx::Error>(names.get(number.wrapping_sub(1)).copied().unwrap_or_default())
+    };
+    let operation = name(&OPERATIONS, "operation")?;
+    Ok(Change {
+        position: row.try_get("position")?,
+        time: Some(timestamp(row.try_get::<OffsetDateTime, _>("changed_at")?)),
+        resource: name(&RESOURCES, "resource")?.to_owned(),
+        id: row.try_get("id")?,
+        operation: operation.to_owned(),
+        fields: fields(operation, row.try_get("fields")?).map_err(|error| sqlx::Error::Decode(error.into()))?,
+        subject: row.try_get("subject")?,
+        request_id: row.try_get("request_id")?,
+    })
+}
+
+/// The fields of a JSON object: each has its value, or the ones before and after an update.
+fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json::Error> {
+    let object: Map<String, Value> = serde_json::from_str(object)?;
+    let columns = object.into_iter().filter(|(column, value)| !HIDDEN.contains(&&**column) && !value.is_null());
+    let field = |(column, value): (String, Value)| {
+        let text = |value| text(&column, value);
+        let (before, after) = match (operation, value) {
+            ("updated", Value::Array(both)) => {
+                let mut both = both.into_iter().map(text);
+                (both.next().flatten(), both.next().flatten())
+            }
+            ("created", value) => (None, text(value)),
+            (_, value) => (text(value), None),
+        };
+        // An etag is the number of a version.
+        FieldChange { field: if column == "revision" { "etag".to_owned() } else { column }, before, after }
+    };
+    Ok(columns.map(field).collect())
+}
+
+/// A value as a text; see `FieldChange` in the contract.
+fn text(column: &str, value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Bool(flag) => Some(if flag { "yes" } else { "no" }.to_owned()),
+        Value::String(text) if TIMESTAMPS.contains(column) => {
+            Some(timestamp_of_text(&text).and_then(|instant| datetime_text(&instant)).unwrap_or(text))
+        }
+        Value::String(text) => Some(text),
+        value => Some(value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fields;
+
+    #[test]
+    fn values_are_texts_as_records_are_written() {
+        let read = |operation, object| {
+            let fields = fields(operation, object).unwrap().into_iter();
+            fields.map(|field| (field.field, field.before, field.after)).collect::<Vec<_>>()
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            read(
+                "created",
+                r#"{"company_id":1,"id":2,"case_id":3,"disabled":false,"last_seen":"2026-01-31T13:00:00+01:00","note":"2026-01-31T13:00:00+01:00","domain":null,"tags":["a","b"]}"#
+            ),
+            [
+                ("case_id".to_owned(), None, text("3")),
+                ("disabled".to_owned(), None, text("no")),
+                ("last_seen".to_owned(), None, text("2026-01-31 12:00:00")),
+                ("note".to_owned(), None, text("2026-01-31T13:00:00+01:00")),
+                ("tags".to_owned(), None, text(r#"["a","b"]"#)),
+            ]
+        );
+        assert_eq!(
+            read("updated", r#"{"country":[null,840],"revision":[1,2],"opened_with":[null,"\\x00"]}"#),
+            [("country".to_owned(), None, text("840")), ("etag".to_owned(), text("1"), text("2"))]
+        );
+        assert_eq!(read("deleted", r#"{"url_id":7}"#), [("url_id".to_owned(), text("7"), None)]);
+    }
+}

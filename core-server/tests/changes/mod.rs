@@ -1,0 +1,278 @@
+//! The record of changes: what is in it, in which order, and for how long.
+
+pub(crate) mod order;
+pub(crate) mod replay;
+
+use std::collections::BTreeMap;
+
+use compliance_api::{
+    error::{Error, Reason},
+    v1::{
+        AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, Change,
+        CreateAffiliateRequest, ListChangesRequest, ListChangesResponse, UpdateAffiliateRequest, UrlInput,
+    },
+};
+use futures::future::join_all;
+use sqlx::{Connection as _, PgConnection, Row as _};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, sign, tests, token};
+use tonic::{Code, Request, Status};
+
+use crate::monitoring::builders::{observation, opening};
+
+tests![
+    every_table_with_records_is_recorded_with_all_its_columns,
+    a_change_is_recorded_for_who_made_it,
+    who_made_the_change_before_is_not_recorded_again,
+    a_page_begins_and_ends_within_what_one_statement_changed,
+    only_the_types_that_are_asked_for_are_returned,
+    what_is_no_longer_kept_is_refused_with_what_is,
+    months_are_made_and_dropped,
+];
+
+/// Tables without records of companies: counts, the record itself, the history of the schema.
+const NOT_RECORDED: [&str; 5] =
+    ["change_positions", "changes", "compliance_case_counts", "compliance_url_counts", "_sqlx_migrations"];
+
+pub(crate) async fn list(
+    clients: &mut GrpcClients,
+    request: ListChangesRequest,
+) -> Result<ListChangesResponse, Status> {
+    clients.changes.list_changes(request).await.map(tonic::Response::into_inner)
+}
+
+/// All changes after a position, read in pages of so many.
+pub(crate) async fn all(clients: &mut GrpcClients, after: i64, limit: i64) -> Vec<Change> {
+    let (mut after, mut changes) = (after, Vec::new());
+    loop {
+        let request = ListChangesRequest { after: Some(after), limit: Some(limit), ..ListChangesRequest::default() };
+        let page = list(clients, request).await.unwrap();
+        assert!(page.changes.len() as i64 <= limit && page.position >= after, "{page:?}");
+        changes.extend(page.changes);
+        after = page.position;
+        if page.position == page.last_position {
+            return changes;
+        }
+    }
+}
+
+fn affiliate(name: &str) -> AffiliateInput {
+    AffiliateInput {
+        client_affiliate_id: Some(name.to_owned()),
+        affiliate_name: Some(name.to_owned()),
+        ..AffiliateInput::default()
+    }
+}
+
+/// A request with an ID.
+fn named<T>(id: &str, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.metadata_mut().insert("x-request-id", id.parse().unwrap());
+    request
+}
+
+/// Called again, `record_changes_of` makes the same functions: none lacks a column.
+async fn every_table_with_records_is_recorded_with_all_its_columns() {
+    let pool = TestCore::start().await.pool;
+    let tables = "select relname::text from pg_class
+        where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+            and relname <> all($1)";
+    let tables: Vec<String> = sqlx::query_scalar(tables).bind(NOT_RECORDED).fetch_all(&pool).await.unwrap();
+    assert!(tables.len() >= 6, "{tables:?}");
+    for table in tables {
+        let triggers = "select count(*) from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+            where t.tgrelid = $1::text::regclass and p.proname = 'record_' || $1 and t.tgname like 'a_record_%'
+                and t.tgenabled = 'O'";
+        let triggers: i64 = sqlx::query_scalar(triggers).bind(&table).fetch_one(&pool).await.unwrap();
+        assert_eq!(triggers, 3, "the migration that makes {table} must call record_changes_of");
+        let first = "select min(tgname::text) from pg_trigger where tgrelid = $1::text::regclass and not tgisinternal
+            and tgtype & 1 = 0";
+        let first: String = sqlx::query_scalar(first).bind(&table).fetch_one(&pool).await.unwrap();
+        assert!(first.starts_with("a_record_"), "positions are locked before {first}");
+        let source = "select prosrc from pg_proc where proname = 'record_' || $1";
+        let before: String = sqlx::query_scalar(source).bind(&table).fetch_one(&pool).await.unwrap();
+        let number = before.split("row(r.company_id, ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        let again = format!("select record_changes_of('{table}', {number})");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(again)).execute(&pool).await.unwrap();
+        let after: String = sqlx::query_scalar(source).bind(&table).fetch_one(&pool).await.unwrap();
+        assert_eq!(before, after, "the migration that changes {table} must call record_changes_of");
+    }
+}
+
+/// Also where writes of several callers are one statement, or a batch is copied.
+async fn a_change_is_recorded_for_who_made_it() {
+    const CALLERS: usize = 24;
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut expected = BTreeMap::new();
+    let clients = |subject: &str| {
+        let claims = compliance_api::token::Claims {
+            sub: Some(subject.to_owned()),
+            scope: Some("monitor".to_owned()),
+            ..compliance_api::token::Claims::new(company, test_support::now(), 3600)
+        };
+        core.clients(&sign(&claims))
+    };
+    let create = |number: usize| {
+        let mut clients = clients(&format!("caller \"{number}\" {{é'"));
+        async move {
+            let create = CreateAffiliateRequest { affiliate: Some(affiliate(&format!("A{number}"))) };
+            let id = clients.affiliates.create_affiliate(named(&format!("create {number}"), create)).await;
+            let id = id.unwrap().into_inner().affiliate_id;
+            let changed = AffiliateInput { city: Some("X".to_owned()), ..AffiliateInput::default() };
+            let update = AffiliateUpdate { id: Some(id), affiliate: Some(changed), ..AffiliateUpdate::default() };
+            let update = UpdateAffiliateRequest { update: Some(update) };
+            clients.affiliates.update_affiliate(named(&format!("update {number}"), update)).await.unwrap();
+            let urls =
+                (0..2).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
+            let add = named(&format!("add {number}"), AddComplianceUrlsRequest { urls });
+            let added = clients.urls.add_compliance_urls(add).await.unwrap().into_inner().results;
+            (number, id, added.into_iter().map(|result| result.url_id.unwrap()).collect::<Vec<_>>())
+        }
+    };
+    for (number, id, urls) in join_all((0..CALLERS).map(create)).await {
+        let subject = format!("caller \"{number}\" {{é'");
+        expected.insert(("affiliate", "created", id), (format!("create {number}"), subject.clone()));
+        expected.insert(("affiliate", "updated", id), (format!("update {number}"), subject.clone()));
+        expected
+            .extend(urls.into_iter().map(|id| (("url", "created", id), (format!("add {number}"), subject.clone()))));
+    }
+    let mut one = clients("it's");
+    let many = BatchCreateAffiliatesRequest { affiliates: (0..600).map(|n| affiliate(&format!("B{n}"))).collect() };
+    let copied = one.affiliates.batch_create_affiliates(named("copy's", many)).await.unwrap().into_inner().results;
+    let copied = copied.into_iter().map(|result| result.affiliate_id.unwrap());
+    expected.extend(copied.map(|id| (("affiliate", "created", id), ("copy's".to_owned(), "it's".to_owned()))));
+    let recorded = all(&mut one, 0, 100).await;
+    assert_eq!(recorded.len(), expected.len());
+    for change in &recorded {
+        let by = (change.request_id.clone().unwrap(), change.subject.clone().unwrap());
+        assert_eq!(expected[&(&*change.resource, &*change.operation, change.id)], by, "{change:?}");
+    }
+}
+
+async fn who_made_the_change_before_is_not_recorded_again() {
+    let core = TestCore::over(fresh_database().await.options, 3).await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    let create = CreateAffiliateRequest { affiliate: Some(affiliate("A")) };
+    clients.affiliates.create_affiliate(named("first", create)).await.unwrap();
+    clients.observe_one(observation("https://example.org/")).await;
+    clients.open(opening("c")).await;
+    sqlx::query("update affiliates set city = 'X' where company_id = $1")
+        .bind(company)
+        .execute(&core.pool)
+        .await
+        .unwrap();
+    let changes = all(&mut clients, 0, 10).await;
+    let by: Vec<_> = changes.iter().map(|change| (&*change.resource, change.request_id.as_deref())).collect();
+    assert_eq!(by, [("affiliate", Some("first")), ("url", None), ("case", None), ("affiliate", None)]);
+}
+
+async fn a_page_begins_and_ends_within_what_one_statement_changed() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    let many = BatchCreateAffiliatesRequest { affiliates: (0..2500).map(|n| affiliate(&format!("B{n}"))).collect() };
+    clients.affiliates.batch_create_affiliates(many).await.unwrap();
+    for limit in [999, 1000] {
+        let changes = all(&mut clients, 0, limit).await;
+        let positions: Vec<i64> = changes.iter().map(|change| change.position).collect();
+        assert_eq!(positions, (1..=2500).collect::<Vec<_>>());
+        assert!(changes.is_sorted_by_key(|change| change.time.map(|time| time.seconds)));
+    }
+    assert_eq!(all(&mut clients, 1500, 7).await[0].position, 1501);
+    let newest = list(&mut clients, ListChangesRequest::default()).await.unwrap();
+    let expected = ListChangesResponse { changes: vec![], position: 2500, last_position: 2500, dropped_position: 0 };
+    assert_eq!(newest, expected);
+}
+
+async fn only_the_types_that_are_asked_for_are_returned() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    // More rows than are read for one response.
+    let many = "do $$ begin for n in 1..2100 loop
+        insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ({}, n, n);
+        end loop; end $$";
+    sqlx::raw_sql(sqlx::AssertSqlSafe(many.replace("{}", &company.to_string()))).execute(&core.pool).await.unwrap();
+    clients.observe_one(observation("https://example.org/")).await;
+    let (mut after, mut found, mut pages) = (0, Vec::new(), 0);
+    while after < 2101 {
+        let types = vec!["url".to_owned(), "case".to_owned()];
+        let page = list(&mut clients, ListChangesRequest { after: Some(after), types, limit: None }).await.unwrap();
+        assert!(page.position > after, "{page:?}");
+        (after, pages) = (page.position, pages + 1);
+        found.extend(page.changes.into_iter().map(|change| (change.position, change.resource)));
+    }
+    assert_eq!((found, pages), (vec![(2101, "url".to_owned())], 2));
+    let types = vec!["colour".to_owned()];
+    let wrong = list(&mut clients, ListChangesRequest { types, ..ListChangesRequest::default() }).await.unwrap_err();
+    assert_eq!(wrong.code(), Code::InvalidArgument);
+}
+
+async fn what_is_no_longer_kept_is_refused_with_what_is() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    let mut gone = async |after| {
+        let request = ListChangesRequest { after: Some(after), ..ListChangesRequest::default() };
+        let status = list(&mut clients, request).await.err()?;
+        let error = Error::from(&status);
+        assert_eq!((status.code(), error.reason), (Code::OutOfRange, Reason::PositionGone));
+        Some(error.metadata.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
+    };
+    let range = |dropped, last| Some(format!("dropped_position={dropped} last_position={last}"));
+    assert_eq!((gone(0).await, gone(1).await), (None, range(0, 0)));
+    for name in ["A", "B", "C", "D"] {
+        core.company(company).affiliate(name).await;
+    }
+    assert_eq!((gone(0).await, gone(4).await, gone(5).await), (None, None, range(0, 4)));
+    sqlx::query("delete from changes where position <= 2").execute(&core.pool).await.unwrap();
+    assert_eq!((gone(0).await, gone(1).await, gone(2).await), (range(2, 4), range(2, 4), None));
+    sqlx::query("delete from changes").execute(&core.pool).await.unwrap();
+    assert_eq!((gone(3).await, gone(4).await), (range(4, 4), None));
+    core.company(company).affiliate("E").await;
+    let mut clients = core.company(company);
+    assert_eq!(all(&mut clients, 4, 1).await[0].position, 5);
+}
+
+async fn months_are_made_and_dropped() {
+    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    let parts = async |connection: &mut PgConnection| -> Vec<String> {
+        let parts = "select inhrelid::regclass::text from pg_inherits where inhparent = 'changes'::regclass order by 1";
+        sqlx::query_scalar(parts).fetch_all(connection).await.unwrap()
+    };
+    let made = parts(&mut connection).await;
+    assert_eq!(made.len(), 3, "{made:?}");
+    let old = "
+        create table changes_y2020m01 partition of changes for values from ('2020-01-01') to ('2020-02-01');
+        insert into changes select 1, n, instant, 1, 1, 1, array[n], array['()']
+        from unnest(array['2020-01-31 12:00+00', '2020-03-01 00:00+00', now()]::timestamptz[]) with ordinality t (instant, n)";
+    sqlx::raw_sql(old).execute(&mut connection).await.unwrap();
+    assert_eq!(parts(&mut connection).await.len(), 4);
+    for _ in 0..2 {
+        sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
+        assert_eq!(parts(&mut connection).await, made);
+        let kept: Vec<i64> =
+            sqlx::query_scalar("select position from changes").fetch_all(&mut connection).await.unwrap();
+        assert_eq!(kept, [3]);
+    }
+    // A month that changes have reached is left where it is.
+    let late = format!(
+        "drop table {}; insert into changes select 1, 4, now() + interval '1 month', 1, 1, 1, '{{4}}', '{{()}}'",
+        made[2]
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(late)).execute(&mut connection).await.unwrap();
+    sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
+    assert_eq!(parts(&mut connection).await, made[..2]);
+    // Who uses the table is not waited for.
+    sqlx::raw_sql(
+        "create table changes_y2020m01 partition of changes for values from ('2020-01-01') to ('2020-02-01')",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    let mut reader = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
+    let row = sqlx::query("select current_database()").fetch_one(&mut connection).await.unwrap();
+    assert!(!row.get::<String, _>(0).is_empty());
+    reader.ping().await.unwrap();
+}
