@@ -1,5 +1,6 @@
 //! The commands. Each has a file with its flags and what it does; those about the command line itself are here.
 
+mod audit;
 mod core_tier;
 mod demo_data;
 mod doctor;
@@ -43,6 +44,7 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     DemoData(demo_data::DemoDataArgs),
     Doctor(doctor::DoctorArgs),
+    Audit(audit::AuditArgs),
     Health(health::HealthArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
@@ -87,6 +89,7 @@ impl Cli {
             Some(Command::Migrate(args)) => migrate::run(&args),
             Some(Command::DemoData(args)) => demo_data::run(&args),
             Some(Command::Doctor(args)) => doctor::run(&args, &self.configuration),
+            Some(Command::Audit(args)) => audit::run(&args),
             Some(Command::Health(args)) => health::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),

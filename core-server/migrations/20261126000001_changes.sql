@@ -20,6 +20,10 @@ create table change_positions (
     company_id bigint not null,
     position bigint not null,
     changed_at timestamptz not null, -- never before that of a smaller position
+    digest bytea not null, -- of what the last row says
+    hash bytea not null, -- of the last row
+    dropped_position bigint not null default 0, -- of the last row that is no longer kept
+    dropped_hash bytea,
     constraint change_positions_pkey primary key (company_id)
 ) with (fillfactor = 60, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -34,21 +38,46 @@ create table changes (
     records text[] not null,
     -- Request ID and token's subject, or a list of such pairs, one for each entry. Null: not written by the service.
     changed_by jsonb,
+    -- Of the row and of the hash of the row before. Who alters, removes or reorders rows by hand has to compute all later ones anew, and
+    -- does not agree with what was written down of them elsewhere.
+    hash bytea not null,
     constraint changes_pkey primary key (company_id, position, changed_at)
 ) partition by range (changed_at);
+
+-- The digest of what a row of `changes` says.
+create function change_digest(resource smallint, columns smallint, operation smallint, ids bigint[], records text[], changed_by jsonb)
+returns bytea language sql immutable parallel safe as $$
+    select sha256(convert_to(concat_ws(' ', resource, columns, operation, ids, records, changed_by), 'UTF8'))
+$$;
+
+-- The hash of a row at a position, which follows the row with the hash `previous`.
+create function change_hash(previous bytea, digest bytea, "position" bigint, changed_at timestamptz)
+returns bytea language sql immutable parallel safe as $$
+    select sha256(coalesce(previous, '') || digest || int8send("position") || timestamptz_send(changed_at))
+$$;
 
 -- Writes entries, of which each company has one. Positions are locked after rows and before counts, in the order of companies.
 create function record_changes(entries change_entry[]) returns void language plpgsql as $$
 begin
     with p as (
-        insert into change_positions as p (company_id, position, changed_at)
-        select e.company_id, cardinality(e.ids), clock_timestamp() from unnest(entries) e order by e.company_id
+        insert into change_positions as p (company_id, position, changed_at, digest, hash)
+        select e.company_id, e.n, e.changed_at, e.digest, change_hash(null, e.digest, e.n, e.changed_at)
+        from (
+            select e.company_id, cardinality(e.ids)::bigint as n, clock_timestamp() as changed_at,
+                change_digest(e.resource, e.columns, e.operation, e.ids, e.records, e.changed_by) as digest
+            from unnest(entries) e
+            offset 0
+        ) e
+        order by e.company_id
         on conflict on constraint change_positions_pkey do update set
-            position = p.position + excluded.position, changed_at = greatest(p.changed_at, excluded.changed_at)
-        returning p.company_id, p.position, p.changed_at
+            position = p.position + excluded.position,
+            changed_at = greatest(p.changed_at, excluded.changed_at),
+            digest = excluded.digest,
+            hash = change_hash(p.hash, excluded.digest, p.position + excluded.position, greatest(p.changed_at, excluded.changed_at))
+        returning p.company_id, p.position, p.changed_at, p.hash
     )
-    insert into changes (company_id, position, changed_at, resource, columns, operation, ids, records, changed_by)
-    select e.company_id, p.position, p.changed_at, e.resource, e.columns, e.operation, e.ids, e.records, e.changed_by
+    insert into changes (company_id, position, changed_at, resource, columns, operation, ids, records, changed_by, hash)
+    select e.company_id, p.position, p.changed_at, e.resource, e.columns, e.operation, e.ids, e.records, e.changed_by, p.hash
     from unnest(entries) e join p on p.company_id = e.company_id;
 end
 $$;
@@ -149,8 +178,19 @@ begin
                     <= now() - make_interval(days => keep_changes.days)
             order by c.relname
         loop
+            -- The chain goes on after what is dropped.
+            execute format('update change_positions p set dropped_position = d.position, dropped_hash = d.hash
+                from (select distinct on (company_id) company_id, position, hash from %I order by company_id, position desc) d
+                where p.company_id = d.company_id', part);
             execute format('drop table %I', part);
         end loop;
+        update change_positions p set dropped_position = d.position, dropped_hash = d.hash
+        from (
+            select distinct on (company_id) company_id, position, hash from changes_default
+            where changed_at < now() - make_interval(days => keep_changes.days)
+            order by company_id, position desc
+        ) d
+        where p.company_id = d.company_id;
         delete from changes_default where changed_at < now() - make_interval(days => keep_changes.days);
     exception when lock_not_available then
         -- The next call finds them.

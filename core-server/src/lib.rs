@@ -5,6 +5,7 @@
 
 pub mod access;
 mod affiliates;
+pub mod audit;
 mod backend;
 mod cases;
 mod changes;

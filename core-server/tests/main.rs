@@ -16,6 +16,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     test_support::run(vec![
         changes::tests(),
+        changes::chain::tests(),
         changes::order::tests(),
         changes::replay::tests(),
         citus::tests(),

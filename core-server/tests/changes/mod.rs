@@ -1,5 +1,6 @@
 //! The record of changes: what is in it, in which order, and for how long.
 
+pub(crate) mod chain;
 pub(crate) mod order;
 pub(crate) mod replay;
 
@@ -14,7 +15,7 @@ use compliance_api::{
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection, Row as _};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, sign, tests, token};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, sign, tests};
 use tonic::{Code, Request, Status};
 
 use crate::monitoring::builders::{observation, opening};

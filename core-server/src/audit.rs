@@ -1,0 +1,142 @@
+//! The chain of the record of changes: whether it is whole, and where it ends.
+
+use sqlx::{PgConnection, PgExecutor};
+
+/// The end of a company's record of changes. Kept elsewhere, it shows later that nothing up to its position has changed.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow, serde::Serialize, serde::Deserialize)]
+pub struct Checkpoint {
+    /// The company.
+    pub company_id: i64,
+    /// The position of its last change.
+    pub position: i64,
+    /// The hash of the row that ends with it, in hexadecimal. It depends on all rows before.
+    pub hash: String,
+}
+
+/// What is wrong with a record of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// Rows are missing.
+    #[error("changes {first} to {last} were removed")]
+    Removed {
+        /// The first position that is missing.
+        first: i64,
+        /// The last one.
+        last: i64,
+    },
+    /// A row is not what was written: its content, its time, or its order.
+    #[error("changes {first} to {last} were altered or reordered, or are not of this record")]
+    Altered {
+        /// The first position of the row.
+        first: i64,
+        /// The last one.
+        last: i64,
+    },
+    /// The record has another hash than the checkpoint.
+    #[error("the record up to change {position} is not the one of the checkpoint")]
+    Rewritten {
+        /// The position of the checkpoint.
+        position: i64,
+    },
+    /// The row that a checkpoint is of is no longer kept.
+    #[error("change {position} is no longer kept, so the checkpoint cannot be compared")]
+    NotKept {
+        /// The position of the checkpoint.
+        position: i64,
+    },
+}
+
+/// Companies that have a record of changes, in pages: those after `company_id`.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn companies(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<i64>, sqlx::Error> {
+    let page = "select company_id from change_positions where company_id > $1 order by company_id limit 1000";
+    sqlx::query_scalar(page).bind(company_id).fetch_all(executor).await
+}
+
+/// The end of a company's record; `None` if it has none.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Checkpoint>, sqlx::Error> {
+    let end = "select company_id, position, encode(hash, 'hex') as hash from change_positions where company_id = $1";
+    sqlx::query_as(end).bind(company_id).fetch_optional(executor).await
+}
+
+/// Compares a checkpoint with the record as it is now. Call [`verify`], too: it shows that the rows before are those of the hash.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn compare(executor: impl PgExecutor<'_>, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
+    let Checkpoint { company_id, position, ref hash } = *checkpoint;
+    let row = "
+        select encode(c.hash, 'hex'), p.dropped_position
+        from (select dropped_position from change_positions where company_id = $1) p
+        left join (select hash from changes where company_id = $1 and position = $2) c on true";
+    let row: Option<(Option<String>, i64)> =
+        sqlx::query_as(row).bind(company_id).bind(position).fetch_optional(executor).await?;
+    Ok(match row {
+        Some((Some(found), _)) if found == *hash => None,
+        Some((None, dropped)) if dropped >= position => Some(Broken::NotKept { position }),
+        _ => Some(Broken::Rewritten { position }),
+    })
+}
+
+/// Checks every row of a company's record on one snapshot, in constant memory, and returns what is wrong with the first that is.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
+    let broken: Option<(i64, i64, Option<i64>, bool)> =
+        sqlx::query_as(VERIFY).bind(company_id).fetch_optional(connection).await?;
+    Ok(broken.map(|(previous, position, entries, is_linked)| match entries {
+        // The record ends before its last position.
+        None => Broken::Removed { first: previous + 1, last: position },
+        Some(entries) if !is_linked && previous < position - entries => {
+            Broken::Removed { first: previous + 1, last: position - entries }
+        }
+        Some(entries) => Broken::Altered { first: position - entries + 1, last: position },
+    }))
+}
+
+/// The first row that does not follow from the row before, with the position before it; at last, the end of the record.
+const VERIFY: &str = "
+    with chain as (
+        select c.position, c.entries, c.hash, case when c.is_first then p.dropped_position else c.previous end as previous,
+            change_hash(case when c.is_first then p.dropped_hash else c.previous_hash end, c.digest, c.position, c.changed_at) as expected
+        from (
+            select c.position, cardinality(c.ids)::bigint as entries, c.hash, c.changed_at,
+                change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by) as digest,
+                lag(c.position) over w as previous, lag(c.hash) over w as previous_hash, row_number() over w = 1 as is_first
+            from changes c
+            where c.company_id = $1
+            window w as (order by c.position)
+        ) c
+        join change_positions p on p.company_id = $1
+    )
+    select b.previous, b.position, b.entries, b.is_linked
+    from (
+        select c.previous, c.position, c.entries, c.previous = c.position - c.entries as is_linked
+        from chain c
+        where c.previous <> c.position - c.entries or c.hash <> c.expected
+        union all
+        select e.position, p.position, case when e.position >= p.position then e.entries end, true
+        from change_positions p
+        join (
+            select coalesce(l.position, p.dropped_position) as position, l.entries, coalesce(l.hash, p.dropped_hash) as hash
+            from change_positions p
+            left join (
+                select c.position, cardinality(c.ids)::bigint as entries, c.hash from changes c
+                where c.company_id = $1 order by c.position desc limit 1
+            ) l on true
+            where p.company_id = $1
+        ) e on e.position <> p.position or e.hash <> p.hash
+        where p.company_id = $1
+    ) b
+    order by b.position
+    limit 1";

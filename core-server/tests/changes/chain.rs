@@ -1,0 +1,145 @@
+//! The chain of the record of changes: what is done to it by hand is found, at the first position that it is done to.
+
+use compliance_api::v1::{AddComplianceUrlsRequest, UrlInput};
+use core_server::audit::{Broken, Checkpoint, checkpoint, compare, verify};
+use futures::future::join_all;
+use sqlx::{AssertSqlSafe, PgConnection};
+use test_support::{TestCore, new_company, tests};
+
+tests![the_record_of_writers_at_once_is_whole, what_is_changed_by_hand_is_found, what_is_no_longer_kept_breaks_nothing];
+
+async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
+    core.pool.acquire().await.unwrap()
+}
+
+/// Six rows: an affiliate, and URLs of which three are added at once.
+async fn fill(core: &TestCore, company: i64) {
+    let mut clients = core.company(company);
+    clients.affiliate("A").await;
+    for urls in [1, 3, 1, 1, 1] {
+        let urls = (0..urls).map(|number| UrlInput {
+            url: Some(format!("https://a.example/{company}/{urls}/{number}/{}", rand::random::<u64>())),
+        });
+        let request = AddComplianceUrlsRequest { urls: urls.collect() };
+        clients.urls.add_compliance_urls(request).await.unwrap();
+    }
+}
+
+async fn found(connection: &mut PgConnection, company: i64) -> Option<Broken> {
+    verify(connection, company).await.unwrap()
+}
+
+async fn the_record_of_writers_at_once_is_whole() {
+    let core = TestCore::start().await;
+    let companies = [new_company(), new_company()];
+    join_all((0..6).map(|number| fill(&core, companies[number % 2]))).await;
+    let mut connection = owner(&core).await;
+    for company in companies {
+        assert_eq!(found(&mut connection, company).await, None);
+        let end = checkpoint(&mut *connection, company).await.unwrap().unwrap();
+        assert_eq!((end.company_id, end.position, end.hash.len()), (company, 24, 64));
+    }
+    assert_eq!(checkpoint(&mut *connection, new_company()).await.unwrap(), None);
+    assert_eq!(found(&mut connection, new_company()).await, None);
+}
+
+async fn what_is_changed_by_hand_is_found() {
+    let core = TestCore::start().await;
+    let mut connection = owner(&core).await;
+    let altered = |first, last| Some(Broken::Altered { first, last });
+    let removed = |first, last| Some(Broken::Removed { first, last });
+    // The rows end at the positions 1, 2, 5, 6, 7 and 8.
+    for (damage, expected) in [
+        ("update changes set records[1] = replace(records[1], 'A', 'B') where position = 1", altered(1, 1)),
+        ("update changes set ids[2] = ids[2] + 1 where position = 5", altered(3, 5)),
+        ("update changes set changed_by = '[\"r\", \"somebody else\"]' where position = 6", altered(6, 6)),
+        ("update changes set changed_at = changed_at - interval '1 second' where position = 6", altered(6, 6)),
+        ("update changes set operation = 2 where position = 8", altered(8, 8)),
+        ("update changes set hash = '' where position = 6", altered(6, 6)),
+        ("delete from changes where position = 1", removed(1, 1)),
+        ("delete from changes where position in (5, 6)", removed(3, 6)),
+        ("delete from changes where position >= 7", removed(7, 8)),
+        ("delete from changes", removed(1, 8)),
+        ("update changes set position = case position when 6 then 7 else 6 end where position in (6, 7)", altered(6, 6)),
+        (
+            "insert into changes select c.company_id, 9, c.changed_at, c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.hash
+            from changes c where position = 8",
+            altered(9, 9),
+        ),
+        // Its hash is computed anew, and the one of the next row is not.
+        (
+            "update changes c set changed_by = null, hash = change_hash(b.hash, change_digest(c.resource, c.columns, c.operation,
+                c.ids, c.records, null), c.position, c.changed_at)
+            from changes b where b.company_id = c.company_id and b.position = 5 and c.position = 6",
+            altered(7, 7),
+        ),
+    ] {
+        let company = new_company();
+        fill(&core, company).await;
+        let before: Checkpoint = checkpoint(&mut *connection, company).await.unwrap().unwrap();
+        assert_eq!((found(&mut connection, company).await, compare(&mut *connection, &before).await.unwrap()), (None, None));
+        let join = if damage.contains("where") { "and" } else { "where" };
+        let company_is = if damage.starts_with("update changes c") || damage.starts_with("insert") { "c.company_id" } else { "company_id" };
+        let damage = format!("{damage} {join} {company_is} = {company}");
+        sqlx::raw_sql(AssertSqlSafe(damage.clone())).execute(&mut *connection).await.unwrap();
+        assert_eq!(found(&mut connection, company).await, expected, "{damage}");
+    }
+
+    // Who has computed all later hashes anew, too, is found by a checkpoint.
+    let company = new_company();
+    fill(&core, company).await;
+    let before = checkpoint(&mut *connection, company).await.unwrap().unwrap();
+    let rewritten = "
+        do $$
+        declare
+            previous bytea; r record;
+        begin
+            update changes set changed_by = null where company_id = COMPANY and position = 2;
+            for r in select * from changes where company_id = COMPANY order by position loop
+                previous := change_hash(previous, change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by),
+                    r.position, r.changed_at);
+                update changes set hash = previous where company_id = COMPANY and position = r.position;
+            end loop;
+            update change_positions set hash = previous where company_id = COMPANY;
+        end
+        $$"
+    .replace("COMPANY", &company.to_string());
+    sqlx::raw_sql(AssertSqlSafe(rewritten)).execute(&mut *connection).await.unwrap();
+    assert_eq!(found(&mut connection, company).await, None);
+    let compared = compare(&mut *connection, &before).await.unwrap();
+    assert_eq!(compared, Some(Broken::Rewritten { position: 8 }));
+}
+
+/// The rows before are dropped, and the chain goes on.
+async fn what_is_no_longer_kept_breaks_nothing() {
+    let core = TestCore::start().await;
+    let mut connection = owner(&core).await;
+    let company = new_company();
+    fill(&core, company).await;
+    let before = checkpoint(&mut *connection, company).await.unwrap().unwrap();
+    // As if they were old, in a partition of their own.
+    let old = format!(
+        "create table changes_y2020m01 (like changes);
+        with moved as (delete from changes where company_id = {company} and position <= 5 returning *)
+        insert into changes_y2020m01 select company_id, position, '2020-01-05Z', resource, columns, operation, ids, records, changed_by,
+            hash from moved;
+        alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
+        select keep_changes(90)"
+    );
+    sqlx::raw_sql(AssertSqlSafe(old)).execute(&mut *connection).await.unwrap();
+    let kept: i64 = sqlx::query_scalar("select count(*) from changes where company_id = $1")
+        .bind(company)
+        .fetch_one(&mut *connection)
+        .await
+        .unwrap();
+    assert_eq!(kept, 3);
+    assert_eq!(
+        (found(&mut connection, company).await, compare(&mut *connection, &before).await.unwrap()),
+        (None, None)
+    );
+    let early = Checkpoint { position: 2, ..before };
+    assert_eq!(compare(&mut *connection, &early).await.unwrap(), Some(Broken::NotKept { position: 2 }));
+    let remove = format!("delete from changes where company_id = {company} and position = 6");
+    sqlx::raw_sql(AssertSqlSafe(remove)).execute(&mut *connection).await.unwrap();
+    assert_eq!(found(&mut connection, company).await, Some(Broken::Removed { first: 6, last: 6 }));
+}
