@@ -83,9 +83,11 @@ begin
         into changed, columns
         from pg_attribute
         where attrelid = recorded::regclass and attnum > 0 and not attisdropped;
-    -- A session plans these statements once, often for few rows: a nested loop would take a minute for ten thousand.
+    -- A session plans these statements once, often for few rows: a nested loop would take a minute for ten thousand. Rows that are a text
+    -- have dates in it.
     execute format($sql$
-        create or replace function record_%s() returns trigger language plpgsql set enable_nestloop = off as $function$
+        create or replace function record_%s() returns trigger language plpgsql
+        set enable_nestloop = off set datestyle = 'ISO' as $function$
         declare
             entries change_entry[];
             writer jsonb := nullif(current_setting('compliance.changed_by', true), '');

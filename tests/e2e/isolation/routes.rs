@@ -30,6 +30,8 @@ pub(super) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/cases?case_status_id=5201&created_after=2024-01-01", ""),
     ("GET", "/cases/<c>", ""),
     ("GET", "/overview", ""),
+    ("GET", "/changes", ""),
+    ("GET", "/changes?after=0&types=affiliate,url,case", ""),
 ];
 
 /// A path or a body with these IDs.

@@ -6,7 +6,7 @@ use compliance_api::v1::{
     BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchUpdateAffiliatesRequest, CaseInput, CheckAccessRequest,
     CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest, ExportCasesRequest, ExportUrlsRequest,
     GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, IncidentInput,
-    IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListComplianceCasesRequest,
+    IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListChangesRequest, ListComplianceCasesRequest,
     ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
     ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
     StreamComplianceUrlsRequest, StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest,
@@ -132,6 +132,10 @@ calls! {
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
     "OverviewService/GetOverview" unary overview.get_overview |twin| GetOverviewRequest {};
+    "ChangeService/ListChanges" unary changes.list_changes |twin|
+        ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
+    "ChangeService/ListChanges" unary changes.list_changes |twin|
+        ListChangesRequest { after: Some(2), types: vec!["affiliate".to_owned(), "url".to_owned()], limit: Some(3) };
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))
