@@ -40,7 +40,7 @@ create table changes (
     changed_by jsonb,
     -- Of the row and of the hash of the row before. Who alters, removes or reorders rows by hand has to compute all later ones anew, and
     -- does not agree with what was written down of them elsewhere.
-    hash bytea not null,
+    hash bytea not null default '',
     constraint changes_pkey primary key (company_id, position, changed_at)
 ) partition by range (changed_at);
 
@@ -112,9 +112,11 @@ begin
         into changed, columns
         from pg_attribute
         where attrelid = recorded::regclass and attnum > 0 and not attisdropped;
-    -- A session plans these statements once, often for few rows: a nested loop would take a minute for ten thousand.
+    -- A session plans these statements once, often for few rows: a nested loop would take a minute for ten thousand. Rows that are a text
+    -- have dates in it.
     execute format($sql$
-        create or replace function record_%s() returns trigger language plpgsql set enable_nestloop = off as $function$
+        create or replace function record_%s() returns trigger language plpgsql
+        set enable_nestloop = off set datestyle = 'ISO' as $function$
         declare
             entries change_entry[];
             writer jsonb := nullif(current_setting('compliance.changed_by', true), '');

@@ -125,7 +125,7 @@ const VERIFY: &str = "
         from chain c
         where c.previous <> c.position - c.entries or c.hash <> c.expected
         union all
-        select e.position, p.position, case when e.position >= p.position then e.entries end, true
+        select e.position, greatest(p.position, e.position), case when e.position >= p.position then e.entries end, true
         from change_positions p
         join (
             select coalesce(l.position, p.dropped_position) as position, l.entries, coalesce(l.hash, p.dropped_hash) as hash

@@ -15,7 +15,7 @@ async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
 /// Six rows: an affiliate, and URLs of which three are added at once.
 async fn fill(core: &TestCore, company: i64) {
     let mut clients = core.company(company);
-    clients.affiliate("A").await;
+    clients.affiliate(&format!("A{}", rand::random::<u64>())).await;
     for urls in [1, 3, 1, 1, 1] {
         let urls = (0..urls).map(|number| UrlInput {
             url: Some(format!("https://a.example/{company}/{urls}/{number}/{}", rand::random::<u64>())),

@@ -192,6 +192,12 @@ pub(super) fn affiliate_unknown(id: &str) -> Expect {
 }
 
 /// 404 of a URL.
+pub(super) fn position_gone(position: i64, dropped: i64, last: i64) -> Expect {
+    let msg =
+        format!("The changes after position {position} cannot be read. Those after {dropped} are kept, up to {last}.");
+    refused(410, Code::OutOfRange, "POSITION_GONE", "410", &msg)
+}
+
 pub(super) fn url_unknown() -> Expect {
     refused(404, Code::NotFound, "URL_NOT_FOUND", "1025", "URL not found.")
 }

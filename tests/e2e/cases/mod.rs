@@ -4,6 +4,7 @@
 //! process, over REST with the core across the network, and over gRPC. Each run has a company of its own.
 
 mod affiliates;
+mod changes;
 mod expect;
 mod fields;
 mod lists;
@@ -131,6 +132,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         paths::tests(),
         search::tests(),
         overview::tests(),
+        changes::tests(),
         thresholds::tests(),
         vocabularies::tests(),
     ];

@@ -10,7 +10,7 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
         BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
-        CreateAffiliateRequest, GetOverviewRequest, GetVocabulariesRequest, ListAffiliatesRequest,
+        CreateAffiliateRequest, GetOverviewRequest, GetVocabulariesRequest, ListAffiliatesRequest, ListChangesRequest,
         ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, SearchAffiliatesRequest,
         SearchComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
     },
@@ -70,6 +70,10 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         ("GET", "urls:search", None) => {
             let found = grpc.urls.search_compliance_urls(list_request::<SearchComplianceUrlsRequest>(query)).await?;
             Ok(self::found("URLs found", &found.into_inner().urls, None))
+        }
+        ("GET", "changes", None) => {
+            let changes = grpc.changes.list_changes(list_request::<ListChangesRequest>(query)).await?;
+            Ok(found("Changes found", &changes.into_inner(), None))
         }
         ("GET", "overview", None) => {
             let overview = grpc.overview.get_overview(GetOverviewRequest {}).await?;
@@ -191,6 +195,9 @@ fn list_request<M: prost::Message + Default + Check>(query: &str) -> M {
         let value = match field.kind() {
             FieldKind::Int64 => text.parse().ok().map(Field::I64),
             FieldKind::Bool => Some(Field::Bool(text == "yes")),
+            FieldKind::String if field.is_list() => {
+                Some(Field::List(text.split(',').map(|text| Field::String(text.to_owned())).collect()))
+            }
             FieldKind::String => Some(Field::String(text.to_owned())),
             FieldKind::Enum(values) => {
                 let unspecified = values.default_value().name().to_owned();

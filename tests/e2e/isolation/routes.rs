@@ -31,6 +31,8 @@ pub(super) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/cases/<c>", ""),
     ("GET", "/overview", ""),
     ("GET", "/vocabularies", ""),
+    ("GET", "/changes", ""),
+    ("GET", "/changes?after=0&types=affiliate,url,case", ""),
 ];
 
 /// A path or a body with these IDs.

@@ -7,11 +7,11 @@ use compliance_api::v1::{
     CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest, ExportCasesRequest, ExportUrlsRequest,
     GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest,
     IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListAllComplianceCasesRequest,
-    ListAllComplianceUrlsRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
-    ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest,
-    SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest,
-    UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput,
-    VocabularyKind, WithdrawInfractionsRequest,
+    ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
+    ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest,
+    ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest,
+    StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation,
+    UrlSort, VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -150,6 +150,10 @@ calls! {
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
     "OverviewService/GetOverview" unary overview.get_overview |twin| GetOverviewRequest {};
     "VocabularyService/GetVocabularies" unary vocabularies.get_vocabularies |twin| GetVocabulariesRequest {};
+    "ChangeService/ListChanges" unary changes.list_changes |twin|
+        ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
+    "ChangeService/ListChanges" unary changes.list_changes |twin|
+        ListChangesRequest { after: Some(2), types: vec!["affiliate".to_owned(), "url".to_owned()], limit: Some(3) };
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))

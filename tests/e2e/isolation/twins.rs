@@ -187,7 +187,9 @@ async fn outcome(
             let rest = if remote { service.rest_remote(company) } else { service.rest(company) };
             let ids = [AFFILIATE, UPLINE, URL, CASE].map(|id| id.to_string());
             let filled = |text: &str| filled(text, ids.each_ref().map(String::as_str));
-            let response = RestResponse::of(rest.request(method, &filled(path)).body(filled(body))).await;
+            // Otherwise it is drawn at random.
+            let request = rest.request(method, &filled(path)).header("x-request-id", "twin");
+            let response = RestResponse::of(request.body(filled(body))).await;
             format!("{} {}", response.status, response.text)
         }
     };
