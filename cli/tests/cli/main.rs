@@ -1,6 +1,7 @@
 //! The `compliance` program as a process. These tests are one program, so that it is linked once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod audit;
 mod calls;
 mod cancelled;
 mod certificates;

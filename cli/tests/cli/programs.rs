@@ -76,6 +76,12 @@ impl Programs {
         command
     }
 
+    pub(crate) fn audit(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["audit"]);
+        command.args(arguments).env("DATABASE_URL", self.database());
+        command
+    }
+
     fn gateway(&self, core: SocketAddr) -> Command {
         self.gateway_of(&[core], &[])
     }

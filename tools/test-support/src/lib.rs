@@ -31,6 +31,7 @@ mod test_core;
 mod tokens;
 pub mod values;
 
+#[cfg(feature = "core")]
 pub use citus::connect_to_citus;
 pub use cluster::TestCluster;
 pub use codec::Bytes;
