@@ -8,4 +8,5 @@ pub(crate) use keep::keep;
 pub(crate) use service::Changes;
 
 /// The statement that reads changes, with the types of its parameters.
-pub(crate) const STATEMENT: (&str, &str) = (include_str!("changes/list.sql"), "bigint, bigint, smallint[], bigint, bigint");
+pub(crate) const STATEMENT: (&str, &str) =
+    (include_str!("changes/list.sql"), "bigint, bigint, smallint[], bigint, bigint");

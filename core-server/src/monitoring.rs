@@ -29,7 +29,10 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     (include_str!("monitoring/infractions/withdraw.sql"), "bigint, infraction_input[], text"),
     (include_str!("monitoring/incidents/attach.sql"), "bigint, bigint, incident_input[], bigint, text"),
     (include_str!("monitoring/incidents/detach.sql"), "bigint, bigint, incident_key_input[], text"),
-    (include_str!("monitoring/vocabularies/add.sql"), "bigint, vocabulary_entry_input[], smallint, smallint, bigint, text"),
+    (
+        include_str!("monitoring/vocabularies/add.sql"),
+        "bigint, vocabulary_entry_input[], smallint, smallint, bigint, text",
+    ),
 ];
 
 /// The statements that change one record or read what a write refers to, with the types of their parameters.

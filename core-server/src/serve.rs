@@ -21,9 +21,9 @@ use compliance_api::{
     token::Verifier,
     v1::{
         access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
-        compliance_case_service_server::ComplianceCaseServiceServer,
+        change_service_server::ChangeServiceServer, compliance_case_service_server::ComplianceCaseServiceServer,
         compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
-        change_service_server::ChangeServiceServer, overview_service_server::OverviewServiceServer, read_service_server::ReadServiceServer,
+        overview_service_server::OverviewServiceServer, read_service_server::ReadServiceServer,
     },
 };
 use http_server::{App, ConnectionLimits, Listener};

@@ -19,8 +19,8 @@ use crate::{
     wire::Items,
 };
 pub use generated::{
-    AccessServiceStubs, AffiliateServiceStubs, ChangeServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
-    OverviewServiceStubs,
+    AccessServiceStubs, AffiliateServiceStubs, ChangeServiceStubs, ComplianceCaseServiceStubs,
+    ComplianceUrlServiceStubs, OverviewServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;

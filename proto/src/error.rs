@@ -131,8 +131,9 @@ impl Error {
 
     /// Changes after the position are not, or no longer, kept: there are those above `dropped`, up to `last`.
     pub fn position_gone(position: i64, dropped: i64, last: i64) -> Self {
-        let message =
-            format!("The changes after position {position} cannot be read. Those after {dropped} are kept, up to {last}.");
+        let message = format!(
+            "The changes after position {position} cannot be read. Those after {dropped} are kept, up to {last}."
+        );
         Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }
 

@@ -146,7 +146,10 @@ mod tests {
         };
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(
-            read("created", r#"{"company_id":1,"id":2,"case_id":3,"disabled":false,"last_seen":"2026-01-31T13:00:00+01:00","note":"2026-01-31T13:00:00+01:00","domain":null,"tags":["a","b"]}"#),
+            read(
+                "created",
+                r#"{"company_id":1,"id":2,"case_id":3,"disabled":false,"last_seen":"2026-01-31T13:00:00+01:00","note":"2026-01-31T13:00:00+01:00","domain":null,"tags":["a","b"]}"#
+            ),
             [
                 ("case_id".to_owned(), None, text("3")),
                 ("disabled".to_owned(), None, text("no")),

@@ -66,14 +66,8 @@ async fn insert(
     let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
     let hashes: Vec<&[u8]> = urls.iter().map(|(_, new)| &new.hash[..]).collect();
     let domains: Vec<Option<&str>> = urls.iter().map(|(_, new)| new.domain.as_deref()).collect();
-    let add = sqlx::query_file_scalar!(
-        "src/urls/add.sql",
-        &companies,
-        &texts as _,
-        &hashes as _,
-        &domains as _,
-        writers
-    );
+    let add =
+        sqlx::query_file_scalar!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _, writers);
     add.fetch_all(executor).await
 }
 

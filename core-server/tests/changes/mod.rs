@@ -34,7 +34,10 @@ tests![
 const NOT_RECORDED: [&str; 5] =
     ["change_positions", "changes", "compliance_case_counts", "compliance_url_counts", "_sqlx_migrations"];
 
-pub(crate) async fn list(clients: &mut GrpcClients, request: ListChangesRequest) -> Result<ListChangesResponse, Status> {
+pub(crate) async fn list(
+    clients: &mut GrpcClients,
+    request: ListChangesRequest,
+) -> Result<ListChangesResponse, Status> {
     clients.changes.list_changes(request).await.map(tonic::Response::into_inner)
 }
 
@@ -116,7 +119,8 @@ async fn a_change_is_recorded_for_who_made_it() {
             let update = AffiliateUpdate { id: Some(id), affiliate: Some(changed), ..AffiliateUpdate::default() };
             let update = UpdateAffiliateRequest { update: Some(update) };
             clients.affiliates.update_affiliate(named(&format!("update {number}"), update)).await.unwrap();
-            let urls = (0..2).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
+            let urls =
+                (0..2).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
             let add = named(&format!("add {number}"), AddComplianceUrlsRequest { urls });
             let added = clients.urls.add_compliance_urls(add).await.unwrap().into_inner().results;
             (number, id, added.into_iter().map(|result| result.url_id.unwrap()).collect::<Vec<_>>())
@@ -126,7 +130,8 @@ async fn a_change_is_recorded_for_who_made_it() {
         let subject = format!("caller \"{number}\" {{é'");
         expected.insert(("affiliate", "created", id), (format!("create {number}"), subject.clone()));
         expected.insert(("affiliate", "updated", id), (format!("update {number}"), subject.clone()));
-        expected.extend(urls.into_iter().map(|id| (("url", "created", id), (format!("add {number}"), subject.clone()))));
+        expected
+            .extend(urls.into_iter().map(|id| (("url", "created", id), (format!("add {number}"), subject.clone()))));
     }
     let mut one = clients("it's");
     let many = BatchCreateAffiliatesRequest { affiliates: (0..600).map(|n| affiliate(&format!("B{n}"))).collect() };
@@ -149,7 +154,11 @@ async fn who_made_the_change_before_is_not_recorded_again() {
     clients.affiliates.create_affiliate(named("first", create)).await.unwrap();
     clients.observe_one(observation("https://example.org/")).await;
     clients.open(opening("c")).await;
-    sqlx::query("update affiliates set city = 'X' where company_id = $1").bind(company).execute(&core.pool).await.unwrap();
+    sqlx::query("update affiliates set city = 'X' where company_id = $1")
+        .bind(company)
+        .execute(&core.pool)
+        .await
+        .unwrap();
     let changes = all(&mut clients, 0, 10).await;
     let by: Vec<_> = changes.iter().map(|change| (&*change.resource, change.request_id.as_deref())).collect();
     assert_eq!(by, [("affiliate", Some("first")), ("url", None), ("case", None), ("affiliate", None)]);
@@ -241,11 +250,15 @@ async fn months_are_made_and_dropped() {
     for _ in 0..2 {
         sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
         assert_eq!(parts(&mut connection).await, made);
-        let kept: Vec<i64> = sqlx::query_scalar("select position from changes").fetch_all(&mut connection).await.unwrap();
+        let kept: Vec<i64> =
+            sqlx::query_scalar("select position from changes").fetch_all(&mut connection).await.unwrap();
         assert_eq!(kept, [3]);
     }
     // A month that changes have reached is left where it is.
-    let late = format!("drop table {}; insert into changes select 1, 4, now() + interval '1 month', 1, 1, 1, '{{4}}', '{{()}}'", made[2]);
+    let late = format!(
+        "drop table {}; insert into changes select 1, 4, now() + interval '1 month', 1, 1, 1, '{{4}}', '{{()}}'",
+        made[2]
+    );
     sqlx::raw_sql(sqlx::AssertSqlSafe(late)).execute(&mut connection).await.unwrap();
     sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
     assert_eq!(parts(&mut connection).await, made[..2]);

@@ -88,7 +88,8 @@ async fn a_writer_that_has_not_committed_holds_up_its_company_alone() {
             yield_now().await;
         }
         others.affiliate("other").await;
-        let page = list(&mut reader, ListChangesRequest { after: Some(0), ..ListChangesRequest::default() }).await.unwrap();
+        let page =
+            list(&mut reader, ListChangesRequest { after: Some(0), ..ListChangesRequest::default() }).await.unwrap();
         assert_eq!((page.changes.len(), page.last_position), (0, 0));
         held.commit().await.unwrap();
     };

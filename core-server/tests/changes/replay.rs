@@ -67,7 +67,8 @@ impl Copy {
         for field in R::FIELDS {
             let column = field.column;
             let fields = if column.table == R::TABLE { Some(own) } else { affiliate };
-            let value = if column.name == "id" { Some(&id) } else { fields.and_then(|fields| self.value(field, fields)) };
+            let value =
+                if column.name == "id" { Some(&id) } else { fields.and_then(|fields| self.value(field, fields)) };
             let value = match column.form {
                 StoredAs::Name(vocabulary) => self.name(vocabulary, value),
                 StoredAs::CountryName => value.and_then(|code| country::name(code.parse().unwrap())).map(str::to_owned),
@@ -100,7 +101,8 @@ impl Copy {
 
     fn urls(&self) -> Vec<ComplianceUrl> {
         let infractions = |url: i64| {
-            let mut infractions: Vec<_> = self.of("infraction").filter(|(_, own)| own["url_id"] == url.to_string()).collect();
+            let mut infractions: Vec<_> =
+                self.of("infraction").filter(|(_, own)| own["url_id"] == url.to_string()).collect();
             infractions.sort_by_key(|(id, own)| (own["created_date"].clone(), *id));
             let infraction = |(_, own): (i64, &Fields)| {
                 let (infraction_type, infraction_name) = self.names(own);
@@ -169,11 +171,13 @@ async fn all_changes_from_the_first_one_rebuild_every_record() {
             assert_eq!(copied, *read);
         }
         assert_eq!(copy.affiliates(company).len(), affiliates.len());
-        let request = ListComplianceUrlsRequest { sort_dir: 1, per_page: Some(200), ..ListComplianceUrlsRequest::default() };
+        let request =
+            ListComplianceUrlsRequest { sort_dir: 1, per_page: Some(200), ..ListComplianceUrlsRequest::default() };
         let urls = clients.urls.list_compliance_urls(request).await.unwrap().into_inner().urls;
         assert!(urls.iter().any(|url| url.infractions.len() > 1) && urls.iter().any(|url| url.case_id.is_some()));
         assert_eq!(copy.urls(), urls);
-        let request = ListComplianceCasesRequest { sort_dir: 1, per_page: Some(200), ..ListComplianceCasesRequest::default() };
+        let request =
+            ListComplianceCasesRequest { sort_dir: 1, per_page: Some(200), ..ListComplianceCasesRequest::default() };
         let cases = clients.cases.list_compliance_cases(request).await.unwrap().into_inner().cases;
         assert!(cases.len() == 2 && cases.iter().any(|case| case.upline_name.is_some()));
         assert_eq!(copy.cases(), cases);
@@ -197,7 +201,8 @@ async fn write_all(clients: &mut GrpcClients) {
     };
     for count in [3, 600] {
         let named = |number| affiliate(&format!("{count} {number}"));
-        let affiliates = std::iter::once(AffiliateInput { affiliate_name: Some(format!("Full {count}")), ..full.clone() });
+        let affiliates =
+            std::iter::once(AffiliateInput { affiliate_name: Some(format!("Full {count}")), ..full.clone() });
         let affiliates = affiliates.chain((0..count).map(named)).collect();
         clients.affiliates.batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates }).await.unwrap();
     }
@@ -245,7 +250,8 @@ async fn write_all(clients: &mut GrpcClients) {
     clients.observe(vec![observed, new]).await;
     let cleared = UrlObservation { clear: vec!["country".to_owned()], ..observation("https://2.example/0") };
     clients.observe(vec![cleared]).await;
-    let of_url = |url: &str| UrlInfraction { url: some(url), infraction: Some(own.clone()), ..UrlInfraction::default() };
+    let of_url =
+        |url: &str| UrlInfraction { url: some(url), infraction: Some(own.clone()), ..UrlInfraction::default() };
     let infractions = vec![of_url("https://2.example/1"), of_url("https://new.example/")];
     clients.monitoring.record_infractions(RecordInfractionsRequest { infractions: infractions.clone() }).await.unwrap();
     let infractions = vec![infractions[0].clone()];
@@ -253,8 +259,13 @@ async fn write_all(clients: &mut GrpcClients) {
     let mut one = opening("one");
     one.incidents = vec![url_incident("https://2.example/0"), form_incident("form")];
     let (one, two) = (clients.open(one).await, clients.open(opening("two")).await);
-    let case = CaseInput { risk_level: some("Own risk"), tags: vec!["a".into(), "b, c".into()], ..CaseInput::default() };
-    clients.monitoring.update_case(UpdateCaseRequest { id: one, case: Some(case), ..UpdateCaseRequest::default() }).await.unwrap();
+    let case =
+        CaseInput { risk_level: some("Own risk"), tags: vec!["a".into(), "b, c".into()], ..CaseInput::default() };
+    clients
+        .monitoring
+        .update_case(UpdateCaseRequest { id: one, case: Some(case), ..UpdateCaseRequest::default() })
+        .await
+        .unwrap();
     let incidents = vec![url_incident("https://2.example/0"), url_incident("https://2.example/1")];
     clients.monitoring.attach_incidents(AttachIncidentsRequest { id: two, incidents }).await.unwrap();
     let incidents = vec![IncidentKey { incident_type: Some(2), reference: some("form"), ..IncidentKey::default() }];

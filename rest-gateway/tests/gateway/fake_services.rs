@@ -2,8 +2,8 @@
 
 use compliance_api::{
     client::{
-        AccessServiceStubs, AffiliateServiceStubs, BoxStream, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
-        ChangeServiceStubs, OverviewServiceStubs,
+        AccessServiceStubs, AffiliateServiceStubs, BoxStream, ChangeServiceStubs, ComplianceCaseServiceStubs,
+        ComplianceUrlServiceStubs, OverviewServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{

@@ -10,9 +10,9 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
         BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
-        CreateAffiliateRequest, GetOverviewRequest, ListAffiliatesRequest, ListChangesRequest, ListComplianceCasesRequest,
-        ListComplianceUrlsRequest, PageMeta, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
-        UpdateAffiliateRequest, UrlInput,
+        CreateAffiliateRequest, GetOverviewRequest, ListAffiliatesRequest, ListChangesRequest,
+        ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, SearchAffiliatesRequest,
+        SearchComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
     },
     wire::Operation,
 };

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use compliance_api::{
     client::{
-        AccessServiceStubs, AffiliateServiceStubs, BoxStream, Clients, ComplianceCaseServiceStubs,
-        ComplianceUrlServiceStubs, ChangeServiceStubs, OverviewServiceStubs,
+        AccessServiceStubs, AffiliateServiceStubs, BoxStream, ChangeServiceStubs, Clients, ComplianceCaseServiceStubs,
+        ComplianceUrlServiceStubs, OverviewServiceStubs,
     },
     error::Error,
     rules::{self, Check},

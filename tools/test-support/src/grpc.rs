@@ -4,9 +4,9 @@ use std::{error::Error, net::SocketAddr};
 
 use compliance_api::v1::{
     access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
-    compliance_case_service_client::ComplianceCaseServiceClient,
+    change_service_client::ChangeServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
-    change_service_client::ChangeServiceClient, overview_service_client::OverviewServiceClient, read_service_client::ReadServiceClient,
+    overview_service_client::OverviewServiceClient, read_service_client::ReadServiceClient,
 };
 use http::uri::PathAndQuery;
 use tonic::{

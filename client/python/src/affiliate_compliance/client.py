@@ -10,6 +10,7 @@ from .models import (
     AffiliateCreate,
     AffiliateUpdate,
     CaseFilters,
+    Change,
     ComplianceCase,
     ComplianceUrl,
     Overview,
@@ -155,6 +156,18 @@ class Client:
         """Figures of all records: what is open, overdue and new."""
         overview: Overview = self.call("GET", "/api/overview")["data"]
         return overview
+
+    def changes(self, after: int = 0, types: Sequence[str] = ()) -> Iterator[Change]:
+        """All changes after a position, as far as there are any: call it again with the position of the last one.
+
+        Raises Refused (410) if changes that follow the position are no longer kept.
+        """
+        last = after + 1
+        while after < last:
+            query = {"after": after, "types": ",".join(types), "limit": 1000}
+            page = self.call("GET", "/api/changes", query)["data"]
+            yield from page["changes"]
+            after, last = page["position"], page["last_position"]
 
     def _with_etag(self, path: str) -> tuple[Any, str]:
         body, etag = self._transport.call("GET", path)
