@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use compliance_api::{
     description::Message,
     rules::Check as _,
-    v1::{ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest},
+    v1::{
+        ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest,
+        SearchComplianceUrlsRequest,
+    },
 };
 use http::{HeaderName, HeaderValue, Method, Uri};
 use url::form_urlencoded;
@@ -22,6 +25,7 @@ fn parameters(method: &Method, path: &str) -> Option<&'static Message> {
         "/api/affiliates:search" if method == Method::GET => Some(SearchAffiliatesRequest::MESSAGE),
         "/api/urls:search" if method == Method::GET => Some(SearchComplianceUrlsRequest::MESSAGE),
         "/api/cases" if method == Method::GET => Some(ListComplianceCasesRequest::MESSAGE),
+        "/api/changes" if method == Method::GET => Some(ListChangesRequest::MESSAGE),
         _ => None,
     }
 }

@@ -146,6 +146,8 @@ pub enum ResultCode {
     UnknownPath = 404,
     /// The path does not support this method.
     MethodNotAllowed = 405,
+    /// Changes that follow the position are no longer kept.
+    Gone = 410,
     /// The record has changed since it was read.
     PreconditionFailed = 412,
     /// The body is larger than the service accepts.
@@ -192,6 +194,7 @@ impl ResultCode {
             Self::Forbidden => "RESULT_CODE_FORBIDDEN",
             Self::UnknownPath => "RESULT_CODE_UNKNOWN_PATH",
             Self::MethodNotAllowed => "RESULT_CODE_METHOD_NOT_ALLOWED",
+            Self::Gone => "RESULT_CODE_GONE",
             Self::PreconditionFailed => "RESULT_CODE_PRECONDITION_FAILED",
             Self::BodyTooLarge => "RESULT_CODE_BODY_TOO_LARGE",
             Self::ExpectationFailed => "RESULT_CODE_EXPECTATION_FAILED",
@@ -219,6 +222,7 @@ impl ResultCode {
             "RESULT_CODE_FORBIDDEN" => Some(Self::Forbidden),
             "RESULT_CODE_UNKNOWN_PATH" => Some(Self::UnknownPath),
             "RESULT_CODE_METHOD_NOT_ALLOWED" => Some(Self::MethodNotAllowed),
+            "RESULT_CODE_GONE" => Some(Self::Gone),
             "RESULT_CODE_PRECONDITION_FAILED" => Some(Self::PreconditionFailed),
             "RESULT_CODE_BODY_TOO_LARGE" => Some(Self::BodyTooLarge),
             "RESULT_CODE_EXPECTATION_FAILED" => Some(Self::ExpectationFailed),
@@ -306,6 +310,9 @@ pub enum Reason {
     EtagMismatch = 29,
     /// The `request_id` has opened a case with other content (monitoring operations).
     RequestIdReused = 30,
+    /// Changes that follow the position are no longer kept, or it is above the last one. `dropped_position` and `last_position` have the
+    /// range of those that can be read.
+    PositionGone = 31,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -345,6 +352,7 @@ impl Reason {
             Self::CompressionUnsupported => "REASON_COMPRESSION_UNSUPPORTED",
             Self::EtagMismatch => "REASON_ETAG_MISMATCH",
             Self::RequestIdReused => "REASON_REQUEST_ID_REUSED",
+            Self::PositionGone => "REASON_POSITION_GONE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -381,6 +389,7 @@ impl Reason {
             "REASON_COMPRESSION_UNSUPPORTED" => Some(Self::CompressionUnsupported),
             "REASON_ETAG_MISMATCH" => Some(Self::EtagMismatch),
             "REASON_REQUEST_ID_REUSED" => Some(Self::RequestIdReused),
+            "REASON_POSITION_GONE" => Some(Self::PositionGone),
             _ => None,
         }
     }
@@ -2247,6 +2256,190 @@ pub struct IncidentResult {
     /// What happened, in a sentence.
     #[prost(string, tag = "5")]
     pub msg: ::prost::alloc::string::String,
+}
+/// A request for changes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListChangesRequest {
+    /// The position that the changes follow: 0 at first, then the `position` of the response before. Without it, the response has no
+    /// changes, and the last position.
+    #[prost(int64, optional, tag = "1")]
+    pub after: ::core::option::Option<i64>,
+    /// Only changes of these kinds of records; all by default. In a query, they are separated by commas.
+    #[prost(string, repeated, tag = "2")]
+    pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// How many changes, at most; 100 by default.
+    #[prost(int64, optional, tag = "3")]
+    pub limit: ::core::option::Option<i64>,
+}
+/// Changes that follow a position.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListChangesResponse {
+    /// The changes. There may be fewer than the request allows, or none, although more follow.
+    #[prost(message, repeated, tag = "1")]
+    pub changes: ::prost::alloc::vec::Vec<Change>,
+    /// Up to this position, all changes of the request's types were returned. Send it as the next `after`.
+    #[prost(int64, tag = "2")]
+    pub position: i64,
+    /// The position of the company's last change; 0 if there is none. More changes follow if it is above `position`.
+    #[prost(int64, tag = "3")]
+    pub last_position: i64,
+    /// Changes up to this position are no longer kept.
+    #[prost(int64, tag = "4")]
+    pub dropped_position: i64,
+}
+/// A change of one record.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Change {
+    /// Its position among the changes of the company, from 1.
+    #[prost(int64, tag = "1")]
+    pub position: i64,
+    /// When it was made, UTC. It never decreases with the position.
+    #[prost(message, optional, tag = "2")]
+    pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or
+    /// `vocabulary_entry` (a name of the company's own).
+    #[prost(string, tag = "3")]
+    pub resource: ::prost::alloc::string::String,
+    /// ID of the record.
+    #[prost(int64, tag = "4")]
+    pub id: i64,
+    /// What was done: `created`, `updated` or `deleted`.
+    #[prost(string, tag = "5")]
+    pub operation: ::prost::alloc::string::String,
+    /// The fields that changed; of a record that is new or deleted, all that have a value.
+    #[prost(message, repeated, tag = "6")]
+    pub fields: ::prost::alloc::vec::Vec<FieldChange>,
+    /// The subject of the token that made the change, if the token has one. A change by another program has none.
+    #[prost(string, optional, tag = "7")]
+    pub subject: ::core::option::Option<::prost::alloc::string::String>,
+    /// ID of the request that made the change, if it has one.
+    #[prost(string, optional, tag = "8")]
+    pub request_id: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// A field with another value. Values are texts, as they are stored: numbers in decimal, flags as `yes` or `no`, timestamps as
+/// `YYYY-MM-DD HH:MM:SS` (UTC), days as `YYYY-MM-DD`, lists as JSON, countries as ISO 3166-1 numeric codes, and names of vocabularies as
+/// their IDs.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FieldChange {
+    /// Name of the field, as records are written. IDs have names such as `affiliate_id` or `incident_status_id`.
+    #[prost(string, tag = "1")]
+    pub field: ::prost::alloc::string::String,
+    /// The value before.
+    #[prost(string, optional, tag = "2")]
+    pub before: ::core::option::Option<::prost::alloc::string::String>,
+    /// The value after.
+    #[prost(string, optional, tag = "3")]
+    pub after: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// Generated client implementations.
+pub mod change_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// The record of every change of the company's records, whoever makes it. The company is the one that the token names.
+    #[derive(Debug, Clone)]
+    pub struct ChangeServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> ChangeServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> ChangeServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            ChangeServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Changes in the order of their positions, which is the order in which they were committed: a caller that has read up to a position
+        /// never finds a smaller one later. Changes are kept for a while. OUT_OF_RANGE with the reason POSITION_GONE if some that follow
+        /// `after` are no longer kept, or if `after` is above the last position.
+        pub async fn list_changes(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListChangesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListChangesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ChangeService/ListChanges",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.ChangeService", "ListChanges"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
 }
 /// Observations, applied in order. If two observations are of the same URL, the later one wins, field by field.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4395,6 +4588,11 @@ impl crate::Request for GetVocabulariesRequest {
     const PATH: &'static str = "/compliance.v1.VocabularyService/GetVocabularies";
 }
 impl crate::UnaryRequest for GetVocabulariesRequest {}
+impl crate::Request for ListChangesRequest {
+    type Response = ListChangesResponse;
+    const PATH: &'static str = "/compliance.v1.ChangeService/ListChanges";
+}
+impl crate::UnaryRequest for ListChangesRequest {}
 impl crate::Request for ObserveUrlsRequest {
     type Response = ObserveUrlsResponse;
     const PATH: &'static str = "/compliance.v1.MonitoringService/ObserveUrls";

@@ -1,6 +1,6 @@
 /** The operations of the interface. */
 
-import type { Affiliate, AffiliateCreate, AffiliateUpdate, ComplianceCase, ComplianceUrl, Overview, VocabularyNames } from "./records.js";
+import type { Affiliate, AffiliateCreate, AffiliateUpdate, Change, ChangePage, ComplianceCase, ComplianceUrl, Overview, VocabularyNames } from "./records.js";
 import type { paths } from "./schema.js";
 import { records } from "./stream.js";
 import { type Options, type Token, Transport } from "./transport.js";
@@ -174,6 +174,19 @@ export class Client {
   /** The names that fields can have, with their IDs, which are those that filters take. */
   async vocabularies(): Promise<VocabularyNames[]> {
     return (await this.#get<VocabularyNames[]>("/api/vocabularies")).data;
+  }
+
+  /**
+   * All changes after a position, as far as there are any: call it again with the position of the last one. Fails with Refused (410) if
+   * changes that follow the position are no longer kept.
+   */
+  async *changes(after = 0, types: string[] = []): AsyncGenerator<Change, void, undefined> {
+    for (let last = after + 1; after < last; ) {
+      const query = { after, types: types.join(","), limit: 1000 };
+      const page = (await this.#get<ChangePage>("/api/changes", query)).data;
+      yield* page.changes;
+      [after, last] = [page.position, page.last_position];
+    }
   }
 
   async #get<Data>(path: string, query?: Record<string, unknown>): Promise<Found<Data>> {

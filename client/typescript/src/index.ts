@@ -14,6 +14,7 @@ export type {
   Affiliate,
   AffiliateCreate,
   AffiliateUpdate,
+  Change,
   ComplianceCase,
   ComplianceUrl,
   Incident,

@@ -8,16 +8,17 @@ use crate::{
     statement::Purpose,
 };
 
-/// Keeps changes for so many days, and those of a month as long as its last one, until this is dropped.
+/// Keeps changes for so many days, and those of a month as long as its last one, until this is dropped. There is no hurry at start: what
+/// comes before a month is made is in the default partition.
 pub(crate) async fn keep(pool: Connections, days: i32) {
     let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
     loop {
+        tokio::time::sleep(CHANGE_UPKEEP).await;
         let keep = sqlx::query("select keep_changes($1)").bind(days);
         let kept = Purpose::of("upkeep of changes").run((&pool).execute(keep)).await;
         // Somebody uses the table, or another core does the same.
         if let Err(error) = kept {
             tracing::debug!("the months of the record of changes are looked after later: {error}");
         }
-        tokio::time::sleep(CHANGE_UPKEEP).await;
     }
 }

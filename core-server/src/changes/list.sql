@@ -1,7 +1,7 @@
 -- Changes of the company $1 after the position $2 (none if that is null), of the tables whose numbers are $3 (all if that is null), at
 -- most $4. At most $5 rows are read, however few of them have such changes. A row has entries up to its position.
 --
--- The first row has the range of positions in any case. A record of fewer columns than its table has now is filled up with nulls.
+-- The planner does not see bounds and limits, so it reads along the key. The first row has the range of positions in any case. A record of fewer columns than its table has now is filled up with nulls.
 with state as materialized (
     select
         coalesce((select p.position from change_positions p where p.company_id = $1), 0) as last_position,
@@ -21,9 +21,9 @@ with state as materialized (
     from (
         select c.*, $3::smallint[] is null or c.resource = any($3::smallint[]) as is_asked
         from changes c
-        where c.company_id = $1 and c.position > $2
+        where c.company_id = $1 and c.position > (select $2)
         order by c.position
-        limit $5
+        limit (select $5)
     ) c
 ), page as (
     select s.before + e.number as position, s.changed_at, s.resource, s.operation, s.columns, e.id, e.record,

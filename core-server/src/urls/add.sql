@@ -15,6 +15,9 @@ select case when (id in (select id from inserted)) is true then id end as id
 from input
 cross join set_config('compliance.changed_by', case
     when cardinality($5::text[]) = 1 then ($5::text[])[1]
-    else (select '{' || string_agg('"' || i.id || '":' || ($5::text[])[i.position], ',') || '}' from input i)
+    else (
+        select '{' || string_agg('"' || i.id || '":' || w.writer, ',') || '}'
+        from input i join unnest($5::text[]) with ordinality w (writer, position) on w.position = i.position
+    )
 end, true)
 order by position

@@ -10,7 +10,7 @@ use crate::{
     examples, input,
     json::{Json, object},
     pattern,
-    schema::{choice, list_of, names_by_id, vocabulary_of_filter, vocabulary_sentence},
+    schema::{choice, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
 /// The ID at the end of a path: of what, in words.
@@ -55,7 +55,11 @@ pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
 fn query_parameter(field: &Field) -> Json {
     let name = field.name;
     let mut schema = match (choices(field), field.kind) {
-        _ if field.is_list => list_of(choice(field.one_of)),
+        // The values of a list are separated by commas.
+        _ if field.is_list => {
+            let one = format!("({})", field.one_of.join("|"));
+            object! { "type": "string", "pattern": format!("^{one}(,{one})*$") }
+        }
         (Some(choices), _) => choice(&choices),
         (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
         (None, _) if field.format == Format::Date => {
@@ -83,8 +87,6 @@ fn query_parameter(field: &Field) -> Json {
         description += &vocabulary_sentence(vocabulary, true);
     }
     let parameter = object! { "name": name, "in": "query", "required": field.required, "description": description };
-    // The values of a list are separated by commas.
-    let parameter = if field.is_list { parameter.with("explode", false) } else { parameter };
     // An empty parameter is absent.
     let parameter = if field.required { parameter } else { parameter.with("allowEmptyValue", true) };
     parameter.with("schema", schema)

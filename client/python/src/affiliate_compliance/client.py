@@ -10,6 +10,7 @@ from .models import (
     AffiliateCreate,
     AffiliateUpdate,
     CaseFilters,
+    Change,
     ComplianceCase,
     ComplianceUrl,
     Overview,
@@ -161,6 +162,18 @@ class Client:
         """The names that fields can have, with their IDs, which are those that filters take."""
         vocabularies: list[VocabularyNames] = self.call("GET", "/api/vocabularies")["data"]
         return vocabularies
+
+    def changes(self, after: int = 0, types: Sequence[str] = ()) -> Iterator[Change]:
+        """All changes after a position, as far as there are any: call it again with the position of the last one.
+
+        Raises Refused (410) if changes that follow the position are no longer kept.
+        """
+        last = after + 1
+        while after < last:
+            query = {"after": after, "types": ",".join(types), "limit": 1000}
+            page = self.call("GET", "/api/changes", query)["data"]
+            yield from page["changes"]
+            after, last = page["position"], page["last_position"]
 
     def _with_etag(self, path: str) -> tuple[Any, str]:
         body, etag = self._transport.call("GET", path)

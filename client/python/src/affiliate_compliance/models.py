@@ -576,6 +576,36 @@ class VocabularyNames(TypedDict):
     """The vocabulary."""
     entries: list[VocabularyEntry]
     """Its names, by ID."""
+class FieldChange(TypedDict):
+    """A field with another value. Values are texts, as they are stored: numbers in decimal, flags as `yes` or `no`, timestamps as `YYYY-MM-DD HH:MM:SS` (UTC), days as `YYYY-MM-DD`, lists as JSON, countries as ISO 3166-1 numeric codes, and names of vocabularies as their IDs."""
+
+    field: str
+    """Name of the field, as records are written. IDs have names such as `affiliate_id` or `incident_status_id`."""
+    before: str | None
+    """The value before."""
+    after: str | None
+    """The value after."""
+
+
+class Change(TypedDict):
+    """A change of one record."""
+
+    position: int
+    """Its position among the changes of the company, from 1."""
+    time: str | None
+    """When it was made, UTC. It never decreases with the position."""
+    resource: str
+    """The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or `vocabulary_entry` (a name of the company's own)."""
+    id: int
+    """ID of the record."""
+    operation: str
+    """What was done: `created`, `updated` or `deleted`."""
+    fields: list[FieldChange]
+    """The fields that changed; of a record that is new or deleted, all that have a value."""
+    subject: str | None
+    """The subject of the token that made the change, if the token has one. A change by another program has none."""
+    request_id: str | None
+    """ID of the request that made the change, if it has one."""
 
 
 class UrlFilters(TypedDict):
