@@ -4583,16 +4583,16 @@ impl crate::Request for BatchGetComplianceCasesRequest {
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/BatchGetComplianceCases";
 }
 impl crate::UnaryRequest for BatchGetComplianceCasesRequest {}
-impl crate::Request for GetVocabulariesRequest {
-    type Response = GetVocabulariesResponse;
-    const PATH: &'static str = "/compliance.v1.VocabularyService/GetVocabularies";
-}
-impl crate::UnaryRequest for GetVocabulariesRequest {}
 impl crate::Request for ListChangesRequest {
     type Response = ListChangesResponse;
     const PATH: &'static str = "/compliance.v1.ChangeService/ListChanges";
 }
 impl crate::UnaryRequest for ListChangesRequest {}
+impl crate::Request for GetVocabulariesRequest {
+    type Response = GetVocabulariesResponse;
+    const PATH: &'static str = "/compliance.v1.VocabularyService/GetVocabularies";
+}
+impl crate::UnaryRequest for GetVocabulariesRequest {}
 impl crate::Request for ObserveUrlsRequest {
     type Response = ObserveUrlsResponse;
     const PATH: &'static str = "/compliance.v1.MonitoringService/ObserveUrls";

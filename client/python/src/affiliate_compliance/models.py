@@ -576,6 +576,8 @@ class VocabularyNames(TypedDict):
     """The vocabulary."""
     entries: list[VocabularyEntry]
     """Its names, by ID."""
+
+
 class FieldChange(TypedDict):
     """A field with another value. Values are texts, as they are stored: numbers in decimal, flags as `yes` or `no`, timestamps as `YYYY-MM-DD HH:MM:SS` (UTC), days as `YYYY-MM-DD`, lists as JSON, countries as ISO 3166-1 numeric codes, and names of vocabularies as their IDs."""
 
