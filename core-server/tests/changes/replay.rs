@@ -11,7 +11,7 @@ use compliance_api::{
         AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, Change,
         CloseCaseRequest, ComplianceCase, ComplianceUrl, DetachIncidentsRequest, Incident, IncidentKey, Infraction,
         ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
-        RecordInfractionsRequest, ResolveCaseRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation,
+        RecordInfractionsRequest, ResolveCaseRequest, ResultCode, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation,
         VocabularyEntryInput, WithdrawInfractionsRequest,
     },
 };
@@ -174,13 +174,17 @@ async fn all_changes_from_the_first_one_rebuild_every_record() {
         let request =
             ListComplianceUrlsRequest { sort_dir: 1, per_page: Some(200), ..ListComplianceUrlsRequest::default() };
         let urls = clients.urls.list_compliance_urls(request).await.unwrap().into_inner().urls;
-        assert!(urls.iter().any(|url| url.infractions.len() > 1) && urls.iter().any(|url| url.case_id.is_some()));
-        assert_eq!(copy.urls(), urls);
+        assert!(urls.iter().any(|url| url.infractions.len() > 1) && urls.iter().any(|url| url.case_id.is_some()), "{urls:?}");
+        for (copied, read) in copy.urls().into_iter().zip(&urls) {
+            assert_eq!(copied, *read);
+        }
         let request =
             ListComplianceCasesRequest { sort_dir: 1, per_page: Some(200), ..ListComplianceCasesRequest::default() };
         let cases = clients.cases.list_compliance_cases(request).await.unwrap().into_inner().cases;
         assert!(cases.len() == 2 && cases.iter().any(|case| case.upline_name.is_some()));
-        assert_eq!(copy.cases(), cases);
+        for (copied, read) in copy.cases().into_iter().zip(&cases) {
+            assert_eq!(copied, *read);
+        }
         let vocabularies = clients.monitoring.list_vocabularies(ListVocabulariesRequest {}).await.unwrap().into_inner();
         let own = vocabularies.vocabularies.iter().flat_map(|names| &names.entries).filter(|entry| entry.own);
         let own: BTreeMap<i64, &str> = own.map(|entry| (entry.id, &*entry.name)).collect();
@@ -238,16 +242,18 @@ async fn write_all(clients: &mut GrpcClients) {
         entry(kind(Vocabulary::InfractionName), "Own name", Some("Own type")),
         entry(kind(Vocabulary::RiskLevel), "Own risk", None),
     ];
-    clients.monitoring.add_vocabulary_entries(AddVocabularyEntriesRequest { entries }).await.unwrap();
+    let added = clients.monitoring.add_vocabulary_entries(AddVocabularyEntriesRequest { entries }).await.unwrap();
+    assert!(added.get_ref().results.iter().all(|result| result.created), "{added:?}");
     let own = infraction("Own type", "Own name");
     let observed = UrlObservation {
         client_affiliate_id: some("A"),
-        country: some("Germany"),
+        country: some("DE"),
         infractions: vec![own.clone(), infraction("Trademark", "brand bidding")],
         ..observation("https://2.example/0")
     };
     let new = UrlObservation { last_seen: Some(at("2024-05-06 07:08:09")), ..observation("https://new.example/") };
-    clients.observe(vec![observed, new]).await;
+    let saved = clients.observe(vec![observed, new]).await;
+    assert!(saved.iter().all(|result| result.code() == ResultCode::Saved), "{saved:?}");
     let cleared = UrlObservation { clear: vec!["country".to_owned()], ..observation("https://2.example/0") };
     clients.observe(vec![cleared]).await;
     let of_url =

@@ -153,7 +153,7 @@ calls! {
     "ChangeService/ListChanges" unary changes.list_changes |twin|
         ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
     "ChangeService/ListChanges" unary changes.list_changes |twin|
-        ListChangesRequest { after: Some(2), types: vec!["affiliate".to_owned(), "url".to_owned()], limit: Some(3) };
+        ListChangesRequest { after: Some(0), types: vec!["affiliate".to_owned(), "url".to_owned()], limit: Some(3) };
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))
