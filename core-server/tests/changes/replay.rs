@@ -11,8 +11,8 @@ use compliance_api::{
         AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, Change,
         CloseCaseRequest, ComplianceCase, ComplianceUrl, DetachIncidentsRequest, Incident, IncidentKey, Infraction,
         ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
-        RecordInfractionsRequest, ResolveCaseRequest, ResultCode, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation,
-        VocabularyEntryInput, WithdrawInfractionsRequest,
+        RecordInfractionsRequest, ResolveCaseRequest, ResultCode, UpdateCaseRequest, UrlInfraction, UrlInput,
+        UrlObservation, VocabularyEntryInput, WithdrawInfractionsRequest,
     },
 };
 use futures::StreamExt as _;
@@ -174,7 +174,10 @@ async fn all_changes_from_the_first_one_rebuild_every_record() {
         let request =
             ListComplianceUrlsRequest { sort_dir: 1, per_page: Some(200), ..ListComplianceUrlsRequest::default() };
         let urls = clients.urls.list_compliance_urls(request).await.unwrap().into_inner().urls;
-        assert!(urls.iter().any(|url| url.infractions.len() > 1) && urls.iter().any(|url| url.case_id.is_some()), "{urls:?}");
+        assert!(
+            urls.iter().any(|url| url.infractions.len() > 1) && urls.iter().any(|url| url.case_id.is_some()),
+            "{urls:?}"
+        );
         for (copied, read) in copy.urls().into_iter().zip(&urls) {
             assert_eq!(copied, *read);
         }
