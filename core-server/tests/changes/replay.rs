@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use compliance_api::{
     catalogue::Vocabulary,
     country,
-    record::{Record, RecordField, StoredAs},
+    record::{Record, StoredAs},
     v1::{
         AddComplianceUrlsRequest, AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate,
         AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, Change,
@@ -67,8 +67,11 @@ impl Copy {
         for field in R::FIELDS {
             let column = field.column;
             let fields = if column.table == R::TABLE { Some(own) } else { affiliate };
-            let value =
-                if column.name == "id" { Some(&id) } else { fields.and_then(|fields| self.value(field, fields)) };
+            let value = if column.name == "id" {
+                Some(&id)
+            } else {
+                fields.and_then(|fields| fields.get(if column.name == "revision" { "etag" } else { column.name }))
+            };
             let value = match column.form {
                 StoredAs::Name(vocabulary) => self.name(vocabulary, value),
                 StoredAs::CountryName => value.and_then(|code| country::name(code.parse().unwrap())).map(str::to_owned),
@@ -80,10 +83,6 @@ impl Copy {
             assert!(field.set_written(&mut record, value), "{field:?}");
         }
         record
-    }
-
-    fn value<'f, R>(&self, field: &RecordField<R>, fields: &'f Fields) -> Option<&'f String> {
-        fields.get(if field.column.name == "revision" { "etag" } else { field.column.name })
     }
 
     /// What infractions and incidents have in common.
@@ -158,7 +157,9 @@ async fn all_changes_from_the_first_one_rebuild_every_record() {
         let mut copy = Copy::default();
         let changes = all(&mut clients, 0, limit).await;
         assert!(changes.windows(2).all(|both| both[0].position + 1 == both[1].position));
-        changes.into_iter().for_each(|change| copy.apply(change));
+        for change in changes {
+            copy.apply(change);
+        }
 
         let mut affiliates = Vec::new();
         let request = ListAffiliatesRequest::default();
