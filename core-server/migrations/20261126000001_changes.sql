@@ -136,13 +136,12 @@ begin
             from old_rows o join new_rows n on n.company_id = o.company_id and n.id = o.id', changed)),
         format(record_parts, resource, columns, 3, format(rows_of, 'old_rows')));
     if not exists (select from pg_trigger where tgrelid = recorded::regclass and tgname = 'a_record_inserted') then
-        execute format($sql$
-            create trigger a_record_inserted after insert on %1$I
-                referencing new table as new_rows for each statement execute function record_%1$s();
-            create trigger a_record_updated after update on %1$I
-                referencing old table as old_rows new table as new_rows for each statement execute function record_%1$s();
-            create trigger a_record_deleted after delete on %1$I
-                referencing old table as old_rows for each statement execute function record_%1$s()$sql$, recorded);
+        execute format('create trigger a_record_inserted after insert on %1$I referencing new table as new_rows
+            for each statement execute function record_%1$s()', recorded);
+        execute format('create trigger a_record_updated after update on %1$I referencing old table as old_rows new table as new_rows
+            for each statement execute function record_%1$s()', recorded);
+        execute format('create trigger a_record_deleted after delete on %1$I referencing old table as old_rows
+            for each statement execute function record_%1$s()', recorded);
     end if;
 end
 $do$;
@@ -164,7 +163,7 @@ begin
     for month in select date_trunc('month', now() at time zone 'UTC') + make_interval(months => n) from generate_series(0, 1) n loop
         part := to_char(month, '"changes_y"YYYY"m"MM');
         if to_regclass(part) is null and not exists (
-            select from changes_default
+            select 1 from changes_default
             where changed_at >= month at time zone 'UTC' and changed_at < (month + interval '1 month') at time zone 'UTC'
         ) then
             execute format('create table %I (like changes)', part);

@@ -110,7 +110,10 @@ impl Function {
             run_on_shards("return query execute", &self.name, self.types, &self.text, company, arguments)
         };
         let run = if self.is_shared {
-            let items: Vec<String> = given.iter().map(|array| format!("({array})[first:last]")).collect();
+            let part = |(value, of): (&String, &str)| {
+                if of.ends_with("[]") { format!("({value})[first:last]") } else { value.clone() }
+            };
+            let items: Vec<String> = given.iter().zip(self.types.split(", ")).map(part).collect();
             // Items of one shard follow each other.
             format!(
                 "shards := locked_shards($1);
