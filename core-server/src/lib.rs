@@ -7,6 +7,7 @@ pub mod access;
 mod affiliates;
 mod backend;
 mod cases;
+mod chunks;
 pub mod database;
 mod deadline;
 pub mod doctor;

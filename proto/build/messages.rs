@@ -12,8 +12,14 @@ use prost_reflect::{
 use super::{json, options};
 
 /// The services whose operations partners call through a gateway, so that responses are described as well.
-const PARTNER_SERVICES: &[&str] =
-    &["AffiliateService", "ComplianceUrlService", "ComplianceCaseService", "OverviewService", "VocabularyService"];
+const PARTNER_SERVICES: &[&str] = &[
+    "AffiliateService",
+    "AffiliateSyncService",
+    "ComplianceUrlService",
+    "ComplianceCaseService",
+    "OverviewService",
+    "VocabularyService",
+];
 
 /// The enums whose numbers partners see, or that say why a request is refused.
 const ENUMS: &[&str] = &["ResultCode", "Reason"];

@@ -10,6 +10,7 @@ use crate::{
         ListAffiliatesResponse, ListAllComplianceCasesResponse, ListAllComplianceUrlsResponse,
         StreamComplianceUrlsResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
         affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
+        affiliate_sync_service_client::AffiliateSyncServiceClient, affiliate_sync_service_server::AffiliateSyncService,
         batch_read_response::Result as Outcome, compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
@@ -19,8 +20,8 @@ use crate::{
     wire::Items,
 };
 pub use generated::{
-    AccessServiceStubs, AffiliateServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs,
-    OverviewServiceStubs, VocabularyServiceStubs,
+    AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, ComplianceCaseServiceStubs,
+    ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
@@ -82,6 +83,8 @@ pub struct Clients {
     pub access: Arc<dyn AccessService>,
     /// Affiliates.
     pub affiliates: Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>,
+    /// Syncs of affiliates with a roster.
+    pub syncs: Arc<dyn AffiliateSyncService>,
     /// Compliance URLs.
     pub urls: Arc<
         dyn ComplianceUrlService<
@@ -113,6 +116,7 @@ impl Clients {
         Self {
             access: remote!(AccessServiceClient),
             affiliates: remote!(AffiliateServiceClient),
+            syncs: remote!(AffiliateSyncServiceClient),
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
             overview: remote!(OverviewServiceClient),

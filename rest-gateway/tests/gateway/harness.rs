@@ -46,7 +46,8 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         urls: Arc::clone(&service) as _,
         cases: Arc::clone(&service) as _,
         overview: service.clone(),
-        vocabularies: service,
+        vocabularies: service.clone(),
+        syncs: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod records;
 mod run;
 mod search;
 mod sides;
+mod syncs;
 mod thresholds;
 mod updates;
 mod urls;
@@ -133,6 +134,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         overview::tests(),
         thresholds::tests(),
         vocabularies::tests(),
+        syncs::tests(),
     ];
     tables.into_iter().flatten().collect()
 }
