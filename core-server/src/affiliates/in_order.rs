@@ -64,7 +64,7 @@ pub(super) fn at_once<'c>(changes: &'c [Input], before: &'c [Before]) -> Option<
 }
 
 /// Applies changes in their order, to affiliates as they are before.
-pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before]) -> Option<Plan<'c>> {
+pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before]) -> Plan<'c> {
     let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, ..)| (name.as_str(), *id)).collect();
     let targets = before.iter().filter(|(.., is_changed)| *is_changed);
     let mut names: HashMap<i64, &str> = targets.clone().map(|(id, name, ..)| (*id, name.as_str())).collect();
@@ -111,7 +111,7 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before]) -> Option<Pl
     let loses_name = |(id, name, ..): &&Before| holders.get(name.as_str()).is_some_and(|holder| holder != id);
     let mut release: Vec<i64> = targets.filter(loses_name).map(|(id, ..)| *id).collect();
     release.sort_unstable();
-    Some(Plan { applied, writes: writes.into_values().collect(), release })
+    Plan { applied, writes: writes.into_values().collect(), release }
 }
 
 impl Input {
@@ -230,7 +230,7 @@ mod tests {
             let mut expected = model.clone();
             let one_by_one: Vec<Applied> = changes.iter().map(|change| apply_one(&mut expected, change)).collect();
             let before = before(&model, &changes);
-            let plan = apply(&changes, &before).unwrap();
+            let plan = apply(&changes, &before);
             assert_eq!(plan.applied, one_by_one, "{changes:?}");
             let mut written = model;
             write(&mut written, &plan);

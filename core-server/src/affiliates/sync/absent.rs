@@ -70,7 +70,9 @@ async fn set_status(
     let mut others: Vec<&mut AbsentAffiliate> =
         absent.iter_mut().filter(|affiliate| affiliate.status.as_deref() != Some(status)).collect();
     if roster.options.validate_only {
-        others.into_iter().for_each(|affiliate| affiliate.changed = true);
+        for affiliate in others {
+            affiliate.changed = true;
+        }
         return Ok(());
     }
     let fields = AffiliateInput { status: Some(status.to_owned()), ..AffiliateInput::default() };
