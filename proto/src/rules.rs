@@ -127,12 +127,17 @@ impl Checker {
 
     /// A list, by its number of elements.
     pub fn items(&mut self, field: &Field, items: usize) {
-        if items == 0 && self.checks(field) {
-            return self.absent(field);
-        }
         if let Some(most) = field.max_items.filter(|most| items > *most && self.checks(field)) {
             self.violated(field.name, field, |label| violations::too_many_items(label, most));
         }
+    }
+
+    /// A list of items that are checked separately, by its number of elements.
+    pub fn items_alone(&mut self, field: &Field, items: usize) {
+        if items == 0 && self.checks(field) {
+            return self.absent(field);
+        }
+        self.items(field, items);
     }
 
     /// A list of texts: each is checked against the rules of the field.
