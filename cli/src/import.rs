@@ -9,6 +9,7 @@ mod records;
 mod report;
 mod row;
 mod source;
+mod sync;
 mod table;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -40,6 +41,7 @@ const BATCH: usize = 1000;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run
+  compliance import affiliates roster.csv --company 7 --sync --absent terminated
   compliance import affiliates partners.csv --company 7 --map \"Partner No=client_affiliate_id\"
   compliance import urls urls.ndjson --company 7")]
 pub(crate) struct ImportArgs {
@@ -71,6 +73,14 @@ struct AffiliateArgs {
     /// What to do with an affiliate whose name the company already has.
     #[arg(long, value_enum, default_value_t = OnDuplicate::Skip)]
     on_duplicate: OnDuplicate,
+    /// Identify affiliates by `client_affiliate_id`, so that names can change too: create those that are missing, and change the
+    /// fields that differ. A file that was imported before changes nothing. With --dry-run, the service compares and writes nothing.
+    #[arg(long, conflicts_with = "on_duplicate")]
+    sync: bool,
+    /// What to do with affiliates that the file does not have: `report`, or the status that they get. They are in the report, with
+    /// the row 0.
+    #[arg(long, requires = "sync", value_name = "report|STATUS", value_parser = sync::absent)]
+    absent: Option<String>,
     /// Field of a column with another name. An empty field ignores the column.
     #[arg(long, value_name = "HEADER=field", value_parser = pair)]
     map: Vec<(String, String)>,
@@ -107,6 +117,7 @@ struct CommonArgs {
 
 enum Rows {
     Affiliates(Batches<Affiliate>, OnDuplicate),
+    Roster(Batches<Affiliate>, sync::Options),
     Urls(Batches<UrlObservation>),
     Cases(Batches<OpenCaseRequest>),
 }
@@ -127,13 +138,18 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     let opened = spawn_blocking(move || Ok((Source::open(&file, encoding)?, Report::check(report, &file)?)));
     let (source, report) = signals.or(async { opened.await? }).await?;
     let rows = match what {
+        What::Affiliates { affiliates, .. } if affiliates.sync => {
+            let options = sync::Options { absent: affiliates.absent.clone(), dry_run: args.dry_run };
+            Rows::Roster(affiliates.read(&source, args)?, options)
+        }
         What::Affiliates { affiliates, .. } => {
             Rows::Affiliates(affiliates.read(&source, args)?, affiliates.on_duplicate)
         }
         What::Urls(_) => Rows::Urls(records::batches(&source)?),
         What::Cases(_) => Rows::Cases(records::batches(&source)?),
     };
-    let service = if args.dry_run {
+    // Only the service knows how a roster differs.
+    let service = if args.dry_run && !matches!(rows, Rows::Roster(..)) {
         None
     } else {
         Some(signals.or(Box::pin(Service::open(&args.service, args.company, kind.scope()))).await?)
@@ -152,6 +168,9 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
                 (Rows::Affiliates(rows, on_duplicate), None) => {
                     affiliates::check_only(rows, on_duplicate, &mut recorder).await
                 }
+                (Rows::Roster(rows, options), Some(service)) => sync::send(rows, options, service, &mut recorder).await,
+                // It is always opened.
+                (Rows::Roster(..), None) => Ok(()),
                 (Rows::Urls(rows), Some(service)) => records::observe_urls(rows, service, &mut recorder).await,
                 (Rows::Urls(rows), None) => records::check_only(rows, &mut recorder).await,
                 (Rows::Cases(rows), Some(service)) => records::open_cases(rows, service, &mut recorder).await,
@@ -170,7 +189,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
 
 impl AffiliateArgs {
     fn read(&self, source: &Source, args: &CommonArgs) -> anyhow::Result<Batches<Affiliate>> {
-        let mapping = Mapping::new(&self.map)?;
+        let mapping = Mapping::new(&self.map)?.of_roster(self.sync);
         match self.format.map_or_else(|| source.format(&args.file), Ok)? {
             InputFormat::Csv => Ok(Batches::read(BATCH, table::rows(source, &mapping)?)),
             InputFormat::Ndjson => Batches::of_lines(BATCH, source, move |line| affiliate::parse(line, &mapping)),

@@ -8,7 +8,10 @@ use compliance_api::{
     PrivateUrl,
     error::{Error, Reason},
     token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
-    v1::{affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient},
+    v1::{
+        affiliate_roster_service_client::AffiliateRosterServiceClient,
+        affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient,
+    },
 };
 use core_server::{Core, CoreSettings, access::RateLimit, database::Database};
 use http::{HeaderValue, header::AUTHORIZATION};
@@ -135,6 +138,10 @@ impl Service {
 
     pub(crate) fn affiliates(&self) -> AffiliateServiceClient<Channel> {
         AffiliateServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    pub(crate) fn rosters(&self) -> AffiliateRosterServiceClient<Channel> {
+        AffiliateRosterServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 
     pub(crate) fn monitoring(&self) -> MonitoringServiceClient<Channel> {

@@ -20,7 +20,8 @@ HEADER = '''"""The records and the inputs of the interface, as JSON has them. Ge
 from typing import Literal, NotRequired, TypedDict
 '''
 # With those that they use. The client has types of its own for results and errors.
-ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase", "Overview", "VocabularyNames", "Change")
+ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase", "Overview", "VocabularyNames", "Change",
+         "AffiliateRosterItem", "BatchSyncAffiliatesResponse")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict[str, object]"}
 # Parameters that the client sets when it reads page after page.
 PAGING = {"sort_by", "sort_dir", "per_page", "page"}

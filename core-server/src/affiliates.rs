@@ -6,6 +6,7 @@ mod input;
 mod read;
 mod search;
 mod service;
+mod sync;
 mod update;
 mod update_one;
 
@@ -13,13 +14,15 @@ pub(crate) use input::INPUT;
 pub(crate) use read::single;
 pub(crate) use search::search_statement;
 pub(crate) use service::Affiliates;
+pub(crate) use sync::Syncs;
 
 /// The statements that write affiliates, with the types of their parameters.
 pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     create::statements().into_iter().chain([update_one::statement()]).chain(update::statements())
 }
 
-/// The statements that read affiliates, with the types of their parameters.
+/// The statements that read affiliates, or compare them, with the types of their parameters.
 pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    read::statements().into_iter()
+    let syncs = [(*sync::COMPARE, "bigint, affiliate_input[]"), (sync::PAGE, "bigint, bigint, bigint")];
+    read::statements().into_iter().chain(syncs)
 }

@@ -9,6 +9,7 @@ pub mod audit;
 mod backend;
 mod cases;
 mod changes;
+mod chunks;
 pub mod database;
 mod deadline;
 pub mod doctor;

@@ -83,6 +83,16 @@ pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
 /// A request with more URLs is a statement of its own.
 pub(crate) const FEW_URLS: usize = 8;
 
+// Syncs.
+/// Affiliates with one identifier that a result names.
+pub(crate) const MAX_CONFLICTS: i64 = 10;
+/// What the identifier of an item takes in memory until its roster is synced, in bytes.
+pub(crate) const ROSTER_IDENTIFIER: usize = 56;
+/// Affiliates that are read at once to find those that a roster does not have.
+pub(crate) const ABSENT_PAGE: i64 = 1000;
+/// Affiliates that a roster does not have, in one response.
+pub(crate) const REPORTED_ABSENT: usize = 1000;
+
 // Writes.
 /// So many affiliates are copied; fewer are created by one statement, which saves round trips.
 pub(crate) const MANY_AFFILIATES: usize = 500;

@@ -20,7 +20,8 @@ use compliance_api::{
     error::Error,
     token::Verifier,
     v1::{
-        access_service_server::AccessServiceServer, affiliate_service_server::AffiliateServiceServer,
+        access_service_server::AccessServiceServer, affiliate_roster_service_server::AffiliateRosterServiceServer,
+        affiliate_service_server::AffiliateServiceServer, affiliate_sync_service_server::AffiliateSyncServiceServer,
         change_service_server::ChangeServiceServer, compliance_case_service_server::ComplianceCaseServiceServer,
         compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
         overview_service_server::OverviewServiceServer, read_service_server::ReadServiceServer,
@@ -40,7 +41,7 @@ use tonic_health::{
 use crate::{
     CoreSettings,
     access::{Access, AccessPolicy, Limiter},
-    affiliates::Affiliates,
+    affiliates::{Affiliates, Syncs},
     backend::Backend,
     cases::ComplianceCases,
     changes::{self, Changes},
@@ -122,11 +123,13 @@ impl Core {
         let overview = Arc::new(Overviews(Arc::clone(&backend)));
         let changes = Arc::new(Changes(Arc::clone(&backend)));
         let monitoring = Arc::new(Monitoring::new(&backend));
+        let syncs = Arc::new(Syncs(Arc::clone(&backend)));
         let clients = Clients {
             access: behind(&pipeline, Arc::new(Access)),
             affiliates: behind(&pipeline, Arc::clone(&affiliates)),
             urls: behind(&pipeline, Arc::clone(&urls)),
             cases: behind(&pipeline, Arc::clone(&cases)),
+            syncs: behind(&pipeline, Arc::clone(&syncs)),
             overview: behind(&pipeline, Arc::clone(&overview)),
             vocabularies: behind(&pipeline, Arc::clone(&monitoring)),
             changes: behind(&pipeline, Arc::clone(&changes)),
@@ -135,6 +138,8 @@ impl Core {
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
             .add_service(sized!(settings, ComplianceUrlServiceServer, urls))
             .add_service(sized!(settings, ComplianceCaseServiceServer, cases))
+            .add_service(sized!(settings, AffiliateSyncServiceServer, syncs))
+            .add_service(sized!(settings, AffiliateRosterServiceServer, syncs))
             .add_service(OverviewServiceServer::from_arc(overview))
             .add_service(sized!(settings, VocabularyServiceServer, monitoring))
             .add_service(sized!(settings, ChangeServiceServer, changes))

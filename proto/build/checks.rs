@@ -81,7 +81,7 @@ fn write_field(
             format!("time({described}, self.{name}.as_ref())")
         }
         Kind::Message(inner) if !is_ours(&inner) => return Ok(()),
-        Kind::Message(_) if flag(&rules, "items_alone") => format!("items({described}, self.{name}.len())"),
+        Kind::Message(_) if flag(&rules, "items_alone") => format!("items_alone({described}, self.{name}.len())"),
         Kind::Message(_) if list => format!("list({described}, &self.{name})"),
         Kind::Message(_) if has_mask => format!("masked(self.update_mask.as_ref(), self.{name}.as_ref())"),
         Kind::Message(_) if flag(&rules, "flatten") => {

@@ -10,6 +10,7 @@ use prost_reflect::{DescriptorPool, Kind, MethodDescriptor, ServiceDescriptor};
 const SERVICES: &[&str] = &[
     "AccessService",
     "AffiliateService",
+    "AffiliateSyncService",
     "ComplianceUrlService",
     "ComplianceCaseService",
     "OverviewService",

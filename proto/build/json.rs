@@ -24,6 +24,10 @@ const SERIALISED: &[&str] = &[
     "ListChangesResponse",
     "Change",
     "FieldChange",
+    "BatchSyncAffiliatesResponse",
+    "AffiliateSyncResult",
+    "AbsentAffiliate",
+    "FieldViolation",
 ];
 
 /// Messages that files of records hold; everything they hold is one of them, too.
@@ -67,6 +71,8 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
         (Kind::Message(message), _) if message.full_name() == "google.protobuf.Timestamp" => Some("datetime"),
         (Kind::Enum(kind), _) if kind.name() == "IncidentType" => Some("incident_type"),
         (Kind::Enum(kind), _) if kind.name() == "VocabularyKind" => Some("vocabulary"),
+        (Kind::Enum(kind), _) if kind.name() == "ResultCode" => Some("result_code"),
+        (Kind::Enum(kind), _) if kind.name() == "SyncOutcome" => Some("sync_outcome"),
         (Kind::Bool, _) => Some("yes_no"),
         (Kind::String, _) if field.name() == "etag" => Some(OMITTED),
         _ => None,

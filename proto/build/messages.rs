@@ -14,6 +14,7 @@ use super::{json, options};
 /// The services whose operations partners call through a gateway, so that responses are described as well.
 const PARTNER_SERVICES: &[&str] = &[
     "AffiliateService",
+    "AffiliateSyncService",
     "ComplianceUrlService",
     "ComplianceCaseService",
     "OverviewService",

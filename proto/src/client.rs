@@ -10,6 +10,7 @@ use crate::{
         ListAffiliatesResponse, ListAllComplianceCasesResponse, ListAllComplianceUrlsResponse,
         StreamComplianceUrlsResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
         affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
+        affiliate_sync_service_client::AffiliateSyncServiceClient, affiliate_sync_service_server::AffiliateSyncService,
         batch_read_response::Result as Outcome, change_service_client::ChangeServiceClient,
         change_service_server::ChangeService, compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
@@ -20,8 +21,8 @@ use crate::{
     wire::Items,
 };
 pub use generated::{
-    AccessServiceStubs, AffiliateServiceStubs, ChangeServiceStubs, ComplianceCaseServiceStubs,
-    ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
+    AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, ChangeServiceStubs,
+    ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
@@ -83,6 +84,8 @@ pub struct Clients {
     pub access: Arc<dyn AccessService>,
     /// Affiliates.
     pub affiliates: Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>,
+    /// Syncs of affiliates with a roster.
+    pub syncs: Arc<dyn AffiliateSyncService>,
     /// Compliance URLs.
     pub urls: Arc<
         dyn ComplianceUrlService<
@@ -116,6 +119,7 @@ impl Clients {
         Self {
             access: remote!(AccessServiceClient),
             affiliates: remote!(AffiliateServiceClient),
+            syncs: remote!(AffiliateSyncServiceClient),
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
             overview: remote!(OverviewServiceClient),

@@ -6,7 +6,7 @@ use prost_types::Timestamp;
 use serde::{Serialize as _, Serializer};
 use time::{OffsetDateTime, macros::format_description};
 
-use crate::catalogue::Vocabulary;
+use crate::{catalogue::Vocabulary, v1::SyncOutcome};
 
 /// `YYYY-MM-DD HH:MM:SS`, UTC; null when absent.
 #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
@@ -27,6 +27,17 @@ pub(crate) fn yes_no<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     (*value).into().map(|value| if value { "yes" } else { "no" }).serialize(serializer)
+}
+
+/// A result code as a text: `1020`.
+pub(crate) fn result_code<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// `created`, `updated`, `unchanged` or `refused`.
+pub(crate) fn sync_outcome<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
+    let name = SyncOutcome::try_from(*value).unwrap_or_default().as_str_name();
+    name.trim_start_matches("SYNC_OUTCOME_").to_lowercase().serialize(serializer)
 }
 
 /// `case_status`, `url_incident_status` and so on.

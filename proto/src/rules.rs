@@ -132,6 +132,14 @@ impl Checker {
         }
     }
 
+    /// A list of items that are checked separately, by its number of elements.
+    pub fn items_alone(&mut self, field: &Field, items: usize) {
+        if items == 0 && self.checks(field) {
+            return self.absent(field);
+        }
+        self.items(field, items);
+    }
+
     /// A list of texts: each is checked against the rules of the field.
     pub fn texts(&mut self, field: &Field, values: &[String]) {
         self.items(field, values.len());

@@ -54,6 +54,12 @@ impl<'a, T> Envelope<'a, T> {
         Self { data: Some(data), meta, ..Self::without_data(ResultCode::Found.into(), detail) }
     }
 
+    /// The result of a write that returns more than its detail.
+    pub(crate) fn written(code: ResultCode, msg: &'a str, data: &'a T) -> Self {
+        let detail = Detail { msg, ..Detail::default() };
+        Self { data: Some(data), ..Self::without_data(code.into(), detail) }
+    }
+
     fn without_data(code: i32, detail: Detail<'a>) -> Self {
         let ok = code == i32::from(ResultCode::Saved) || code == i32::from(ResultCode::Found);
         Self { code, status: if ok { "ok" } else { "error" }, detail, data: None, meta: None }

@@ -101,6 +101,7 @@ routes! {
     get "/api/affiliates" => affiliates::list;
     post "/api/affiliates" => affiliates::create;
     get "/api/affiliates:search" => affiliates::search;
+    post "/api/affiliates:sync" => affiliates::sync;
     get "/api/affiliates/{id}" => affiliates::get;
     put "/api/affiliates/{id}" => affiliates::update;
     get "/api/urls" => urls::list;

@@ -4,7 +4,7 @@ use compliance_api::{
     country,
     record::{Access, FieldSet, Record as _, RecordField, StoredAs},
     rules::check,
-    v1::{AffiliateInput, CreateAffiliateRequest},
+    v1::{AffiliateInput, AffiliateSync, CreateAffiliateRequest},
 };
 use serde_json::Value;
 
@@ -51,12 +51,22 @@ impl Draft {
         }
     }
 
-    /// Validates the affiliate by the rules of the service unless it has errors already.
-    pub(super) fn finish(mut self) -> Result<Affiliate, Vec<RowError>> {
+    /// Validates the affiliate by the rules of the service unless it has errors already. That of a roster may be without a name.
+    pub(super) fn finish(mut self, is_of_roster: bool) -> Result<Affiliate, Vec<RowError>> {
         if self.errors.is_empty() {
-            let request = CreateAffiliateRequest { affiliate: Some(std::mem::take(&mut self.affiliate.input)) };
-            let violations = check(&request);
-            self.affiliate.input = request.affiliate.unwrap_or_default();
+            let affiliate = Some(std::mem::take(&mut self.affiliate.input));
+            let violations;
+            (violations, self.affiliate.input) = if is_of_roster {
+                // Without an identifier it is of nobody.
+                if let Some(identifier) = AffiliateInput::field("client_affiliate_id") {
+                    self.affiliate.given.insert(identifier);
+                }
+                let item = AffiliateSync { affiliate, update_mask: Some(self.affiliate.given.to_mask()) };
+                (check(&item), item.affiliate.unwrap_or_default())
+            } else {
+                let request = CreateAffiliateRequest { affiliate };
+                (check(&request), request.affiliate.unwrap_or_default())
+            };
             self.errors = violations.iter().map(|each| self.affiliate.error(&each.path, &each.message)).collect();
         }
         if self.errors.is_empty() { Ok(self.affiliate) } else { Err(self.errors) }
@@ -85,7 +95,7 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
             }
         }
     }
-    draft.finish()
+    draft.finish(mapping.is_of_roster)
 }
 
 /// The error of a value that a field cannot hold. `name` is the field's name in the file.

@@ -26,7 +26,11 @@ pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
 
 /// The fields of a file's columns or keys.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Mapping(HashMap<String, Target>);
+pub(super) struct Mapping {
+    targets: HashMap<String, Target>,
+    /// Whether the rows are those of a roster, which need not have every required field.
+    pub(super) is_of_roster: bool,
+}
 
 impl Mapping {
     /// The mapping of these headers to these fields. Other headers have the names of fields.
@@ -42,19 +46,24 @@ impl Mapping {
                 bail!("--map names the column {header} twice");
             }
         }
-        Ok(Self(given))
+        Ok(Self { targets: given, is_of_roster: false })
+    }
+
+    /// The same mapping for the rows of a roster, or not.
+    pub(super) fn of_roster(self, is_of_roster: bool) -> Self {
+        Self { is_of_roster, ..self }
     }
 
     /// The target of a column or key; `None` if it is unknown.
     pub(super) fn target(&self, name: &str) -> Option<Target> {
         let name = name.trim();
-        self.0.get(name).copied().or_else(|| known(name))
+        self.targets.get(name).copied().or_else(|| known(name))
     }
 
     /// The targets of the columns of a header row.
     pub(super) fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<Target>> {
         let header: Vec<&str> = header.collect();
-        for name in self.0.keys() {
+        for name in self.targets.keys() {
             if !header.iter().any(|column| column.trim() == name) {
                 bail!("--map names the column {name}, and the file has none; its columns are: {}", header.join(", "));
             }
@@ -73,7 +82,10 @@ impl Mapping {
             }
             columns.push(target);
         }
-        for required in ["client_affiliate_id", "affiliate_name"] {
+        // An affiliate of a roster may exist.
+        let required: &[&str] =
+            if self.is_of_roster { &["client_affiliate_id"] } else { &["client_affiliate_id", "affiliate_name"] };
+        for required in required {
             let field = AffiliateInput::field(required).map(Target::Field);
             if !columns.iter().any(|column| Some(*column) == field) {
                 bail!(

@@ -31,6 +31,9 @@ pub(super) struct Tally {
     pub(super) updated: u64,
     /// Rows whose record existed already.
     pub(super) skipped: u64,
+    /// Affiliates that a roster does not have, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) absent: Option<u64>,
     /// Invalid rows, which the report lists.
     pub(super) bad: u64,
 }
@@ -107,9 +110,10 @@ impl<'s> Recorder<'s> {
             let seconds = (seconds * 1000.0).round() / 1000.0;
             serde_json::to_string(&Summary { tally, dry_run, seconds, rows_per_second, report })?
         } else {
-            let Tally { rows, created, updated, skipped, bad } = tally;
+            let Tally { rows, created, updated, skipped, absent, bad } = tally;
             let what = if dry_run {
-                format!("{rows} rows checked, nothing written: {created} good")
+                let updated = if updated > 0 { format!(", {updated} to be updated") } else { String::new() };
+                format!("{rows} rows checked, nothing written: {created} good{updated}")
             } else {
                 format!("{rows} rows: {created} created, {updated} updated")
             };
@@ -117,11 +121,12 @@ impl<'s> Recorder<'s> {
                 0 => String::new(),
                 unknown => format!(", {unknown} without a result"),
             };
+            let absent = absent.map(|absent| format!(", {absent} absent")).unwrap_or_default();
             let report = report
                 .map(|report| format!("; the report {} lists the invalid rows", report.display()))
                 .unwrap_or_default();
             format!(
-                "{what}, {skipped} skipped, {bad} bad{unknown}, in {seconds:.1} s ({rows_per_second} rows/s){report}"
+                "{what}, {skipped} skipped, {bad} bad{unknown}{absent}, in {seconds:.1} s ({rows_per_second} rows/s){report}"
             )
         };
         writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")?;

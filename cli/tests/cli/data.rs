@@ -340,3 +340,67 @@ fn an_export_imported_into_another_company_reads_the_same() {
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
 }
+
+/// A roster identifies affiliates by the client's own identifier, so their names can change. Sent once more, it changes nothing.
+#[test]
+fn a_roster_brings_affiliates_up_to_date() {
+    let data = DataDir::new();
+    let service = start(&data, &["serve"]);
+    let token = token(&data, 7);
+    let sync = |arguments: &[&str]| {
+        json_of(&data, &[&["import", "affiliates"], arguments, &["--company", "7", "--sync"]].concat())
+    };
+    let first =
+        file(&data, "first.csv", b"client_affiliate_id,affiliate_name,city\nA,Ann,Bonn\nB,Ben,Berlin\nC,Cem,\n");
+    let (status, made, log) = sync(&[&first]);
+    assert!(status.success(), "{log}");
+    assert_eq!((&made["created"], &made["skipped"], &made["absent"]), (&json!(3), &json!(0), &Value::Null));
+
+    // Names are swapped, a cell is empty, an affiliate is missing, and some rows are invalid.
+    let roster = "{\"client_affiliate_id\":\"A\",\"affiliate_name\":\"Ben\",\"city\":null}
+{\"client_affiliate_id\":\"B\",\"affiliate_name\":\"Ann\"}
+{\"client_affiliate_id\":\"D\",\"affiliate_name\":\"Dea\"}
+{\"client_affiliate_id\":\"E\"}
+{\"client_affiliate_id\":\"F\",\"affiliate_name\":\"F\",\"email_one\":\"nobody\"}
+{\"client_affiliate_id\":\"G\",\"affiliate_name\":\"G\"}
+{\"client_affiliate_id\":\"G\",\"affiliate_name\":\"G two\"}
+";
+    let second = file(&data, "second.ndjson", roster.as_bytes());
+    let report_file = format!("{second}.report.ndjson");
+    let before = read(&service, &token, "affiliates");
+    let arguments: &[&str] = &[&second, "--absent", "terminated"];
+    for dry_run in [true, false] {
+        let (status, made, log) = sync(&[arguments, if dry_run { &["--dry-run"] } else { &[] }].concat());
+        assert_eq!(status.code(), Some(2), "{log}");
+        let counts =
+            ["rows", "created", "updated", "skipped", "absent", "bad"].map(|name| made[name].as_i64().unwrap());
+        assert_eq!(counts, [7, 1, 2, 0, 1, 4], "{made}");
+        let reported: Vec<(Value, String)> = report(&report_file)
+            .into_iter()
+            .map(|error| {
+                (
+                    error["row"].clone(),
+                    format!("{} {}", error["field"].as_str().unwrap(), error["reason"].as_str().unwrap()),
+                )
+            })
+            .collect();
+        let has = |row: i64, text: &str| reported.iter().any(|(of, reason)| *of == row && reason.contains(text));
+        assert!(has(4, "affiliate_name The affiliate name field is required."), "{reported:?}");
+        assert!(has(5, "email_one"), "{reported:?}");
+        assert!(has(6, "client_affiliate_id The rows 6, 7 have the same client affiliate id."), "{reported:?}");
+        assert!(has(7, "The rows 6, 7 "), "{reported:?}");
+        assert!(has(0, "its status none becomes terminated."), "{reported:?}");
+        assert_eq!(read(&service, &token, "affiliates") == before, dry_run);
+    }
+    let found: Vec<Value> = read(&service, &token, "affiliates");
+    let of = |name: &str| found.iter().map(|affiliate| affiliate[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("distributor_name"), ["Ben", "Ann", "Cem", "Dea"]);
+    assert_eq!(of("city"), [Value::Null, json!("Berlin"), Value::Null, Value::Null]);
+    assert_eq!(of("distributor_status")[2], "terminated");
+
+    let (_, made, log) = sync(&[&first, "--absent", "report"]);
+    let counts = ["created", "updated", "skipped", "absent", "bad"].map(|name| made[name].as_i64().unwrap());
+    assert_eq!(counts, [0, 2, 1, 1, 0], "{made}, {log}");
+    let (status, _, log) = sync(&[&first, "--absent", "gone"]);
+    assert!(!status.success() && log.contains("expected report or a status: active,"), "{log}");
+}

@@ -1325,6 +1325,395 @@ pub mod affiliate_service_client {
         }
     }
 }
+/// An affiliate of a roster.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AffiliateSync {
+    /// Its fields. `client_affiliate_id` identifies the affiliate.
+    #[prost(message, optional, tag = "1")]
+    pub affiliate: ::core::option::Option<AffiliateInput>,
+    /// The fields that the roster has, by name; without it, those that have a value. A field that is named and absent from `affiliate`
+    /// is cleared. A new affiliate needs its `affiliate_name`.
+    #[prost(message, optional, tag = "2")]
+    pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
+}
+/// A request to sync affiliates.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BatchSyncAffiliatesRequest {
+    /// The roster.
+    #[prost(message, repeated, tag = "1")]
+    pub affiliates: ::prost::alloc::vec::Vec<AffiliateSync>,
+    /// Whether to report the company's affiliates whose identifiers the roster does not have.
+    #[prost(bool, tag = "2")]
+    pub report_absent: bool,
+    /// Status that these get. They are reported, too. None is changed if an item has no valid identifier.
+    #[prost(string, optional, tag = "3")]
+    pub absent_status: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether to return the result that the request would have, and to write nothing.
+    #[prost(bool, tag = "4")]
+    pub validate_only: bool,
+}
+/// What became of a roster.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BatchSyncAffiliatesResponse {
+    /// One result per item, in the order sent.
+    #[prost(message, repeated, tag = "1")]
+    pub results: ::prost::alloc::vec::Vec<AffiliateSyncResult>,
+    /// The affiliates that the roster does not have, by ID, at most 1,000.
+    #[prost(message, repeated, tag = "2")]
+    pub absent: ::prost::alloc::vec::Vec<AbsentAffiliate>,
+    /// How many there are in all; 0 if they were not asked for.
+    #[prost(int64, tag = "3")]
+    pub absent_total: i64,
+}
+/// A chunk of a roster.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SyncAffiliatesRequest {
+    /// A part of the roster.
+    #[prost(message, repeated, tag = "1")]
+    pub affiliates: ::prost::alloc::vec::Vec<AffiliateSync>,
+    /// Whether to report the company's affiliates whose identifiers the roster does not have. That of the first message counts.
+    #[prost(bool, tag = "2")]
+    pub report_absent: bool,
+    /// Status that these get. They are reported, too. None is changed if an item has no valid identifier. That of the first message
+    /// counts.
+    #[prost(string, optional, tag = "3")]
+    pub absent_status: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether to return the result that the stream would have, and to write nothing. That of the first message counts.
+    #[prost(bool, tag = "4")]
+    pub validate_only: bool,
+}
+/// What became of a chunk, or affiliates that the roster does not have.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SyncAffiliatesResponse {
+    /// One result per item of the chunk, in the order sent.
+    #[prost(message, repeated, tag = "1")]
+    pub results: ::prost::alloc::vec::Vec<AffiliateSyncResult>,
+    /// After the last chunk: affiliates that the roster does not have, by ID, following those of the message before.
+    #[prost(message, repeated, tag = "2")]
+    pub absent: ::prost::alloc::vec::Vec<AbsentAffiliate>,
+}
+/// The result of one item.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AffiliateSyncResult {
+    /// 1020: the affiliate has the values of the item. 1021: refused. 1023: refused, because another affiliate has the name.
+    #[prost(enumeration = "ResultCode", tag = "1")]
+    pub code: i32,
+    /// What became of the item.
+    #[prost(enumeration = "SyncOutcome", tag = "2")]
+    pub outcome: i32,
+    /// The affiliate. Of one that `validate_only` would create, there is none yet.
+    #[prost(int64, optional, tag = "3")]
+    pub affiliate_id: ::core::option::Option<i64>,
+    /// The identifier, as sent.
+    #[prost(string, optional, tag = "4")]
+    pub client_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
+    /// The fields that differed, by name.
+    #[prost(string, repeated, tag = "5")]
+    pub changed_fields: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Of a refused item: the affiliates that have the identifier, if they are several, at most 10, or the one that has the name.
+    #[prost(int64, repeated, tag = "6")]
+    pub conflicting_ids: ::prost::alloc::vec::Vec<i64>,
+    /// Of a refused item: the positions, from 0, of the items that have the same identifier or name, this one included.
+    #[prost(int64, repeated, tag = "7")]
+    pub conflicting_positions: ::prost::alloc::vec::Vec<i64>,
+    /// What is wrong with the fields of a refused item.
+    #[prost(message, repeated, tag = "8")]
+    pub violations: ::prost::alloc::vec::Vec<FieldViolation>,
+    /// What happened, in a sentence.
+    #[prost(string, tag = "9")]
+    pub msg: ::prost::alloc::string::String,
+}
+/// An affiliate that the roster does not have.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AbsentAffiliate {
+    /// ID assigned by the service.
+    #[prost(int64, tag = "1")]
+    pub affiliate_id: i64,
+    /// The client's own identifier.
+    #[prost(string, tag = "2")]
+    pub client_affiliate_id: ::prost::alloc::string::String,
+    /// The status that it had.
+    #[prost(string, optional, tag = "3")]
+    pub status: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether it got another one, or would get it.
+    #[prost(bool, tag = "4")]
+    pub changed: bool,
+}
+/// What became of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SyncOutcome {
+    /// Never sent.
+    Unspecified = 0,
+    /// No affiliate had the identifier: one was created.
+    Created = 1,
+    /// Some fields differed.
+    Updated = 2,
+    /// No field differed.
+    Unchanged = 3,
+    /// Nothing was saved of the item.
+    Refused = 4,
+}
+impl SyncOutcome {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SYNC_OUTCOME_UNSPECIFIED",
+            Self::Created => "SYNC_OUTCOME_CREATED",
+            Self::Updated => "SYNC_OUTCOME_UPDATED",
+            Self::Unchanged => "SYNC_OUTCOME_UNCHANGED",
+            Self::Refused => "SYNC_OUTCOME_REFUSED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SYNC_OUTCOME_UNSPECIFIED" => Some(Self::Unspecified),
+            "SYNC_OUTCOME_CREATED" => Some(Self::Created),
+            "SYNC_OUTCOME_UPDATED" => Some(Self::Updated),
+            "SYNC_OUTCOME_UNCHANGED" => Some(Self::Unchanged),
+            "SYNC_OUTCOME_REFUSED" => Some(Self::Refused),
+            _ => None,
+        }
+    }
+}
+/// Generated client implementations.
+pub mod affiliate_sync_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Brings the company's affiliates up to date with a roster that identifies each by the client's own identifier. The company is the
+    /// one that the token names.
+    #[derive(Debug, Clone)]
+    pub struct AffiliateSyncServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> AffiliateSyncServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> AffiliateSyncServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            AffiliateSyncServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Creates the affiliates that are missing and changes those that differ. An invalid item is refused alone. A repetition changes
+        /// nothing.
+        pub async fn batch_sync_affiliates(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BatchSyncAffiliatesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::BatchSyncAffiliatesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.AffiliateSyncService/BatchSyncAffiliates",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.AffiliateSyncService",
+                        "BatchSyncAffiliates",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// Generated client implementations.
+pub mod affiliate_roster_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// The same for rosters of any size.
+    #[derive(Debug, Clone)]
+    pub struct AffiliateRosterServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> AffiliateRosterServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> AffiliateRosterServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            AffiliateRosterServiceClient::new(
+                InterceptedService::new(inner, interceptor),
+            )
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Each message is a chunk of the roster, which is synced as a whole and then acknowledged by one response, in order. A chunk that
+        /// was not acknowledged may be sent again, on a new stream. After the last chunk follow the affiliates that the roster does not
+        /// have, if they are asked for. Chunks of a thousand to five thousand items are fastest.
+        pub async fn sync_affiliates(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<
+                Message = super::SyncAffiliatesRequest,
+            >,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::SyncAffiliatesResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.AffiliateRosterService/SyncAffiliates",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.AffiliateRosterService",
+                        "SyncAffiliates",
+                    ),
+                );
+            self.inner.streaming(req, path, codec).await
+        }
+    }
+}
 /// The position of a page in its list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PageMeta {
@@ -4564,6 +4953,11 @@ impl crate::Request for BatchUpdateAffiliatesRequest {
     const PATH: &'static str = "/compliance.v1.AffiliateService/BatchUpdateAffiliates";
 }
 impl crate::UnaryRequest for BatchUpdateAffiliatesRequest {}
+impl crate::Request for BatchSyncAffiliatesRequest {
+    type Response = BatchSyncAffiliatesResponse;
+    const PATH: &'static str = "/compliance.v1.AffiliateSyncService/BatchSyncAffiliates";
+}
+impl crate::UnaryRequest for BatchSyncAffiliatesRequest {}
 impl crate::Request for ListComplianceCasesRequest {
     type Response = ListComplianceCasesResponse;
     const PATH: &'static str = "/compliance.v1.ComplianceCaseService/ListComplianceCases";

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
 };
 
 use super::input::Input;
@@ -35,6 +35,33 @@ pub(super) struct Plan<'c> {
 /// An affiliate before the changes: its ID, its name and its revision, and whether it is changed. The others have one of the names that
 /// the changes want.
 pub(super) type Before = (i64, String, i64, bool);
+
+/// Applies changes all at once, to affiliates as they are before. None if one of these is not as its change expects it, or if another
+/// affiliate keeps a name that is wanted. No two changes are of one affiliate, or want one name.
+pub(super) fn at_once<'c>(changes: &'c [Input], before: &'c [Before]) -> Option<Plan<'c>> {
+    let targets = before.iter().filter(|(.., is_changed)| *is_changed);
+    let revisions: HashMap<i64, i64> = targets.map(|(id, _, revision, _)| (*id, *revision)).collect();
+    let wanted: HashMap<&str, i64> =
+        changes.iter().filter_map(|change| Some((change.new_name()?, change.key))).collect();
+    let renamed: HashSet<i64> = wanted.values().copied().collect();
+    let is_as_expected = |change: &Input| {
+        let is_expected = |revision: &i64| change.revisions.as_ref().is_none_or(|expected| expected.contains(revision));
+        revisions.get(&change.key).is_some_and(is_expected)
+    };
+    let is_left =
+        |(id, name, ..): &Before| wanted.get(name.as_str()).is_none_or(|wanting| wanting == id || renamed.contains(id));
+    if !changes.iter().all(is_as_expected) || !before.iter().all(is_left) {
+        return None;
+    }
+    let mut writes: Vec<Cow<'_, Input>> =
+        changes.iter().map(|change| Cow::Owned(Input { revisions: None, ..change.clone() })).collect();
+    writes.sort_unstable_by_key(|write| write.key);
+    let is_wanted = |(id, name, ..): &&Before| wanted.get(name.as_str()).is_some_and(|wanting| wanting != id);
+    let mut release: Vec<i64> = before.iter().filter(is_wanted).map(|(id, ..)| *id).collect();
+    release.sort_unstable();
+    release.dedup();
+    Some(Plan { applied: vec![Applied::Saved(None); changes.len()], writes, release })
+}
 
 /// Applies changes in their order, to affiliates as they are before.
 pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before]) -> Plan<'c> {
@@ -217,5 +244,24 @@ mod tests {
             saved > 1000 && taken > 1000 && stale > 1000 && released > 300,
             "{saved}, {taken}, {stale}, {released}"
         );
+    }
+
+    #[test]
+    fn changes_at_once_swap_names_unless_one_is_kept_or_changed() {
+        let before = |id, name: &str, is_changed| (id, name.to_owned(), 7, is_changed);
+        let renamed = |id, name: &str, revision| Input {
+            revisions: Some(vec![revision]),
+            ..change(id, Some(name.to_owned()), None, None)
+        };
+        let swap = [renamed(1, "b", 7), renamed(2, "a", 7), change(3, None, Some("x".to_owned()), None)];
+        let all = [before(1, "a", true), before(2, "b", true), before(3, "c", true), before(2, "b", false)];
+        let plan = at_once(&swap, &all).unwrap();
+        assert_eq!((plan.applied.len(), plan.release), (3, vec![1, 2]));
+        assert!(plan.writes.iter().all(|write| write.revisions.is_none()));
+        assert!(at_once(&[renamed(1, "b", 7)], &all[..1]).is_some());
+        // Another one keeps the name, the affiliate has changed, or it is gone.
+        assert!(at_once(&[renamed(1, "b", 7)], &[before(1, "a", true), before(2, "b", false)]).is_none());
+        assert!(at_once(&[renamed(1, "b", 6)], &all[..1]).is_none());
+        assert!(at_once(&[renamed(1, "b", 7)], &[]).is_none());
     }
 }

@@ -178,7 +178,7 @@ pub(super) async fn update(
     let (pool, queue) = (&backend.pool, &backend.queues.updated_affiliates);
     let changes: Vec<Input> = updates.into_iter().map(|update| Input::updated(company_id, update)).collect();
     let changes = changes.as_slice();
-    let all = Update { company_id, anchor, changes };
+    let all = Update { company_id, anchor, changes, is_at_once: false };
     let mut batch = Batch::Conflict;
     if are_distinct(changes) {
         let apply = |pool, layouts| all.apply_alone(pool, layouts);
@@ -204,6 +204,23 @@ pub(super) async fn update(
     }
 }
 
+/// Changes affiliates of which it is known how they are, all at once: so two can swap their names. No two changes are of one affiliate or
+/// want one name. One result each. What is not as it was is not changed, nor are those that depend on it.
+pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[Input]) -> Result<Vec<Applied>, Error> {
+    let (pool, queue) = (&backend.pool, &backend.queues.updated_affiliates);
+    let all = Update { company_id, anchor: None, changes, is_at_once: true };
+    let apply = |pool, layouts| all.apply_alone(pool, layouts);
+    let mut batch = queue.one(company_id).await?.write(pool, is_contention, apply).await?;
+    if matches!(batch, Batch::Conflict) {
+        let permit = queue.all(company_id).await?;
+        batch = permit.write(pool, is_contention, |pool, layouts| all.apply_in_order(pool, layouts)).await?;
+    }
+    Ok(match batch {
+        Batch::Applied(applied) => applied,
+        Batch::NotAnchored | Batch::Conflict => vec![Applied::Changed(None); changes.len()],
+    })
+}
+
 /// Whether no two changes are of one affiliate, or want one name.
 fn are_distinct(changes: &[Input]) -> bool {
     let (mut ids, mut names) = (HashSet::new(), HashSet::new());
@@ -216,11 +233,13 @@ struct Update<'c> {
     company_id: i64,
     anchor: Option<i64>,
     changes: &'c [Input],
+    /// Whether they are applied all at once if they depend on each other, and not one after the other.
+    is_at_once: bool,
 }
 
 impl Update<'_> {
     async fn apply_alone(self, pool: Connections, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
-        let Self { company_id, anchor, changes } = self;
+        let Self { company_id, anchor, changes, .. } = self;
         let outcomes = run(&pool, layouts, company_id, anchor, changes).await?;
         Ok(match outcomes.first() {
             Some(first) if !first.anchored => Batch::NotAnchored,
@@ -246,7 +265,7 @@ impl Update<'_> {
     }
 
     async fn in_transaction(self, connection: &mut PgConnection, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
-        let Self { company_id, anchor, changes } = self;
+        let Self { company_id, anchor, changes, is_at_once } = self;
         let ids: BTreeSet<i64> = changes.iter().map(|change| change.key).collect();
         let lock = sqlx::query_as(LOCK).bind(company_id).bind(anchor).bind(Vec::from_iter(ids));
         let (anchored, ids): (bool, Vec<i64>) = lock.fetch_one(&mut *connection).await?;
@@ -256,7 +275,8 @@ impl Update<'_> {
         let wanted: BTreeSet<&str> = changes.iter().filter_map(Input::new_name).collect();
         let names = sqlx::query_as(NAMES).bind(company_id).bind(ids).bind(Vec::from_iter(wanted));
         let names: Vec<Before> = names.fetch_all(&mut *connection).await?;
-        let plan = in_order::apply(changes, &names);
+        let plan = if is_at_once { in_order::at_once(changes, &names) } else { Some(in_order::apply(changes, &names)) };
+        let Some(plan) = plan else { return Ok(Batch::Conflict) };
         if !plan.release.is_empty() {
             check_caller().await;
             sqlx::query(RELEASE_NAMES).bind(company_id).bind(plan.release).execute(&mut *connection).await?;

@@ -1,25 +1,25 @@
 //! Observations of URLs: checked, merged to one row a URL, and saved by one statement a chunk.
 
 mod row;
-mod stream;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use compliance_api::{error::Error, rules::Violations, v1::UrlObservation};
-
-use self::row::Row;
-pub(super) use self::{
-    row::INPUT,
-    stream::{Acknowledgements, serve},
+use compliance_api::{
+    error::Error,
+    rules::Violations,
+    v1::{StreamUrlObservationsRequest, StreamUrlObservationsResponse, UrlObservation},
 };
+
+pub(super) use self::row::INPUT;
+use self::row::Row;
 use super::{
     changes::AFFILIATE_NOT_FOUND,
-    context::{Company, write_all},
+    context::{Company, Context, write_all},
     infractions,
-    items::{Checked, Outcome, check_all},
+    items::{Checked, Outcome, check_all, messages},
     names::CompanyNames,
 };
-use crate::{database, error::from_database, statement};
+use crate::{backend::Backend, chunks::Chunks, database, error::from_database, statement};
 
 /// Observations that are ready to be saved.
 pub(super) struct Chunk {
@@ -89,6 +89,33 @@ impl Chunk {
             }
         }
         checked.join(outcomes)
+    }
+}
+
+impl Chunks for Context {
+    type Request = StreamUrlObservationsRequest;
+    type Chunk = Chunk;
+    type Response = StreamUrlObservationsResponse;
+
+    fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    fn requested(request: &Self::Request) -> usize {
+        request.observations.len()
+    }
+
+    fn prepared(chunk: &Chunk) -> usize {
+        chunk.outcomes.len()
+    }
+
+    async fn prepare(&self, id: i64, request: Self::Request) -> Result<Chunk, Error> {
+        Chunk::prepare(Company { id, context: self }, request.observations).await
+    }
+
+    async fn save(&self, id: i64, chunk: Chunk) -> Result<Self::Response, Error> {
+        let results = messages(chunk.save(Company { id, context: self }).await?);
+        Ok(StreamUrlObservationsResponse { results })
     }
 }
 

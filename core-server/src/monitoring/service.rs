@@ -11,9 +11,9 @@ use compliance_api::{
         GetVocabulariesRequest, GetVocabulariesResponse, ListVocabulariesRequest, ListVocabulariesResponse,
         ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, OpenCaseResponse, RecordInfractionsRequest,
         RecordInfractionsResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest, ResolveCaseResponse,
-        StreamUrlObservationsRequest, UpdateCaseRequest, UpdateCaseResponse, VocabularyNames,
-        WithdrawInfractionsRequest, WithdrawInfractionsResponse, monitoring_service_server::MonitoringService,
-        vocabulary_service_server::VocabularyService,
+        StreamUrlObservationsRequest, StreamUrlObservationsResponse, UpdateCaseRequest, UpdateCaseResponse,
+        VocabularyNames, WithdrawInfractionsRequest, WithdrawInfractionsResponse,
+        monitoring_service_server::MonitoringService, vocabulary_service_server::VocabularyService,
     },
 };
 use tonic::{Request, Response, Status, Streaming};
@@ -24,12 +24,13 @@ use super::{
     incidents,
     infractions::{self, Action},
     items::messages,
-    observations::{self, Chunk},
+    observations::Chunk,
     vocabularies,
 };
 use crate::{
     access::Identity,
     backend::Backend,
+    chunks::{self, Acknowledgements},
     record_pages::{self, RecordPages},
     requests::{Served, accept, timeout_of},
 };
@@ -56,7 +57,7 @@ impl Monitoring {
 
 #[tonic::async_trait]
 impl MonitoringService for Monitoring {
-    type StreamUrlObservationsStream = observations::Acknowledgements;
+    type StreamUrlObservationsStream = Acknowledgements<StreamUrlObservationsResponse>;
     type ExportUrlsStream = RecordPages<ExportUrlsResponse>;
     type ExportCasesStream = RecordPages<ExportCasesResponse>;
 
@@ -72,7 +73,7 @@ impl MonitoringService for Monitoring {
     ) -> Served<Self::StreamUrlObservationsStream> {
         let caller = Identity::of(&request)?.clone();
         let timeout = timeout_of(&request, self.0.backend.settings.stream_timeout);
-        Ok(observations::serve(&self.0, caller, request.into_inner(), timeout)?)
+        Ok(chunks::serve(Arc::clone(&self.0), caller, request.into_inner(), timeout)?)
     }
 
     async fn export_urls(&self, request: Request<ExportUrlsRequest>) -> Served<Self::ExportUrlsStream> {

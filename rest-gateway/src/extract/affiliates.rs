@@ -1,5 +1,6 @@
 //! Bodies of `POST /affiliates` and `PUT /affiliates/{id}`, single and batch.
 
+mod roster;
 mod sent;
 
 use compliance_api::{
@@ -19,6 +20,7 @@ use super::{
     path::PathId,
     tags::IfMatch,
 };
+pub(crate) use roster::sync;
 use sent::SentAffiliate;
 
 /// What a body asks for.

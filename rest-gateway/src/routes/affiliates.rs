@@ -163,6 +163,35 @@ async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Resu
     Ok(response)
 }
 
+/// Sync affiliates
+///
+/// Brings the company's affiliates up to date with a roster. `client_affiliate_id` identifies an affiliate, so its name can change.
+/// Affiliates that are missing are created; of the others, the fields that are sent and differ are changed: null and `""` clear an
+/// optional field. An item that is invalid is refused alone, and the status is 207. All names change at once, so two affiliates can
+/// swap theirs. An identifier that several affiliates have, or several items, is refused. The same roster once more changes nothing.
+///
+/// The affiliates that the roster does not have stay as they are. `report_absent` reports them, `absent_status` gives them a status.
+/// With `validate_only`, the response is the same, and nothing is written.
+///
+/// - Operation: `syncAffiliates`
+/// - Body: `AffiliateRoster`
+/// - 200: `AffiliatesSynced`. Every affiliate of the roster is as it says; one result per item, in the order sent.
+/// - 207: `AffiliatesPartlySynced`. Some or all items were refused.
+pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
+    let request = body.read(affiliates::sync).await?;
+    let result = body.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await;
+    let (synced, rate_limit) = body.with_all_violations(result, affiliates::sync)?;
+    let saved = i32::from(ResultCode::Saved);
+    let refused = synced.results.iter().filter(|result| result.code != saved).count();
+    let (status, code, msg) = match refused {
+        0 => (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned()),
+        1 => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, "1 item was refused.".to_owned()),
+        _ => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, format!("{refused} items were refused.")),
+    };
+    let response = body.compute(|| respond(status, rate_limit, &Envelope::written(code, &msg, &synced)));
+    Ok(body.respond(response))
+}
+
 /// Responds with `success` if every item succeeded, otherwise with 207.
 fn respond_to_batch(
     body: &RequestBody,

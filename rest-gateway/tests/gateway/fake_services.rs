@@ -2,8 +2,8 @@
 
 use compliance_api::{
     client::{
-        AccessServiceStubs, AffiliateServiceStubs, BoxStream, ChangeServiceStubs, ComplianceCaseServiceStubs,
-        ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
+        AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs,
+        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
@@ -238,6 +238,8 @@ impl ComplianceCaseServiceStubs for Fake {
 impl OverviewServiceStubs for Fake {}
 
 impl VocabularyServiceStubs for Fake {}
+
+impl AffiliateSyncServiceStubs for Fake {}
 
 #[async_trait]
 impl ChangeServiceStubs for Fake {}

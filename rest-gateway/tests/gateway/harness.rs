@@ -45,8 +45,9 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         affiliates: Arc::clone(&service) as _,
         urls: Arc::clone(&service) as _,
         cases: Arc::clone(&service) as _,
-        overview: Arc::clone(&service) as _,
-        vocabularies: Arc::clone(&service) as _,
+        overview: service.clone(),
+        vocabularies: service.clone(),
+        syncs: service.clone(),
         changes: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
     }

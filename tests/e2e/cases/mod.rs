@@ -19,6 +19,7 @@ pub(crate) mod records;
 mod run;
 mod search;
 mod sides;
+mod syncs;
 mod thresholds;
 mod updates;
 mod urls;
@@ -135,6 +136,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         changes::tests(),
         thresholds::tests(),
         vocabularies::tests(),
+        syncs::tests(),
     ];
     tables.into_iter().flatten().collect()
 }

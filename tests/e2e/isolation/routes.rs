@@ -19,6 +19,12 @@ pub(super) const ROUTES: &[(&str, &str, &str)] = &[
     ("PUT", "/affiliates/<a>", r#"{"id":<a>,"city":"Elsewhere"}"#),
     ("PUT", "/affiliates/<a>", r#"{"affiliates":[{"id":<s>,"city":"Elsewhere"}]}"#),
     ("PUT", "/affiliates/<s>", r#"{"affiliates":[{"id":<a>,"city":"Elsewhere"},{"id":<s>,"affiliate_name":"Same"}]}"#),
+    (
+        "POST",
+        "/affiliates:sync",
+        r#"{"affiliates":[{"client_affiliate_id":"A","city":"Elsewhere"},{"client_affiliate_id":"C","affiliate_name":"Same"},{"client_affiliate_id":"D","affiliate_name":"New"}],"report_absent":true}"#,
+    ),
+    ("POST", "/affiliates:sync", r#"{"affiliates":[{"client_affiliate_id":"A"}],"absent_status":"terminated"}"#),
     ("GET", "/urls", ""),
     ("GET", "/urls?distributor_id=<a>&sort_by=last_seen", ""),
     ("GET", "/urls?incident_status_id=5101&discovery_after=2024-01-01", ""),

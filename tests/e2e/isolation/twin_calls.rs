@@ -1,17 +1,18 @@
 //! One call of each operation, by a company whose identifiers another company has too.
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateUpdate, AttachIncidentsRequest,
-    BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
-    BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchUpdateAffiliatesRequest, CaseInput, CheckAccessRequest,
-    CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest, ExportCasesRequest, ExportUrlsRequest,
-    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest,
-    IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListAllComplianceCasesRequest,
-    ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
-    ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest,
-    ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest,
-    StreamUrlObservationsRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation,
-    UrlSort, VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
+    AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateSync, AffiliateUpdate,
+    AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
+    BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest,
+    CaseInput, CheckAccessRequest, CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest,
+    ExportCasesRequest, ExportUrlsRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
+    GetOverviewRequest, GetVocabulariesRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput,
+    ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest,
+    ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest,
+    OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest,
+    SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest,
+    UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput,
+    VocabularyKind, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -96,6 +97,15 @@ calls! {
                 AffiliateUpdate { affiliate: Some(affiliate("C", "New")), ..renamed(AFFILIATE, "") },
             ],
         };
+    "AffiliateSyncService/BatchSyncAffiliates" unary syncs.batch_sync_affiliates |twin|
+        BatchSyncAffiliatesRequest { affiliates: roster(twin.side), ..BatchSyncAffiliatesRequest::default() };
+    "AffiliateSyncService/BatchSyncAffiliates" unary syncs.batch_sync_affiliates |twin| BatchSyncAffiliatesRequest {
+        affiliates: vec![synced("A", "Elsewhere")],
+        absent_status: text("terminated"),
+        ..BatchSyncAffiliatesRequest::default()
+    };
+    "AffiliateRosterService/SyncAffiliates" chunks rosters.sync_affiliates |twin|
+        SyncAffiliatesRequest { affiliates: roster(twin.side), report_absent: true, ..SyncAffiliatesRequest::default() };
     "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin|
         ListComplianceUrlsRequest { distributor_id: Some(AFFILIATE), ..ListComplianceUrlsRequest::default() };
     "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin| ListComplianceUrlsRequest {
@@ -233,6 +243,18 @@ calls! {
 #[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
+}
+
+fn synced(client_id: &str, city: &str) -> AffiliateSync {
+    let affiliate =
+        AffiliateInput { client_affiliate_id: text(client_id), city: text(city), ..AffiliateInput::default() };
+    AffiliateSync { affiliate: Some(affiliate), update_mask: None }
+}
+
+/// One that both companies have, one whose name only the other has, and one whose name both have.
+fn roster(side: Side) -> Vec<AffiliateSync> {
+    let new = |client_id, name: &str| AffiliateSync { affiliate: Some(affiliate(client_id, name)), update_mask: None };
+    vec![synced("A", "Elsewhere"), new("C", &format!("{} upline", side.other())), new("D", "Same")]
 }
 
 fn affiliate(client_id: &str, name: &str) -> AffiliateInput {

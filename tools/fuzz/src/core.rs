@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use compliance_api::{
     client::{
-        AccessServiceStubs, AffiliateServiceStubs, BoxStream, ChangeServiceStubs, Clients, ComplianceCaseServiceStubs,
-        ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
+        AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs, Clients,
+        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
     },
     error::Error,
     rules::{self, Check},
@@ -59,6 +59,7 @@ impl Core {
             urls: core.clone(),
             cases: core.clone(),
             overview: core.clone(),
+            syncs: core.clone(),
             vocabularies: core.clone(),
             changes: core.clone(),
             health: core,
@@ -114,6 +115,9 @@ operations! {
         list_compliance_cases(ListComplianceCasesRequest) -> ListComplianceCasesResponse checked;
         get_compliance_case(GetComplianceCaseRequest) -> ComplianceCase unchecked;
         batch_get_compliance_cases(BatchGetComplianceCasesRequest) -> BatchGetComplianceCasesResponse unchecked;
+    }
+    AffiliateSyncServiceStubs {
+        batch_sync_affiliates(BatchSyncAffiliatesRequest) -> BatchSyncAffiliatesResponse checked;
     }
     OverviewServiceStubs { get_overview(GetOverviewRequest) -> Overview unchecked; }
     VocabularyServiceStubs { get_vocabularies(GetVocabulariesRequest) -> GetVocabulariesResponse unchecked; }

@@ -32,6 +32,8 @@ pub(crate) fn all() -> Vec<(String, Json)> {
         all.push((format!("{name}Batch"), list_body(request, "affiliates", reference(&item))));
         all.push((item, affiliate(purpose, true)));
     }
+    all.push(("AffiliateRoster".to_owned(), roster()));
+    all.push(("AffiliateRosterItem".to_owned(), roster_item()));
     all.push(("UrlsAdd".to_owned(), list_body("AddComplianceUrlsRequest", "urls", reference("UrlInput"))));
     all.push(("UrlInput".to_owned(), url()));
     all
@@ -49,6 +51,35 @@ fn list_body(request: &str, field: &str, items: Json) -> Json {
         "type": "object",
         "required": [field],
         "properties": Json::object([(field, list)]),
+    }
+}
+
+/// A roster with its options.
+fn roster() -> Json {
+    let mut body = list_body("BatchSyncAffiliatesRequest", "affiliates", reference("AffiliateRosterItem"));
+    let fields = Message::of("BatchSyncAffiliatesRequest").map_or(&[][..], |message| message.fields);
+    for field in fields.iter().filter(|field| !field.is_list) {
+        let schema = match field.kind {
+            Kind::Flag => any_of([object! { "type": "boolean" }, null()]),
+            _ => any_of([choice(field.one_of), object! { "type": "string", "const": "" }, null()]),
+        };
+        body.at("properties").entries().push((field.name.to_owned(), schema.with("description", field.doc)));
+    }
+    body
+}
+
+/// An affiliate of a roster. What is wrong with a value refuses its item alone, so any text is accepted.
+fn roster_item() -> Json {
+    let fields = Message::of("AffiliateInput").map_or(&[][..], |message| message.fields);
+    let property = |field: &Field| match field.kind {
+        Kind::Text => object! { "type": ["string", "null"], "description": field.doc },
+        _ => property(field, true),
+    };
+    object! {
+        "type": "object",
+        "properties": Json::object(fields.iter().map(|field| (field.name, property(field)))),
+        "description": "An affiliate of a roster, identified by its `client_affiliate_id`. The fields have the rules of a creation; \
+                        an item that violates one is refused alone. Null and `\"\"` clear an optional field.",
     }
 }
 

@@ -49,6 +49,8 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
         ("yes_no", _) => choice(YES_NO),
         _ if (message, field.name) == ("OverviewWeek", "from") => text.with("format", "date"),
         ("vocabulary", _) => choice(&Vocabulary::all().map(Vocabulary::key).collect::<Vec<_>>()),
+        ("result_code", _) => choice(&SYNC_CODES),
+        ("sync_outcome", _) => choice(&SYNC_OUTCOMES),
         ("incident_type", _) => choice(Vocabulary::IncidentType.defaults()),
         (_, Kind::Integer(bits)) => integer(bits, bounds(message, field.name, bits, column)),
         _ if column.is_some_and(|column| column.form == StoredAs::Date) => text.with("format", "date"),
@@ -60,6 +62,11 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     }
 }
 
+/// The result codes of an item of a roster.
+const SYNC_CODES: [&str; 3] = ["1020", "1021", "1023"];
+/// What becomes of an item of a roster.
+const SYNC_OUTCOMES: [&str; 4] = ["created", "updated", "unchanged", "refused"];
+
 /// Messages whose integers are no IDs.
 const COUNTS: [&str; 6] =
     ["CaseOverview", "OpenCasesByRisk", "OpenCasesByAge", "UrlOverview", "InfractionOverview", "OverviewWeek"];
@@ -69,7 +76,7 @@ fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64,
         return range(bits, rules);
     }
     match (message, name) {
-        ("PageMeta", "total") | ("ListChangesResponse", _) => (0, MAX_ID),
+        ("ListChangesResponse", _) | (_, "total" | "absent_total" | "conflicting_positions") => (0, MAX_ID),
         ("PageMeta", "per_page") => (1, 200),
         _ if COUNTS.contains(&message) => (0, if bits == 32 { i32::MAX.into() } else { MAX_ID }),
         _ if column.is_some_and(|column| column.form == StoredAs::CountryNumber) => (1, 999),

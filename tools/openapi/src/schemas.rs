@@ -22,6 +22,13 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     }
     all.push(("UrlsFound".to_owned(), found(list_of(reference("ComplianceUrl")), false)));
     all.push(("OverviewFound".to_owned(), found(reference("Overview"), false)));
+    let synced = || Some(reference("BatchSyncAffiliatesResponse"));
+    for (name, result) in
+        [("AffiliatesSynced", ResultCode::Saved), ("AffiliatesPartlySynced", ResultCode::UpdateFailed)]
+    {
+        all.push((name.to_owned(), envelope(result, FOUND_DETAIL, synced(), false)));
+    }
+    all.extend(SYNC.map(|name| (name.to_owned(), record::schema(name))));
     all.push(("VocabulariesFound".to_owned(), found(list_of(reference("VocabularyNames")), false)));
     all.extend(["VocabularyNames", "VocabularyEntry"].map(|name| (name.to_owned(), record::schema(name))));
     all.push(("ChangesFound".to_owned(), found(reference("ListChangesResponse"), false)));
@@ -37,6 +44,9 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.push((FOUND_DETAIL.to_owned(), detail(&[])));
     all
 }
+
+/// What the result of a sync consists of.
+const SYNC: [&str; 4] = ["BatchSyncAffiliatesResponse", "AffiliateSyncResult", "AbsentAffiliate", "FieldViolation"];
 
 /// What the overview consists of.
 const OVERVIEW: [&str; 8] = [

@@ -3,7 +3,8 @@
 use std::{error::Error, net::SocketAddr};
 
 use compliance_api::v1::{
-    access_service_client::AccessServiceClient, affiliate_service_client::AffiliateServiceClient,
+    access_service_client::AccessServiceClient, affiliate_roster_service_client::AffiliateRosterServiceClient,
+    affiliate_service_client::AffiliateServiceClient, affiliate_sync_service_client::AffiliateSyncServiceClient,
     change_service_client::ChangeServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
     overview_service_client::OverviewServiceClient, read_service_client::ReadServiceClient,
@@ -39,6 +40,8 @@ pub struct GrpcClients {
     pub affiliates: AffiliateServiceClient<Calls>,
     pub urls: ComplianceUrlServiceClient<Calls>,
     pub cases: ComplianceCaseServiceClient<Calls>,
+    pub syncs: AffiliateSyncServiceClient<Calls>,
+    pub rosters: AffiliateRosterServiceClient<Calls>,
     pub overview: OverviewServiceClient<Calls>,
     pub vocabularies: VocabularyServiceClient<Calls>,
     pub changes: ChangeServiceClient<Calls>,
@@ -81,6 +84,8 @@ impl GrpcClients {
             affiliates: AffiliateServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             urls: ComplianceUrlServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             cases: ComplianceCaseServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
+            syncs: AffiliateSyncServiceClient::new(calls.clone()),
+            rosters: AffiliateRosterServiceClient::new(calls.clone()),
             overview: OverviewServiceClient::new(calls.clone()),
             vocabularies: VocabularyServiceClient::new(calls.clone()),
             changes: ChangeServiceClient::new(calls.clone()),

@@ -8,7 +8,9 @@ from . import stream
 from .models import (
     Affiliate,
     AffiliateCreate,
+    AffiliateRosterItem,
     AffiliateUpdate,
+    BatchSyncAffiliatesResponse,
     CaseFilters,
     Change,
     ComplianceCase,
@@ -119,6 +121,21 @@ class Client:
         if not changes:
             return []
         return results(self.call("PUT", f"/api/affiliates/{changes[0]['id']}", body={"affiliates": changes}))
+
+    def sync_affiliates(
+        self,
+        roster: Sequence[AffiliateRosterItem],
+        *,
+        report_absent: bool = False,
+        absent_status: str | None = None,
+        validate_only: bool = False,
+    ) -> BatchSyncAffiliatesResponse:
+        """Brings the affiliates up to date with a roster, which identifies them by `client_affiliate_id`. Items that are refused are
+        among the results; they refuse no others. None clears a field. With `validate_only`, nothing is written."""
+        options = {"report_absent": report_absent, "absent_status": absent_status, "validate_only": validate_only}
+        body = {"affiliates": roster, **options}
+        synced: BatchSyncAffiliatesResponse = self.call("POST", "/api/affiliates:sync", body=body)["data"]
+        return synced
 
     def urls(self, *, per_page: int = PER_PAGE, **filters: Unpack[UrlFilters]) -> Iterator[ComplianceUrl]:
         """All URLs that match the filters, by ID ascending: those that are added meanwhile come last."""

@@ -608,6 +608,147 @@ class Change(TypedDict):
     """The subject of the token that made the change, if the token has one. A change by another program has none."""
     request_id: str | None
     """ID of the request that made the change, if it has one."""
+class AffiliateRosterItem(TypedDict):
+    """An affiliate of a roster, identified by its `client_affiliate_id`. The fields have the rules of a creation; an item that violates one is refused alone. Null and `""` clear an optional field."""
+
+    client_affiliate_id: NotRequired[str | None]
+    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    affiliate_name: NotRequired[str | None]
+    """Unique within the company; compared exactly."""
+    email_one: NotRequired[str | None]
+    """E-mail address."""
+    email_two: NotRequired[str | None]
+    """E-mail address."""
+    phone_one: NotRequired[str | None]
+    """Phone number."""
+    phone_two: NotRequired[str | None]
+    """Phone number."""
+    facebook: NotRequired[str | None]
+    """Profile or page URL."""
+    instagram: NotRequired[str | None]
+    """URL or handle."""
+    youtube: NotRequired[str | None]
+    """URL."""
+    twitter: NotRequired[str | None]
+    """URL or handle."""
+    tiktok: NotRequired[str | None]
+    """URL or handle."""
+    pintrest: NotRequired[str | None]
+    """URL or handle (the name is spelled so in the interface)."""
+    country: NotRequired[str | None]
+    """ISO 3166-1 alpha-2 code, in either case."""
+    first_name: NotRequired[str | None]
+    """First name."""
+    last_name: NotRequired[str | None]
+    """Last name."""
+    notes: NotRequired[str | None]
+    """Internal notes."""
+    address: NotRequired[str | None]
+    """Street address."""
+    city: NotRequired[str | None]
+    """City."""
+    state: NotRequired[str | None]
+    """State or province, name or code."""
+    zip: NotRequired[str | None]
+    """Postal code."""
+    ranking: NotRequired[str | None]
+    """Ranking."""
+    replicated_website: NotRequired[str | None]
+    """The affiliate's copy of the company's site."""
+    sponsor: NotRequired[str | None]
+    """Name of the sponsor."""
+    upline: NotRequired[str | None]
+    """The upline's own affiliate identifier."""
+    status: NotRequired[str | None]
+    """Status of the affiliate."""
+    start_date: NotRequired[str | None]
+    """Calendar day, YYYY-MM-DD or MM/DD/YYYY."""
+    language_used: NotRequired[str | None]
+    """Language."""
+    territory: NotRequired[str | None]
+    """Territory."""
+    entrepreneur_id: NotRequired[str | None]
+    """Identifier."""
+    entrepreneur_spouse_id: NotRequired[str | None]
+    """Identifier."""
+    international_distributor: NotRequired[str | None]
+    """Flag or identifier."""
+    is_territory_director: NotRequired[str | None]
+    """Flag or identifier."""
+    jv_status: NotRequired[str | None]
+    """Status."""
+    league: NotRequired[str | None]
+    """League."""
+    territory_master: NotRequired[str | None]
+    """Territory master."""
+    merchant_type: NotRequired[str | None]
+    """Merchant type."""
+    company_name: NotRequired[str | None]
+    """Name of the affiliate's company."""
+    sponsor_id: NotRequired[str | None]
+    """The sponsor's own affiliate identifier."""
+    sponsor_email: NotRequired[str | None]
+    """The sponsor's e-mail address."""
+    pay_rank: NotRequired[str | None]
+    """Pay rank."""
+    recognition_rank: NotRequired[str | None]
+    """Recognition rank."""
+
+
+class FieldViolation(TypedDict):
+    """A violation of a rule by one field of an item."""
+
+    field: str
+    """Path of the field within the item: `country`, `infractions.0.infraction_name`."""
+    description: str
+    """What is wrong, in a sentence."""
+
+
+class AffiliateSyncResult(TypedDict):
+    """The result of one item."""
+
+    code: Literal["1020", "1021", "1023"]
+    """1020: the affiliate has the values of the item. 1021: refused. 1023: refused, because another affiliate has the name."""
+    outcome: Literal["created", "updated", "unchanged", "refused"]
+    """What became of the item."""
+    affiliate_id: int | None
+    """The affiliate. Of one that `validate_only` would create, there is none yet."""
+    client_affiliate_id: str | None
+    """The identifier, as sent."""
+    changed_fields: list[str]
+    """The fields that differed, by name."""
+    conflicting_ids: list[int]
+    """Of a refused item: the affiliates that have the identifier, if they are several, at most 10, or the one that has the name."""
+    conflicting_positions: list[int]
+    """Of a refused item: the positions, from 0, of the items that have the same identifier or name, this one included."""
+    violations: list[FieldViolation]
+    """What is wrong with the fields of a refused item."""
+    msg: str
+    """What happened, in a sentence."""
+
+
+class AbsentAffiliate(TypedDict):
+    """An affiliate that the roster does not have."""
+
+    affiliate_id: int
+    """ID assigned by the service."""
+    client_affiliate_id: str
+    """The client's own identifier."""
+    status: str | None
+    """The status that it had."""
+    changed: YesNo
+    """Whether it got another one, or would get it."""
+
+
+class BatchSyncAffiliatesResponse(TypedDict):
+    """What became of a roster."""
+
+    results: list[AffiliateSyncResult]
+    """One result per item, in the order sent."""
+    absent: list[AbsentAffiliate]
+    """The affiliates that the roster does not have, by ID, at most 1,000."""
+    absent_total: int
+    """How many there are in all; 0 if they were not asked for."""
 
 
 class UrlFilters(TypedDict):

@@ -6,6 +6,8 @@ use compliance_api::{
     v1::{AffiliateInput, AffiliateUpdate},
 };
 
+use prost_types::FieldMask;
+
 use crate::extract::{
     document::{At, Object},
     json::Value,
@@ -22,6 +24,13 @@ pub(super) struct SentAffiliate<const HAS_ID: bool> {
     next: usize,
 }
 
+impl<const HAS_ID: bool> SentAffiliate<HAS_ID> {
+    /// The fields that were sent.
+    pub(super) fn mask(&self) -> FieldMask {
+        self.sent.to_mask()
+    }
+}
+
 impl From<SentAffiliate<false>> for AffiliateInput {
     fn from(affiliate: SentAffiliate<false>) -> Self {
         affiliate.input
@@ -31,7 +40,7 @@ impl From<SentAffiliate<false>> for AffiliateInput {
 impl From<SentAffiliate<true>> for AffiliateUpdate {
     fn from(affiliate: SentAffiliate<true>) -> Self {
         let id = if let Value::Integer(id) = affiliate.id { Some(id) } else { None };
-        let update_mask = Some(affiliate.sent.to_mask());
+        let update_mask = Some(affiliate.mask());
         Self { id, affiliate: Some(affiliate.input), update_mask, etag: String::new() }
     }
 }

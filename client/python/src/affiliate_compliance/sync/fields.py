@@ -1,7 +1,6 @@
-"""The forms of a field: as a cell of the file, as it is sent, and as the service reads it back."""
+"""The forms of a field: as a cell of the file, and as the service reads it back."""
 
 import re
-from collections.abc import Mapping
 from datetime import date
 from typing import TypeAlias, get_args
 
@@ -13,8 +12,6 @@ Value: TypeAlias = str | int | None
 
 IDENTIFIER, NAME = "client_affiliate_id", "affiliate_name"
 REQUIRED = (IDENTIFIER, NAME)
-# Fields that are read by another name than they are written.
-READ_NAMES = {IDENTIFIER: "client_distributor_id", NAME: "distributor_name", "status": "distributor_status"}
 DAY_FORMS = (re.compile(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"),
              re.compile(r"(?P<month>[0-9]{2})/(?P<day>[0-9]{2})/(?P<year>[0-9]{4})"))
 
@@ -60,8 +57,3 @@ def day(cell: str) -> str:
                 break
     raise Violation(f"{cell!r} is no day in the form YYYY-MM-DD or MM/DD/YYYY")
 
-
-def stored(field: str, affiliate: Mapping[str, object]) -> Value:
-    """The value of an affiliate that was read."""
-    value = affiliate[READ_NAMES.get(field, field)]
-    return value if isinstance(value, (str, int)) and value != "" else None

@@ -1,18 +1,21 @@
-"""The job: compares, sends what differs, and reads the list again, until nothing differs any more."""
+"""The job: sends the rows of the file as a roster, which the service compares with the affiliates that it has."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from uuid import uuid4
+from typing import Any
 
 from ..client import Client
-from .file import File, Problem, Row, read
-from .plan import Known, Plan, in_order, known, plan
-from .send import Outcome, send
+from ..errors import Refused
+from .file import Problem, Row, read
 
 # Items of a request.
-BATCH = 500
-# How often the list is read, at most.
+BATCH = 5000
+# Items of a request, at most.
+LONGEST_ROSTER = 100_000
+# How often rows are sent whose names other rows leave, at most.
 ROUNDS = 6
+NAME_TAKEN = "1023"
+TOO_LARGE = 413
 
 
 @dataclass
@@ -31,76 +34,60 @@ class Summary:
 
 
 def sync(client: Client, path: str, *, ignored: Collection[str] = (), dry_run: bool = False, batch: int = BATCH) -> Summary:
-    """Brings the affiliates up to date with a file. When it returns, the list was read, and every row that no problem names
-    agreed with it. With `dry_run`, counts what would be created and changed, and sends nothing."""
-    job = Job(client, read(path, ignored), batch)
+    """Brings the affiliates up to date with a file. When it returns, every row that no problem names agrees with the service. With
+    `dry_run`, the service compares, and writes nothing: exactly for files of up to 100,000 rows."""
+    file = read(path, ignored)
+    summary = Summary(problems=list(file.problems))
+    # Names change at once within a request.
+    rows, size = file.rows, LONGEST_ROSTER if dry_run else batch
     for _ in range(ROUNDS):
-        service, difference = job.compare()
-        if dry_run or not difference.items():
+        refused = send(client, rows, size, dry_run, summary)
+        # Another request may have left the name meanwhile; rows that wait for each other are sent together.
+        again = [] if dry_run else [row for row, result in refused if result["code"] == NAME_TAKEN]
+        if not again or len(again) == len(rows) <= size:
+            summary.problems += [problem for row, result in refused for problem in problems(row, result)]
             break
-        job.apply(difference, service)
+        waiting = {row.line for row in again}
+        summary.problems += [problem for row, result in refused if row.line not in waiting for problem in problems(row, result)]
+        rows, size = again, LONGEST_ROSTER
     else:
-        _, difference = job.compare()
-        job.refuse([Problem(item.row.line, None, f"still differs after {ROUNDS} tries") for item in difference.items()])
-    if dry_run:
-        job.created |= {item.row.line for item in difference.create}
-        job.changed |= {item.row.line for item in difference.change + difference.rename}
-    return job.summary()
+        summary.problems += [Problem(row.line, None, f"its name is still taken after {ROUNDS} tries") for row in rows]
+    summary.problems.sort(key=lambda problem: (problem.line, problem.field or "", problem.reason))
+    return summary
 
 
-class Job:
-    def __init__(self, client: Client, file: File, batch: int) -> None:
-        self.client = client
-        self.batch = batch
-        self.columns = file.columns
-        self.rows: dict[int, Row] = {row.line: row for row in file.rows}
-        self.problems = list(file.problems)
-        self.created: set[int] = set()
-        self.changed: set[int] = set()
-        self.doubtful: dict[int, Problem] = {}
-
-    def compare(self) -> tuple[Known, Plan]:
-        """Reads the list. Rows that were refused, and differ nevertheless, are refused for good; so are those that cannot be
-        applied. Others may depend on them."""
-        service = known(self.client.affiliates(), self.columns)
-        while True:
-            difference = plan(self.rows.values(), service)
-            lines = {item.row.line for item in difference.items()}
-            final = difference.problems + [problem for line, problem in self.doubtful.items() if line in lines]
-            self.doubtful = {}
-            if not final:
-                return service, difference
-            self.refuse(final)
-
-    def apply(self, difference: Plan, service: Known) -> None:
-        changed = self.keep(send(difference.change, self.client.update_affiliates, self.batch))
-        create = difference.create
-        if changed.refused or changed.invalid:
-            # Names that were to become free may be taken still: what needs them waits for the next comparison.
-            create = [item for item in create if item.body["affiliate_name"] not in service.by_name]
-        else:
-            renames = in_order(difference.rename, service, f"(renaming {uuid4().hex})")
-            self.keep(send(renames, self.client.update_affiliates, self.batch))
-        created = self.keep(send(create, self.client.create_affiliates, self.batch))
-        self.changed |= {item.row.line for item in difference.change + difference.rename}
-        self.created |= created.saved | created.refused.keys()
-
-    def keep(self, outcome: Outcome) -> Outcome:
-        self.refuse(outcome.invalid)
-        self.doubtful |= outcome.refused
-        return outcome
-
-    def refuse(self, problems: list[Problem]) -> None:
-        self.problems += problems
-        for problem in problems:
-            self.rows.pop(problem.line, None)
-
-    def summary(self) -> Summary:
-        # A row whose creation was repeated is created, whatever its result.
-        created = len(self.created & self.rows.keys())
-        changed = len(self.changed & self.rows.keys() - self.created)
-        return Summary(created, changed, len(self.rows) - created - changed, sorted(set(self.problems), key=order))
+def send(client: Client, rows: Sequence[Row], size: int, dry_run: bool, summary: Summary) -> list[tuple[Row, Any]]:
+    """Counts what became of the rows, and returns those that were refused, with their results."""
+    refused = []
+    # The next one is last.
+    batches = [rows[start : start + size] for start in range(0, len(rows), size)][::-1]
+    while batches:
+        batch = batches.pop()
+        # An empty cell clears its field.
+        roster: Any = [{name: cell or None for name, cell in row.cells.items()} for row in batch]
+        try:
+            results = client.sync_affiliates(roster, validate_only=dry_run)["results"]
+        except Refused as error:
+            if error.status != TOO_LARGE or len(batch) == 1:
+                raise
+            middle = len(batch) // 2
+            batches += [batch[middle:], batch[:middle]]
+            continue
+        for row, result in zip(batch, results, strict=True):
+            match result["outcome"]:
+                case "created":
+                    summary.created += 1
+                case "updated":
+                    summary.changed += 1
+                case "unchanged":
+                    summary.unchanged += 1
+                case _:
+                    refused.append((row, result))
+    return refused
 
 
-def order(problem: Problem) -> tuple[int, str, str]:
-    return (problem.line, problem.field or "", problem.reason)
+def problems(row: Row, result: Any) -> list[Problem]:
+    """Why a row was refused."""
+    if result["violations"]:
+        return [Problem(row.line, violation["field"], violation["description"]) for violation in result["violations"]]
+    return [Problem(row.line, "affiliate_name" if result["code"] == NAME_TAKEN else "client_affiliate_id", result["msg"])]

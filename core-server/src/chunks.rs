@@ -1,13 +1,9 @@
 //! Streams of chunks: each chunk is saved and acknowledged, in order, with a bounded number in memory.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use admission::{Count, run_off_thread};
-use compliance_api::{
-    error::Error,
-    token::TokenError,
-    v1::{StreamUrlObservationsRequest, StreamUrlObservationsResponse},
-};
+use compliance_api::{error::Error, rules::Check, token::TokenError};
 use futures::FutureExt as _;
 use tokio::{
     sync::mpsc,
@@ -16,34 +12,60 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Response, Status, Streaming};
 
-use super::Chunk;
 use crate::{
     access::{Identity, is_expired},
+    backend::Backend,
     deadline,
     limits::STREAM_IDLE_TIMEOUT,
-    monitoring::{
-        context::{Company, Context},
-        items::messages,
-    },
     requests::{streamed, valid},
     shares::{self, Work},
     statement,
 };
 
+/// What is done with the chunks of a stream.
+pub(crate) trait Chunks: Send + Sync + 'static {
+    type Request: Check + Send + 'static;
+    /// A chunk that is ready to be saved.
+    type Chunk: Send + 'static;
+    type Response: Send + 'static;
+
+    fn backend(&self) -> &Backend;
+
+    /// How many items a request has.
+    fn requested(request: &Self::Request) -> usize;
+
+    /// How many items a chunk has.
+    fn prepared(chunk: &Self::Chunk) -> usize;
+
+    fn prepare(
+        &self,
+        company_id: i64,
+        request: Self::Request,
+    ) -> impl Future<Output = Result<Self::Chunk, Error>> + Send;
+
+    /// Saves a chunk. The next one is saved when this one is.
+    fn save(&self, company_id: i64, chunk: Self::Chunk) -> impl Future<Output = Result<Self::Response, Error>> + Send;
+
+    /// The next response after those to all chunks; `None` if there is none. By default there is none.
+    fn after_last(&self, _: i64) -> impl Future<Output = Result<Option<Self::Response>, Error>> + Send {
+        ready(Ok(None))
+    }
+}
+
 /// The acknowledgements of a stream: one for each chunk, in order.
-pub(in crate::monitoring) type Acknowledgements = ReceiverStream<Result<StreamUrlObservationsResponse, Status>>;
+pub(crate) type Acknowledgements<R> = ReceiverStream<Result<R, Status>>;
 
 /// Starts to serve a stream. While a chunk is being saved, the next one is prepared and no other is read; while other
 /// companies call, it is prepared when the last one is saved, so that a company does not use two processors. If the
 /// client does not read its acknowledgements, nothing is read. The stream ends at its timeout.
-pub(in crate::monitoring) fn serve(
-    context: &Arc<Context>,
+pub(crate) fn serve<C: Chunks>(
+    chunks: Arc<C>,
     caller: Identity,
-    requests: Streaming<StreamUrlObservationsRequest>,
+    requests: Streaming<C::Request>,
     timeout: Duration,
-) -> Result<Response<Acknowledgements>, Error> {
-    let open = context.backend.shares.open_stream(caller.company_id)?;
-    let stream = Arc::new(Stream { context: Arc::clone(context), caller, deadline: Instant::now() + timeout });
+) -> Result<Response<Acknowledgements<C::Response>>, Error> {
+    let open = chunks.backend().shares.open_stream(caller.company_id)?;
+    let stream = Arc::new(Stream { chunks, caller, deadline: Instant::now() + timeout });
     let (acknowledgements, receiver) = mpsc::channel(1);
     let (prepared, chunks) = mpsc::channel(1);
     let reading = read(Arc::clone(&stream), requests, prepared.clone());
@@ -54,59 +76,58 @@ pub(in crate::monitoring) fn serve(
     Ok(streamed(ReceiverStream::new(receiver), deadline))
 }
 
-enum Next {
-    Prepared(Chunk),
+enum Next<C: Chunks> {
+    Prepared(C::Chunk),
     /// It is prepared in its slot.
-    Received(StreamUrlObservationsRequest),
+    Received(C::Request),
+    /// There are no more chunks.
+    End,
 }
 
-struct Stream {
-    context: Arc<Context>,
+struct Stream<C> {
+    chunks: Arc<C>,
     caller: Identity,
     deadline: Instant,
 }
 
-impl Stream {
+impl<C: Chunks> Stream<C> {
     async fn bound<T>(&self, time: Duration, step: impl Future<Output = T>) -> Result<T, Error> {
         let deadline = self.deadline.min(Instant::now() + time);
         deadline::until(deadline, step).await.map_err(|_| Error::deadline_exceeded())
     }
 
-    fn company(&self) -> Company<'_> {
-        Company { id: self.caller.company_id, context: &self.context }
-    }
-
     fn call_timeout(&self) -> Duration {
-        self.context.backend.settings.call_timeout
+        self.chunks.backend().settings.call_timeout
     }
 
-    async fn prepare(&self, request: StreamUrlObservationsRequest) -> Result<Chunk, Error> {
+    async fn prepare(&self, request: C::Request) -> Result<C::Chunk, Error> {
         // A stream may outlive its token.
         if is_expired(&self.caller.claims) {
             return Err(TokenError::Expired.into());
         }
         valid(&request)?;
-        Chunk::prepare(self.company(), request.observations).await
+        self.chunks.prepare(self.caller.company_id, request).await
     }
 
     /// A chunk that is not saved in time is not saved at all: its statement is cancelled.
-    async fn save(&self, next: Next) -> Result<StreamUrlObservationsResponse, Error> {
-        let Self { context, caller, .. } = self;
+    async fn save(&self, next: Next<C>) -> Result<Option<C::Response>, Error> {
+        let Self { chunks, caller, .. } = self;
         let saving = async {
-            let work = Work::of_items(match &next {
-                Next::Prepared(chunk) => chunk.outcomes.len(),
-                Next::Received(request) => request.observations.len(),
-            });
-            let mut slot = context.backend.shares.enter(caller.company_id, work).await?;
+            let work = match &next {
+                Next::Prepared(chunk) => Work::of_items(C::prepared(chunk)),
+                Next::Received(request) => Work::of_items(C::requested(request)),
+                Next::End => Work::Statement(1),
+            };
+            let mut slot = chunks.backend().shares.enter(caller.company_id, work).await?;
             let saving = async {
                 let chunk = match next {
                     Next::Prepared(chunk) => chunk,
                     Next::Received(request) => self.prepare(request).await?,
+                    Next::End => return chunks.after_last(caller.company_id).await,
                 };
-                chunk.save(self.company()).await.map(messages)
+                chunks.save(caller.company_id, chunk).await.map(Some)
             };
-            let results = shares::run(&mut slot, work.is_heavy(), Box::pin(saving)).await?;
-            Ok(StreamUrlObservationsResponse { results })
+            shares::run(&mut slot, work.is_heavy(), Box::pin(saving)).await
         };
         self.bound(self.call_timeout(), saving).await?
     }
@@ -120,10 +141,10 @@ async fn report_panic<T>(side: impl Future<Output = ()>, messages: mpsc::Sender<
 }
 
 /// Reads chunks and prepares them, until the client or saving ends, or the first error of the stream as a whole.
-async fn read(
-    stream: Arc<Stream>,
-    mut requests: Streaming<StreamUrlObservationsRequest>,
-    prepared: mpsc::Sender<Result<Next, Status>>,
+async fn read<C: Chunks>(
+    stream: Arc<Stream<C>>,
+    mut requests: Streaming<C::Request>,
+    prepared: mpsc::Sender<Result<Next<C>, Status>>,
 ) {
     loop {
         let message = tokio::select! {
@@ -131,18 +152,20 @@ async fn read(
             message = stream.bound(STREAM_IDLE_TIMEOUT, requests.message()) => message,
         };
         let chunk = match message {
-            Ok(Ok(Some(request))) if stream.context.backend.shares.are_several_calling() => Ok(Next::Received(request)),
+            Ok(Ok(Some(request))) if stream.chunks.backend().shares.are_several_calling() => {
+                Ok(Next::Received(request))
+            }
             Ok(Ok(Some(request))) => {
-                let is_long = Work::of_items(request.observations.len()).is_heavy();
+                let is_long = Work::of_items(C::requested(&request)).is_heavy();
                 let preparing = run_off_thread(stream.prepare(request), is_long);
                 let chunk = stream.bound(stream.call_timeout(), preparing).await;
                 chunk.and_then(|chunk| chunk).map(Next::Prepared).map_err(Status::from)
             }
-            Ok(Ok(None)) => return,
+            Ok(Ok(None)) => Ok(Next::End),
             Ok(Err(status)) => Err(status),
             Err(error) => Err(error.into()),
         };
-        let last = chunk.is_err();
+        let last = matches!(chunk, Err(_) | Ok(Next::End));
         if prepared.send(chunk).await.is_err() || last {
             return;
         }
@@ -150,28 +173,34 @@ async fn read(
 }
 
 /// Saves chunks and acknowledges them. `open` counts the stream.
-async fn save(
-    stream: Arc<Stream>,
+async fn save<C: Chunks>(
+    stream: Arc<Stream<C>>,
     open: Count,
-    mut chunks: mpsc::Receiver<Result<Next, Status>>,
-    acknowledgements: mpsc::Sender<Result<StreamUrlObservationsResponse, Status>>,
+    mut chunks: mpsc::Receiver<Result<Next<C>, Status>>,
+    acknowledgements: mpsc::Sender<Result<C::Response, Status>>,
 ) {
+    let mut is_at_end = false;
     loop {
-        let chunk = tokio::select! {
+        let next = tokio::select! {
             () = acknowledgements.closed() => return,
-            chunk = chunks.recv() => chunk,
+            () = ready(()), if is_at_end => Some(Ok(Next::End)),
+            chunk = chunks.recv(), if !is_at_end => chunk,
             () = sleep_until(stream.deadline) => Some(Err(Error::deadline_exceeded().into())),
         };
-        let message = match chunk {
-            Some(Ok(chunk)) => tokio::select! {
-                // Nothing more is written for a client that has left.
-                biased;
-                () = acknowledgements.closed() => return,
-                saved = stream.save(chunk) => saved.map_err(Status::from),
-            },
+        let message = match next {
+            Some(Ok(next)) => {
+                is_at_end = matches!(next, Next::End);
+                tokio::select! {
+                    // Nothing more is written for a client that has left.
+                    biased;
+                    () = acknowledgements.closed() => return,
+                    saved = stream.save(next) => saved.map_err(Status::from),
+                }
+            }
             Some(Err(status)) => Err(status),
             None => return,
         };
+        let Some(message) = message.transpose() else { return };
         let last = message.is_err();
         match stream.bound(STREAM_IDLE_TIMEOUT, acknowledgements.send(message)).await {
             Ok(Ok(())) if !last => {}

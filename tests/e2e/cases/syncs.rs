@@ -1,0 +1,415 @@
+//! Syncs of affiliates with a roster, over every layer.
+
+use compliance_api::v1::{
+    AffiliateInput, AffiliateSync, BatchSyncAffiliatesRequest, SyncAffiliatesRequest, SyncAffiliatesResponse,
+};
+use prost_types::FieldMask;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+use test_support::{Layer, RestClient, TestService, new_company, tests};
+
+tests![
+    items_are_created_updated_and_unchanged,
+    what_is_wrong_refuses_its_item,
+    identifiers_that_are_not_unique,
+    names_change_at_once,
+    absent_affiliates,
+    a_dry_run_returns_the_result_and_writes_nothing,
+    bodies_that_are_refused,
+    a_roster_in_chunks,
+    a_roster_in_chunks_without_writing,
+];
+
+/// What all rows of a company are, in a text. A row that was written has another version.
+async fn rows(service: &TestService, company: i64) -> String {
+    let rows = "select coalesce(string_agg(a::text || a.xmin::text, '|' order by id), '') from affiliates a where company_id = $1";
+    sqlx::query_scalar(rows).bind(company).fetch_one(&service.pool).await.unwrap()
+}
+
+async fn given(service: &TestService, company: i64, affiliates: &[(i64, &str, &str)]) {
+    for (id, identifier, name) in affiliates {
+        let insert = format!(
+            "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, city, country, status)
+            values ({company}, {id}, '{identifier}', '{name}', 'Berlin', 276, 'active')"
+        );
+        sqlx::query(AssertSqlSafe(insert)).execute(&service.pool).await.unwrap();
+    }
+}
+
+async fn names(service: &TestService, company: i64) -> Vec<(i64, String)> {
+    let names = "select id, affiliate_name from affiliates where company_id = $1 order by id";
+    sqlx::query_as(names).bind(company).fetch_all(&service.pool).await.unwrap()
+}
+
+const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
+
+/// The request as a message: what is there is in the mask.
+fn message(body: &Value) -> BatchSyncAffiliatesRequest {
+    let items = body["affiliates"].as_array().unwrap();
+    BatchSyncAffiliatesRequest {
+        affiliates: items.iter().map(item).collect(),
+        report_absent: body["report_absent"] == true,
+        absent_status: body["absent_status"].as_str().map(str::to_owned),
+        validate_only: body["validate_only"] == true,
+    }
+}
+
+fn item(item: &Value) -> AffiliateSync {
+    let mut affiliate = AffiliateInput::default();
+    for (name, value) in item.as_object().unwrap() {
+        let field = <AffiliateInput as compliance_api::record::Record>::field(name).unwrap();
+        assert!(field.set_written(&mut affiliate, value.as_str().map(str::to_owned)));
+    }
+    let paths = item.as_object().unwrap().keys().cloned().collect();
+    AffiliateSync { affiliate: Some(affiliate), update_mask: Some(FieldMask { paths }) }
+}
+
+/// The data of the response to a sync over a layer. Over REST, its status and envelope are checked.
+async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -> Value {
+    let over = async |rest: RestClient| {
+        let response = rest.post("/affiliates:sync", body.to_string()).await;
+        let json = response.json();
+        let refused =
+            json["data"]["results"].as_array().unwrap().iter().filter(|result| result["outcome"] == "refused").count();
+        let msg = match refused {
+            0 => "The affiliates are up to date.".to_owned(),
+            1 => "1 item was refused.".to_owned(),
+            _ => format!("{refused} items were refused."),
+        };
+        let (status, code, word) = if refused == 0 { (200, "1020", "ok") } else { (207, "1021", "error") };
+        assert_eq!(response.status, status, "{}", response.text);
+        assert_eq!(
+            (&json["code"], &json["status"], &json["detail"]),
+            (&json!(code), &json!(word), &json!({"msg": msg}))
+        );
+        json["data"].clone()
+    };
+    match layer {
+        Layer::Rest => over(service.rest(company)).await,
+        Layer::RestRemote => over(service.rest_remote(company)).await,
+        Layer::Grpc => {
+            let response = service.grpc(company).await.syncs.batch_sync_affiliates(message(body)).await.unwrap();
+            serde_json::to_value(response.into_inner()).unwrap()
+        }
+    }
+}
+
+/// The parts of results that are given, such as `{"outcome": "created"}`.
+fn expect(results: &Value, expected: &[Value]) {
+    let results = results.as_array().unwrap();
+    assert_eq!(results.len(), expected.len(), "{results:#?}");
+    for (result, expected) in results.iter().zip(expected) {
+        for (name, value) in expected.as_object().unwrap() {
+            assert_eq!(&result[name], value, "{name} of {result:#}");
+        }
+    }
+}
+
+async fn items_are_created_updated_and_unchanged() {
+    let service = TestService::start().await;
+    for layer in LAYERS {
+        let [company, other] = [new_company(), new_company()];
+        given(&service, company, &[(101, "A", "Ann"), (102, "B", "Ben"), (103, "C", "Cem"), (104, "Z", "Zoe")]).await;
+        given(&service, other, &[(101, "A", "Ann"), (109, "N", "New")]).await;
+        let others = rows(&service, other).await;
+        let body = json!({"affiliates": [
+            {"client_affiliate_id": "A", "affiliate_name": "Ann", "city": "Bonn", "country": "de", "zip": ""},
+            {"client_affiliate_id": "N", "affiliate_name": "New", "country": "US", "start_date": "01/31/2024"},
+            {"client_affiliate_id": "B", "affiliate_name": "Bea", "status": null, "city": null},
+            {"client_affiliate_id": "C", "city": "Berlin", "country": "DE", "status": "active"},
+        ]});
+        let data = sync(&service, company, layer, &body).await;
+        let id = data["results"][1]["affiliate_id"].as_i64().unwrap();
+        expect(
+            &data["results"],
+            &[
+                json!({"code": "1020", "outcome": "updated", "affiliate_id": 101, "client_affiliate_id": "A", "changed_fields": ["city"],
+                   "msg": "Affiliate updated."}),
+                json!({"code": "1020", "outcome": "created", "client_affiliate_id": "N", "changed_fields": [], "msg": "Affiliate created."}),
+                json!({"outcome": "updated", "affiliate_id": 102, "changed_fields": ["affiliate_name", "city", "status"]}),
+                json!({"code": "1020", "outcome": "unchanged", "affiliate_id": 103, "changed_fields": []}),
+            ],
+        );
+        assert_eq!((&data["absent"], &data["absent_total"]), (&json!([]), &json!(0)));
+        let read = service.rest(company).get(&format!("/affiliates/{id}")).await.with_status(200);
+        assert_eq!((&read["data"]["start_date"], &read["data"]["country"]), (&json!("2024-01-31"), &json!(840)));
+        let read = service.rest(company).get("/affiliates/102").await.with_status(200);
+        assert_eq!(
+            (&read["data"]["distributor_name"], &read["data"]["city"], &read["data"]["distributor_status"]),
+            (&json!("Bea"), &Value::Null, &Value::Null)
+        );
+
+        // Once more, nothing is written.
+        let before = rows(&service, company).await;
+        let data = sync(&service, company, layer, &body).await;
+        expect(&data["results"], &vec![json!({"outcome": "unchanged"}); 4]);
+        assert_eq!(rows(&service, company).await, before);
+        assert_eq!(rows(&service, other).await, others);
+    }
+}
+
+async fn what_is_wrong_refuses_its_item() {
+    let service = TestService::start().await;
+    for layer in LAYERS {
+        let company = new_company();
+        given(&service, company, &[(101, "A", "Ann"), (102, "B", "Ben")]).await;
+        let body = json!({"affiliates": [
+            {"client_affiliate_id": "A", "email_one": "nobody", "country": "ZZ"},
+            {"affiliate_name": "Nobody"},
+            {"client_affiliate_id": "  ", "affiliate_name": "Blank"},
+            {"client_affiliate_id": "N"},
+            {"client_affiliate_id": "M", "affiliate_name": "Ben"},
+            {"client_affiliate_id": "A2", "affiliate_name": "Twice"},
+            {"client_affiliate_id": "A3", "affiliate_name": "Twice"},
+            {"client_affiliate_id": "B", "affiliate_name": null},
+        ]});
+        let data = sync(&service, company, layer, &body).await;
+        let fields = |item: usize| -> Vec<&str> {
+            let violations = data["results"][item]["violations"].as_array().unwrap();
+            violations.iter().map(|violation| violation["field"].as_str().unwrap()).collect()
+        };
+        expect(
+            &data["results"],
+            &[
+                json!({"code": "1021", "outcome": "refused", "affiliate_id": null, "client_affiliate_id": "A",
+                   "msg": "The email one field must be a valid email address. (and 1 more error)"}),
+                json!({"outcome": "refused", "msg": "The client affiliate id field is required."}),
+                json!({"outcome": "refused", "msg": "The client affiliate id field is required."}),
+                json!({"outcome": "refused", "msg": "The affiliate name field is required."}),
+                json!({"code": "1023", "outcome": "refused", "conflicting_ids": [102],
+                   "msg": "An affiliate with this name already exists. It is that of the affiliate 102."}),
+                json!({"outcome": "created"}),
+                json!({"code": "1023", "outcome": "refused", "conflicting_positions": [5, 6],
+                   "msg": "The items at the positions 5 and 6 have the same affiliate name."}),
+                json!({"outcome": "refused", "msg": "The affiliate name field is required."}),
+            ],
+        );
+        assert_eq!((fields(0), fields(3)), (vec!["email_one", "country"], vec!["affiliate_name"]));
+        let names: Vec<String> = names(&service, company).await.into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names.len(), 3, "{names:?}");
+    }
+}
+
+async fn identifiers_that_are_not_unique() {
+    let service = TestService::start().await;
+    for layer in LAYERS {
+        let company = new_company();
+        given(&service, company, &[(101, "A", "Ann"), (102, "A", "Ann two"), (103, "B", "Ben")]).await;
+        let before = rows(&service, company).await;
+        let body = json!({"affiliates": [
+            {"client_affiliate_id": "B", "city": "x"},
+            {"client_affiliate_id": "A", "city": "x"},
+            {"client_affiliate_id": "B", "city": "y"},
+        ]});
+        let data = sync(&service, company, layer, &body).await;
+        let msg = "Several items have this identifier: those at the positions 0, 2.";
+        expect(
+            &data["results"],
+            &[
+                json!({"code": "1021", "outcome": "refused", "conflicting_positions": [0, 2], "msg": msg}),
+                json!({"code": "1021", "outcome": "refused", "conflicting_ids": [101, 102],
+                   "msg": "Several affiliates have this identifier: 101, 102."}),
+                json!({"code": "1021", "outcome": "refused", "conflicting_positions": [0, 2], "msg": msg}),
+            ],
+        );
+        assert_eq!(rows(&service, company).await, before);
+    }
+}
+
+async fn names_change_at_once() {
+    let service = TestService::start().await;
+    for layer in LAYERS {
+        let company = new_company();
+        given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "C", "c"), (104, "D", "d")]).await;
+        let body = json!({"affiliates": [
+            {"client_affiliate_id": "A", "affiliate_name": "b"},
+            {"client_affiliate_id": "B", "affiliate_name": "a"},
+            {"client_affiliate_id": "N", "affiliate_name": "c"},
+            {"client_affiliate_id": "C", "affiliate_name": "e"},
+        ]});
+        let dry = json!({"affiliates": body["affiliates"], "validate_only": true});
+        let expected = [
+            json!({"outcome": "updated"}),
+            json!({"outcome": "updated"}),
+            json!({"outcome": "created"}),
+            json!({"outcome": "updated"}),
+        ];
+        expect(&sync(&service, company, layer, &dry).await["results"], &expected);
+        expect(&sync(&service, company, layer, &body).await["results"], &expected);
+        let found: Vec<String> = names(&service, company).await.into_iter().map(|(_, name)| name).collect();
+        // The new affiliate has the first ID of the sequence.
+        assert_eq!(found, ["c", "b", "a", "e", "d"]);
+        // D keeps its name, so C keeps its own, and so does N.
+        let body = json!({"affiliates": [
+            {"client_affiliate_id": "C", "affiliate_name": "d"},
+            {"client_affiliate_id": "N", "affiliate_name": "e"},
+        ]});
+        let expected =
+            [json!({"code": "1023", "conflicting_ids": [104]}), json!({"code": "1023", "conflicting_ids": [103]})];
+        expect(&sync(&service, company, layer, &body).await["results"], &expected);
+    }
+}
+
+async fn absent_affiliates() {
+    let service = TestService::start().await;
+    for layer in LAYERS {
+        let [company, other] = [new_company(), new_company()];
+        given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "C", "c"), (104, "C", "d")]).await;
+        given(&service, other, &[(105, "X", "x")]).await;
+        let others = rows(&service, other).await;
+        let before = rows(&service, company).await;
+        let absent = |changed: &str, status: &str| json!([{"affiliate_id": 102, "client_affiliate_id": "B", "status": status, "changed": changed}]);
+        let affiliates = json!([{"client_affiliate_id": "A"}, {"client_affiliate_id": "C", "email_one": "nobody"}]);
+        let mut body = json!({"affiliates": affiliates, "report_absent": true});
+        let data = sync(&service, company, layer, &body).await;
+        // An item that is refused is there, too.
+        assert_eq!((&data["absent"], &data["absent_total"]), (&absent("no", "active"), &json!(1)));
+        body["absent_status"] = json!("terminated");
+        body["validate_only"] = json!(true);
+        assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("yes", "active"));
+        assert_eq!(rows(&service, company).await, before);
+        body["validate_only"] = json!(false);
+        assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("yes", "active"));
+        let status = service.rest(company).get("/affiliates/102").await.with_status(200);
+        assert_eq!(status["data"]["distributor_status"], "terminated");
+        let before = rows(&service, company).await;
+        assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("no", "terminated"));
+        // An item without an identifier may be the absent one.
+        body["affiliates"].as_array_mut().unwrap().push(json!({"affiliate_name": "b"}));
+        body["absent_status"] = json!("suspended");
+        assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("no", "terminated"));
+        assert_eq!(rows(&service, company).await, before);
+        assert_eq!(rows(&service, other).await, others);
+    }
+}
+
+async fn a_dry_run_returns_the_result_and_writes_nothing() {
+    let service = TestService::start().await;
+    for layer in LAYERS {
+        let company = new_company();
+        given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "B", "b two"), (104, "C", "c")]).await;
+        let affiliates = json!([
+            {"client_affiliate_id": "A", "city": "x", "affiliate_name": "z"},
+            {"client_affiliate_id": "B", "city": "x"},
+            {"client_affiliate_id": "N", "affiliate_name": "a"},
+            {"client_affiliate_id": "M", "affiliate_name": "c"},
+            {"client_affiliate_id": "C"},
+            {"client_affiliate_id": "O", "zip": "12345678901234567"},
+        ]);
+        let before = rows(&service, company).await;
+        let mut dry = sync(&service, company, layer, &json!({"affiliates": affiliates, "validate_only": true})).await;
+        assert_eq!(rows(&service, company).await, before);
+        let done = sync(&service, company, layer, &json!({"affiliates": affiliates})).await;
+        // A new affiliate has no ID before.
+        assert_eq!(dry["results"][2]["affiliate_id"], Value::Null);
+        dry["results"][2]["affiliate_id"] = done["results"][2]["affiliate_id"].clone();
+        assert_eq!(dry, done);
+        assert_ne!(rows(&service, company).await, before);
+    }
+}
+
+async fn bodies_that_are_refused() {
+    let service = TestService::start().await;
+    let company = new_company();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let cases = [
+            ("{}", vec!["affiliates"]),
+            (r#"{"affiliates":[]}"#, vec!["affiliates"]),
+            (r#"{"affiliates":{}}"#, vec!["affiliates"]),
+            ("[]", vec!["body"]),
+            (
+                r#"{"affiliates":[{"client_affiliate_id":"A"}],"absent_status":"gone","validate_only":1}"#,
+                vec!["absent_status", "validate_only"],
+            ),
+            (r#"{"affiliates":[{"client_affiliate_id":"A","absent_status":"gone"},7]}"#, vec!["affiliates.1"]),
+        ];
+        for (body, paths) in cases {
+            let response = rest.post("/affiliates:sync", body).await;
+            assert_eq!(response.status, 422, "{body}: {}", response.text);
+            assert_eq!(response.paths(), paths, "{body}");
+        }
+    }
+    assert_eq!(rows(&service, company).await, "");
+}
+
+/// The responses to a roster in chunks, each of which has the options.
+async fn stream(
+    service: &TestService,
+    company: i64,
+    chunks: Vec<SyncAffiliatesRequest>,
+) -> Vec<SyncAffiliatesResponse> {
+    let mut grpc = service.grpc(company).await;
+    let mut responses = grpc.rosters.sync_affiliates(futures::stream::iter(chunks)).await.unwrap().into_inner();
+    let mut received = Vec::new();
+    while let Some(response) = responses.message().await.unwrap() {
+        received.push(response);
+    }
+    received
+}
+
+fn chunk(items: &[Value], validate_only: bool) -> SyncAffiliatesRequest {
+    let affiliates = items.iter().map(item).collect();
+    let absent_status = Some("inactive".to_owned());
+    SyncAffiliatesRequest { affiliates, report_absent: true, absent_status, validate_only }
+}
+
+fn new(range: std::ops::Range<usize>) -> Vec<Value> {
+    range
+        .map(|number| json!({"client_affiliate_id": format!("N{number}"), "affiliate_name": format!("Name {number}")}))
+        .collect()
+}
+
+async fn a_roster_in_chunks() {
+    let service = TestService::start().await;
+    let company = new_company();
+    given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "N5", "Name 5")]).await;
+    let repeated = json!({"client_affiliate_id": "N3", "city": "x"});
+    let chunks =
+        vec![chunk(&new(0..700), false), chunk(&[repeated], false), chunk(&[], false), chunk(&new(700..1200), false)];
+    let responses = stream(&service, company, chunks.clone()).await;
+    let results: Vec<usize> = responses.iter().map(|response| response.results.len()).collect();
+    assert_eq!(results, [700, 1, 0, 500, 0]);
+    let outcomes = |response: usize| {
+        let results = serde_json::to_value(&responses[response].results).unwrap();
+        results.as_array().unwrap().iter().filter(|result| result["outcome"] == "created").count()
+    };
+    assert_eq!((outcomes(0), outcomes(3)), (699, 500));
+    assert_eq!(responses[1].results[0].conflicting_positions, [3, 700]);
+    let absent = &responses[4].absent;
+    assert_eq!(
+        absent.iter().map(|each| (each.affiliate_id, each.changed)).collect::<Vec<_>>(),
+        [(101, true), (102, true)]
+    );
+
+    // Once more, nothing is written.
+    let before = rows(&service, company).await;
+    let again = stream(&service, company, chunks).await;
+    assert!(again[0].results.iter().chain(&again[3].results).all(|result| result.outcome == 3), "{again:?}");
+    assert_eq!(rows(&service, company).await, before);
+}
+
+/// What the items of a chunk would have done counts for those of later ones.
+async fn a_roster_in_chunks_without_writing() {
+    let service = TestService::start().await;
+    let company = new_company();
+    given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
+    let chunks = |validate_only| {
+        let chunk = |item: Value| chunk(&[item], validate_only);
+        vec![
+            chunk(json!({"client_affiliate_id": "A", "affiliate_name": "z"})),
+            chunk(json!({"client_affiliate_id": "N", "affiliate_name": "a"})),
+            chunk(json!({"client_affiliate_id": "M", "affiliate_name": "z"})),
+            chunk(json!({"client_affiliate_id": "O", "affiliate_name": "b"})),
+        ]
+    };
+    let before = rows(&service, company).await;
+    let dry = stream(&service, company, chunks(true)).await;
+    assert_eq!(rows(&service, company).await, before);
+    let done = stream(&service, company, chunks(false)).await;
+    let outcomes = |responses: &[SyncAffiliatesResponse]| -> Vec<(i32, i32)> {
+        responses.iter().flat_map(|response| &response.results).map(|result| (result.code, result.outcome)).collect()
+    };
+    assert_eq!(outcomes(&dry), [(1020, 2), (1020, 1), (1023, 4), (1023, 4)]);
+    assert_eq!(outcomes(&done), outcomes(&dry));
+    assert_eq!(dry.last().unwrap().absent, done.last().unwrap().absent);
+}
