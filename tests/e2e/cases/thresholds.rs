@@ -101,6 +101,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (GATEWAY, &["READ_BATCHES_WHEN_SLOW"]),
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
+    (CORE, &["CHANGE_ROWS"]),
     (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
     ("rest-gateway/src/extract/body.rs", &["RESULT"]),
@@ -109,7 +110,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rest-gateway/src/settings.rs", &["MIB"]),
     ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),
     // Numbers that mean something else: IDs, codes, formats, defaults.
-    (CORE, &["DEFAULT_PER_PAGE", "DEFAULT_SEARCHED"]),
+    (CORE, &["DEFAULT_PER_PAGE", "DEFAULT_SEARCHED", "DEFAULT_CHANGES"]),
     ("core-server/src/lists/layout.rs", &["INDENT", "WIDTH"]),
     ("core-server/src/lists/page.rs", &["FIRST_DAY", "LAST_DAY"]),
     ("core-server/src/lists/statement.rs", &["FIRST_FILTER"]),
