@@ -14,19 +14,6 @@ create type change_entry as (
     changed_by jsonb
 );
 
--- The position of each company's last change. Its row is locked until the change is committed, so a reader who has seen a position
--- never finds a smaller one later.
-create table change_positions (
-    company_id bigint not null,
-    position bigint not null,
-    changed_at timestamptz not null, -- never before that of a smaller position
-    digest bytea not null, -- of what the last row says
-    hash bytea not null, -- of the last row
-    dropped_position bigint not null default 0, -- of the last row that is no longer kept
-    dropped_hash bytea,
-    constraint change_positions_pkey primary key (company_id)
-) with (fillfactor = 60, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
-
 create table changes (
     company_id bigint not null,
     position bigint not null, -- of the last entry
@@ -99,6 +86,7 @@ declare
                     group by r.company_id, r.part
                 ) e
                 group by e.part
+                order by e.part
             loop
                 perform record_changes(entries);
             end loop;$sql$;
