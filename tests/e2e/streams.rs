@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
     v1::{
-        ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest, OpenCaseRequest, StreamUrlObservationsRequest,
-        UrlObservation,
+        AffiliateInput, AffiliateSync, ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest,
+        ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, OpenCaseRequest, StreamUrlObservationsRequest,
+        SyncAffiliatesRequest, UrlObservation,
     },
 };
 use futures::{StreamExt as _, future::LocalBoxFuture, stream};
@@ -38,6 +39,20 @@ const CASES: &[Case] = &[
             read(list, |message| message.affiliates.len(), pool, "affiliates").await
         })
     }),
+    ("ComplianceUrlService/ListAllComplianceUrls", "compliance_urls", |grpc, pool| {
+        Box::pin(async move {
+            let request = ListAllComplianceUrlsRequest::default();
+            let list = grpc.urls.list_all_compliance_urls(request).await.unwrap().into_inner();
+            read(list, |message| message.urls.len(), pool, "compliance_urls").await
+        })
+    }),
+    ("ComplianceCaseService/ListAllComplianceCases", "compliance_cases", |grpc, pool| {
+        Box::pin(async move {
+            let request = ListAllComplianceCasesRequest::default();
+            let list = grpc.cases.list_all_compliance_cases(request).await.unwrap().into_inner();
+            read(list, |message| message.cases.len(), pool, "compliance_cases").await
+        })
+    }),
     ("MonitoringService/ExportUrls", "compliance_urls", |grpc, pool| {
         Box::pin(async move {
             let list = grpc.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
@@ -60,6 +75,23 @@ const CASES: &[Case] = &[
             let chunks = stream::iter(0..RECORDS).map(chunk).chain(stream::pending());
             let list = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
             read(list, |message| message.results.len(), pool, "compliance_urls").await
+        })
+    }),
+    ("AffiliateRosterService/SyncAffiliates", "affiliates", |grpc, pool| {
+        Box::pin(async move {
+            let chunk = |number: i64| {
+                let name = Some(format!("new {number}"));
+                let fields = AffiliateInput {
+                    client_affiliate_id: name.clone(),
+                    affiliate_name: name,
+                    ..AffiliateInput::default()
+                };
+                let affiliate = AffiliateSync { affiliate: Some(fields), ..AffiliateSync::default() };
+                SyncAffiliatesRequest { affiliates: vec![affiliate], ..SyncAffiliatesRequest::default() }
+            };
+            let chunks = stream::iter(0..RECORDS).map(chunk).chain(stream::pending());
+            let list = grpc.rosters.sync_affiliates(chunks).await.unwrap().into_inner();
+            read(list, |message| message.results.len(), pool, "affiliates").await
         })
     }),
 ];

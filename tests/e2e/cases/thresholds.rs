@@ -103,10 +103,13 @@ const OTHERS: &[(&str, &[&str])] = &[
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
     (CORE, &["CHANGE_ROWS"]),
+    (CORE, &["MAX_CONFLICTS", "ROSTER_IDENTIFIER", "ABSENT_PAGE", "REPORTED_ABSENT"]),
     (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
     ("rest-gateway/src/extract/body.rs", &["RESULT"]),
     ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY"]),
+    ("rest-gateway/src/extract/affiliates/roster.rs", &["ELEMENT", "KEY"]),
+    ("rest-gateway/src/extract/query.rs", &["PAGES"]),
     ("rest-gateway/src/extract/urls.rs", &["ELEMENT", "KEY"]),
     ("rest-gateway/src/settings.rs", &["MIB"]),
     ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),

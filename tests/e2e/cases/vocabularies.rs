@@ -71,10 +71,10 @@ async fn ids_are_those_of_the_filters() {
     let (url_status, case_status) = (id_of("url_incident_status", "In Violation"), id_of("case_status", "Blocked"));
     for statement in [
         format!(
-            "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id) select {company}, n, 'https://a.example/' || n, sha256(n::text::bytea), n from generate_series(1, 6) n"
+            "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({company}, 1, 'A', 'A')"
         ),
         format!(
-            "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({company}, 1, 'A', 'A')"
+            "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id) select {company}, n, 'https://a.example/' || n, sha256(n::text::bytea), n from generate_series(1, 6) n"
         ),
         format!(
             "insert into compliance_cases (company_id, id, affiliate_id, case_status_id) select {company}, n, 1, n from generate_series(1, 9) n"

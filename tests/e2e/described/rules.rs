@@ -68,10 +68,10 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             }
         };
         let value = match rule.name() {
-            // An update leaves out what it does not change, and must not send a blank.
+            // An update or a sync leaves out what it does not change, and must not send a blank.
             "required"
                 if path.len() > 1
-                    && method.name().contains("Update")
+                    && ["Update", "Sync"].iter().any(|change| method.name().contains(change))
                     && field.kind() == Kind::String
                     && !field.is_list() =>
             {
