@@ -80,12 +80,8 @@ const CASES: &[Case] = &[
     ("AffiliateRosterService/SyncAffiliates", "affiliates", |grpc, pool| {
         Box::pin(async move {
             let chunk = |number: i64| {
-                let name = Some(format!("new {number}"));
-                let fields = AffiliateInput {
-                    client_affiliate_id: name.clone(),
-                    affiliate_name: name,
-                    ..AffiliateInput::default()
-                };
+                let (identifier, city) = (Some((number + 1).to_string()), Some("Oslo".to_owned()));
+                let fields = AffiliateInput { client_affiliate_id: identifier, city, ..AffiliateInput::default() };
                 let affiliate = AffiliateSync { affiliate: Some(fields), ..AffiliateSync::default() };
                 SyncAffiliatesRequest { affiliates: vec![affiliate], ..SyncAffiliatesRequest::default() }
             };

@@ -608,6 +608,8 @@ class Change(TypedDict):
     """The subject of the token that made the change, if the token has one. A change by another program has none."""
     request_id: str | None
     """ID of the request that made the change, if it has one."""
+
+
 class AffiliateRosterItem(TypedDict):
     """An affiliate of a roster, identified by its `client_affiliate_id`. The fields have the rules of a creation; an item that violates one is refused alone. Null and `""` clear an optional field."""
 
