@@ -46,7 +46,12 @@ pub(crate) trait Chunks: Send + Sync + 'static {
     /// Saves a chunk. The next one is saved when this one is.
     fn save(&self, company_id: i64, chunk: Self::Chunk) -> impl Future<Output = Result<Self::Response, Error>> + Send;
 
-    /// The next response after those to all chunks; `None` if there is none. By default there is none.
+    /// Whether something follows the last chunk. By default nothing does.
+    fn has_more(&self) -> impl Future<Output = bool> + Send {
+        ready(false)
+    }
+
+    /// The next response after those to all chunks; `None` if there is none.
     fn after_last(&self, _: i64) -> impl Future<Output = Result<Option<Self::Response>, Error>> + Send {
         ready(Ok(None))
     }
@@ -112,6 +117,9 @@ impl<C: Chunks> Stream<C> {
     /// A chunk that is not saved in time is not saved at all: its statement is cancelled.
     async fn save(&self, next: Next<C>) -> Result<Option<C::Response>, Error> {
         let Self { chunks, caller, .. } = self;
+        if matches!(next, Next::End) && !chunks.has_more().await {
+            return Ok(None);
+        }
         let saving = async {
             let work = match &next {
                 Next::Prepared(chunk) => Work::of_items(C::prepared(chunk)),
@@ -123,6 +131,7 @@ impl<C: Chunks> Stream<C> {
                 let chunk = match next {
                     Next::Prepared(chunk) => chunk,
                     Next::Received(request) => self.prepare(request).await?,
+                    Next::End if is_expired(&caller.claims) => return Err(TokenError::Expired.into()),
                     Next::End => return chunks.after_last(caller.company_id).await,
                 };
                 chunks.save(caller.company_id, chunk).await.map(Some)

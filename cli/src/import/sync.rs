@@ -56,14 +56,12 @@ pub(super) async fn send(
     // The rows of the items, by their positions in the roster.
     let mut rows: Vec<u64> = Vec::new();
     let mut waiting: Option<Sent> = None;
-    let status = options.absent.clone().filter(|absent| absent != REPORT);
     while let Some(batch) = batches.next(recorder).await? {
         rows.extend(batch.iter().map(|(position, _)| position.row));
         let request = SyncAffiliatesRequest {
             affiliates: batch.iter().map(|(_, affiliate)| item(affiliate)).collect(),
-            report_absent: options.absent.is_some(),
-            absent_status: status.clone(),
             validate_only: options.dry_run,
+            ..SyncAffiliatesRequest::default()
         };
         // The service has ended the stream if this fails, and says why.
         let is_sent = requests.send(request).await.is_ok();
@@ -71,6 +69,22 @@ pub(super) async fn send(
         if let Some(before) = before {
             record(&mut *results, before, &rows, recorder).await?;
         }
+    }
+    // An affiliate of a row that was not sent is in the file.
+    let are_all_sent = rows.len() as u64 == recorder.tally.rows;
+    let status = options.absent.clone().filter(|absent| absent != REPORT && are_all_sent);
+    if status.is_none() && options.absent.as_deref().is_some_and(|absent| absent != REPORT) {
+        tracing::warn!("affiliates that the file does not have keep their status, since some rows are not valid");
+    }
+    if options.absent.is_some() {
+        // Only now is the roster known to be whole.
+        let last = SyncAffiliatesRequest {
+            report_absent: true,
+            absent_status: status.clone(),
+            validate_only: options.dry_run,
+            ..SyncAffiliatesRequest::default()
+        };
+        let _ = requests.send(last).await;
     }
     drop(requests);
     if let Some(last) = waiting {

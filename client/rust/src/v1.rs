@@ -1371,11 +1371,12 @@ pub struct SyncAffiliatesRequest {
     /// A part of the roster.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateSync>,
-    /// Whether to report the company's affiliates whose identifiers the roster does not have. That of the first message counts.
+    /// Whether to report the company's affiliates whose identifiers the roster does not have. That of the last message counts, which may
+    /// have no items: send it with that message only, so that a roster that breaks off changes nothing else.
     #[prost(bool, tag = "2")]
     pub report_absent: bool,
-    /// Status that these get. They are reported, too. None is changed if an item has no valid identifier. That of the first message
-    /// counts.
+    /// Status that these get. They are reported, too. None is changed if an item has no valid identifier, or if the roster has no items.
+    /// That of the last message counts.
     #[prost(string, optional, tag = "3")]
     pub absent_status: ::core::option::Option<::prost::alloc::string::String>,
     /// Whether to return the result that the stream would have, and to write nothing. That of the first message counts.

@@ -59,6 +59,10 @@ impl Item {
         Self { input: Input::new(company_id, 0, fields, mask), violations }
     }
 
+    fn is_identified(&self) -> bool {
+        self.identifier().is_some() && !self.violations.names(IDENTIFIER)
+    }
+
     fn identifier(&self) -> Option<&str> {
         self.input.fields.client_affiliate_id.as_deref().filter(|identifier| !identifier.trim().is_empty())
     }
@@ -105,7 +109,7 @@ async fn sync(
         }
         actions.retain(|(index, _)| results[*index].is_none());
         if roster.options.validate_only {
-            roster.take_names(actions.iter().map(|(index, action)| want(*index, action, &items[*index])));
+            roster.take_names(actions.iter().map(|(index, action)| want(*index, action, &items[*index])))?;
             for (index, action) in actions {
                 results[index] = Some(saved(&items[index].input, &action, None));
             }

@@ -62,6 +62,11 @@ impl Violations {
         self.report(path, |label| format!("The {label} field is required."));
     }
 
+    /// Whether the field of this path has a violation that was kept.
+    pub fn names(&self, path: &str) -> bool {
+        self.kept.iter().any(|violation| violation.path == path)
+    }
+
     /// Adds the violations that another check of the same object finds. A path that has violations keeps them: to the
     /// rules a value of the wrong type is absent, and must not be reported as missing as well.
     pub fn merge(&mut self, mut other: Self) {

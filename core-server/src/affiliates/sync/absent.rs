@@ -17,7 +17,7 @@ use crate::{
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.
 pub(in crate::affiliates) const PAGE: &str = "
-    select a.id as affiliate_id, a.client_affiliate_id, a.status from affiliates a
+    select a.id as affiliate_id, a.client_affiliate_id, a.status, a.revision from affiliates a
     where a.company_id = $1 and a.id > $2 order by a.id limit $3";
 
 const STATUS: &str = "status";
@@ -27,6 +27,7 @@ struct Row {
     affiliate_id: i64,
     client_affiliate_id: String,
     status: Option<String>,
+    revision: i64,
 }
 
 /// The next affiliates after an ID that a roster does not have, and the ID after which others follow. They get the status that is asked
@@ -44,16 +45,14 @@ pub(super) async fn next(
         let rows: Vec<Row> = database::read(&backend.pool, read).await.map_err(from_database)?;
         let Some(last) = rows.last() else { return Ok(None) };
         after = last.affiliate_id;
-        let absent = rows.into_iter().filter(|row| !roster.has(&row.client_affiliate_id)).map(|row| AbsentAffiliate {
-            affiliate_id: row.affiliate_id,
-            client_affiliate_id: row.client_affiliate_id,
-            status: row.status,
-            changed: false,
+        let absent = rows.into_iter().filter(|row| !roster.has(&row.client_affiliate_id)).map(|row| {
+            let Row { affiliate_id, client_affiliate_id, status, revision } = row;
+            (AbsentAffiliate { affiliate_id, client_affiliate_id, status, changed: false }, revision)
         });
-        let mut absent: Vec<AbsentAffiliate> = absent.collect();
+        let mut absent: Vec<(AbsentAffiliate, i64)> = absent.collect();
         if !absent.is_empty() {
             set_status(backend, company_id, roster, &mut absent).await?;
-            return Ok(Some((absent, after)));
+            return Ok(Some((absent.into_iter().map(|(affiliate, _)| affiliate).collect(), after)));
         }
     }
 }
@@ -62,28 +61,30 @@ async fn set_status(
     backend: &Backend,
     company_id: i64,
     roster: &Roster,
-    absent: &mut [AbsentAffiliate],
+    absent: &mut [(AbsentAffiliate, i64)],
 ) -> Result<(), Error> {
-    // An item without an identifier may be one of these.
-    let Some(status) = roster.options.absent_status.as_deref().filter(|_| roster.is_identified) else { return Ok(()) };
+    let Some(status) = roster.absent_status() else { return Ok(()) };
     let mask: FieldSet<AffiliateInput> = AffiliateInput::field(STATUS).into_iter().collect();
-    let mut others: Vec<&mut AbsentAffiliate> =
-        absent.iter_mut().filter(|affiliate| affiliate.status.as_deref() != Some(status)).collect();
+    let mut others: Vec<&mut (AbsentAffiliate, i64)> =
+        absent.iter_mut().filter(|(affiliate, _)| affiliate.status.as_deref() != Some(status)).collect();
     if roster.options.validate_only {
-        for affiliate in others {
+        for (affiliate, _) in others {
             affiliate.changed = true;
         }
         return Ok(());
     }
     let fields = AffiliateInput { status: Some(status.to_owned()), ..AffiliateInput::default() };
-    let change =
-        |affiliate: &&mut AbsentAffiliate| Input::new(company_id, affiliate.affiliate_id, fields.clone(), mask);
+    // One that has changed meanwhile may have got an identifier of the roster.
+    let change = |(affiliate, revision): &&mut (AbsentAffiliate, i64)| Input {
+        revisions: Some(vec![*revision]),
+        ..Input::new(company_id, affiliate.affiliate_id, fields.clone(), mask)
+    };
     let changes: Vec<Input> = others.iter().map(change).collect();
     if changes.is_empty() {
         return Ok(());
     }
     let applied = update_known(backend, company_id, &changes).await?;
-    for (affiliate, applied) in others.iter_mut().zip(applied) {
+    for ((affiliate, _), applied) in others.iter_mut().zip(applied) {
         affiliate.changed = matches!(applied, Applied::Saved(_));
     }
     Ok(())

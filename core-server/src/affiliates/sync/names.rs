@@ -1,6 +1,6 @@
 //! Which items of a batch can get the names that they give. All names of a batch change at once, so two affiliates can swap theirs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map::Entry};
 
 /// A name that the affiliate of an item gets, if it gets another one.
 pub(super) struct Want<'i> {
@@ -24,30 +24,41 @@ pub(super) enum Taken {
     ByItem(usize),
 }
 
-/// The items that do not get their names. An affiliate whose item is refused keeps its name, which others may have counted on.
+/// The items that do not get their names. An affiliate whose item is refused keeps its name, which others may have counted on. The
+/// work is linear in the number of items.
 pub(super) fn taken(wants: &[Want<'_>]) -> HashMap<usize, Taken> {
-    let mut refused = HashMap::new();
-    loop {
-        let before = refused.len();
-        let accepted = |want: &&Want<'_>| !refused.contains_key(&want.index);
-        let named = wants.iter().filter(accepted).filter_map(|want| Some((want, want.name?)));
-        let leaving: HashSet<i64> = named.clone().filter_map(|(want, _)| want.id).collect();
-        let mut getting = HashMap::new();
-        let mut newly = Vec::new();
-        for (want, name) in named {
-            match want.holder.filter(|holder| !leaving.contains(holder)) {
-                Some(holder) => newly.push((want.index, Taken::ByAffiliate(holder))),
-                None => match getting.get(name) {
-                    Some(first) => newly.push((want.index, Taken::ByItem(*first))),
-                    None => drop(getting.insert(name, want.index)),
-                },
+    let named = || wants.iter().filter(|want| want.name.is_some());
+    let leaving: HashSet<i64> = named().filter_map(|want| want.id).collect();
+    let (mut refused, mut getting) = (HashMap::new(), HashMap::new());
+    // Those who count on the name of an affiliate that leaves it.
+    let mut counting: HashMap<i64, Vec<&Want<'_>>> = HashMap::new();
+    let mut newly = Vec::new();
+    for want in named() {
+        let Some(name) = want.name else { continue };
+        match want.holder {
+            Some(holder) if !leaving.contains(&holder) => newly.push((want, Taken::ByAffiliate(holder))),
+            holder => {
+                if let Some(holder) = holder {
+                    counting.entry(holder).or_default().push(want);
+                }
+                match getting.entry(name) {
+                    Entry::Vacant(first) => drop(first.insert(want.index)),
+                    Entry::Occupied(first) => newly.push((want, Taken::ByItem(*first.get()))),
+                }
             }
         }
-        refused.extend(newly);
-        if refused.len() == before {
-            return refused;
+    }
+    while let Some((want, reason)) = newly.pop() {
+        // Of several reasons, that an affiliate keeps the name is the one that does not depend on other items.
+        let known = refused.entry(want.index).or_insert(reason);
+        if matches!(reason, Taken::ByAffiliate(_)) {
+            *known = reason;
+        }
+        if let Some(id) = want.id {
+            newly.extend(counting.remove(&id).into_iter().flatten().map(|want| (want, Taken::ByAffiliate(id))));
         }
     }
+    refused
 }
 
 #[cfg(test)]

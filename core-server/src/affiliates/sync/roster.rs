@@ -48,8 +48,8 @@ pub(super) struct Roster {
     identifiers: HashMap<Digest, u32>,
     /// Names that items got or left, if they are not written: that of an item at a position, or nobody's.
     names: HashMap<Digest, Option<u32>>,
-    /// Whether every item had an identifier.
-    pub(super) is_identified: bool,
+    /// Whether every item had a valid identifier.
+    is_identified: bool,
     /// Position of the first item of the batch that is synced.
     first: u32,
     memory: Reservation,
@@ -78,6 +78,12 @@ impl Roster {
         i64::from(self.first) + index as i64
     }
 
+    /// The status that absent affiliates get. None if one of them may be an item whose identifier is unknown, or if there are no items.
+    pub(super) fn absent_status(&self) -> Option<&str> {
+        let is_known = self.is_identified && !self.identifiers.is_empty();
+        self.options.absent_status.as_deref().filter(|_| is_known)
+    }
+
     pub(super) fn has(&self, identifier: &str) -> bool {
         self.identifiers.contains_key(&self.digest(identifier))
     }
@@ -88,10 +94,8 @@ impl Roster {
         self.memory.grow(items.len() * ROSTER_IDENTIFIER)?;
         let mut positions: HashMap<u32, Vec<i64>> = HashMap::new();
         for (index, item) in (self.first..).zip(items) {
-            let Some(identifier) = item.identifier() else {
-                self.is_identified = false;
-                continue;
-            };
+            self.is_identified &= item.is_identified();
+            let Some(identifier) = item.identifier() else { continue };
             match self.identifiers.entry([1, 2].map(|half: u8| self.hasher.hash_one((half, identifier)))) {
                 Entry::Vacant(vacant) => drop(vacant.insert(index)),
                 Entry::Occupied(first) => {
@@ -134,8 +138,9 @@ impl Roster {
     }
 
     /// Notes the names that items get and leave, if they are not written.
-    pub(super) fn take_names<'i>(&mut self, wants: impl Iterator<Item = Want<'i>>) {
+    pub(super) fn take_names<'i>(&mut self, wants: impl Iterator<Item = Want<'i>>) -> Result<(), Full> {
         let wants: Vec<Want<'_>> = wants.filter(|want| want.name.is_some()).collect();
+        self.memory.grow(2 * wants.len() * ROSTER_IDENTIFIER)?;
         for old in wants.iter().filter_map(|want| want.old_name.as_deref()) {
             self.names.insert(self.digest(old), None);
         }
@@ -145,6 +150,7 @@ impl Roster {
                 self.names.insert(self.digest(name), Some(position));
             }
         }
+        Ok(())
     }
 
     /// Ends a batch of so many items.

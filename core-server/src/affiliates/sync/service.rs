@@ -122,19 +122,21 @@ impl Chunks for RosterChunks {
 
     async fn save(&self, company_id: i64, chunk: Chunk) -> Result<SyncAffiliatesResponse, Error> {
         let mut state = self.state.lock().await;
-        if !std::mem::replace(&mut state.is_begun, true) {
-            state.roster.options = chunk.options;
-        }
+        let validate_only =
+            if state.is_begun { state.roster.options.validate_only } else { chunk.options.validate_only };
+        state.is_begun = true;
+        // A stream that ends early must not look like one without more affiliates: what is done with absent ones is in its last message.
+        state.roster.options = Options { validate_only, ..chunk.options };
         let results = sync(&self.backend, company_id, &mut state.roster, &chunk.items).await?;
         Ok(SyncAffiliatesResponse { results, absent: Vec::new() })
     }
 
+    async fn has_more(&self) -> bool {
+        self.state.lock().await.roster.options.wants_absent()
+    }
+
     async fn after_last(&self, company_id: i64) -> Result<Option<SyncAffiliatesResponse>, Error> {
         let mut state = self.state.lock().await;
-        // A stream without a chunk has no roster.
-        if !state.roster.options.wants_absent() {
-            return Ok(None);
-        }
         let next = absent::next(&self.backend, company_id, &state.roster, state.after).await?;
         Ok(next.map(|(absent, last)| {
             state.after = last;
