@@ -82,7 +82,6 @@ declare
                     select r.part, row(r.company_id, %s, %s, %s, array_agg(r.id), array_agg(r.record), case
                         when several then jsonb_agg(coalesce(writer -> r.id::text, '[]')) else writer end)::change_entry as entry
                     from (%s) r
-                    where r.record <> ''
                     group by r.company_id, r.part
                 ) e
                 group by e.part
@@ -90,8 +89,10 @@ declare
             loop
                 perform record_changes(entries);
             end loop;$sql$;
-    rows_of constant text :=
-        'select r.company_id, r.id, r::text as record, row_number() over (rows unbounded preceding) >> 10 as part from %s r';
+    -- Parts are cut by number and by size.
+    parts_of constant text := $sql$select r.*, (row_number() over w >> 10) + (sum(octet_length(r.record)) over w >> 24) as part
+        from (%s) r where r.record <> '' window w as (rows unbounded preceding)$sql$;
+    rows_of constant text := 'select r.company_id, r.id, r::text as record from %s r';
 begin
     select string_agg(
             format($sql$case when o.%1$I is distinct from n.%1$I then ',"%1$s":' || json_build_array(o.%1$I, n.%1$I) end$sql$, attname),
@@ -118,11 +119,11 @@ begin
         end
         $function$$sql$,
         recorded,
-        format(record_parts, resource, columns, 1, format(rows_of, 'new_rows')),
-        format(record_parts, resource, columns, 2, format(
-            'select n.company_id, n.id, concat(%s) as record, row_number() over (rows unbounded preceding) >> 10 as part
-            from old_rows o join new_rows n on n.company_id = o.company_id and n.id = o.id', changed)),
-        format(record_parts, resource, columns, 3, format(rows_of, 'old_rows')));
+        format(record_parts, resource, columns, 1, format(parts_of, format(rows_of, 'new_rows'))),
+        format(record_parts, resource, columns, 2, format(parts_of, format(
+            'select n.company_id, n.id, concat(%s) as record
+            from old_rows o join new_rows n on n.company_id = o.company_id and n.id = o.id', changed))),
+        format(record_parts, resource, columns, 3, format(parts_of, format(rows_of, 'old_rows'))));
     if not exists (select from pg_trigger where tgrelid = recorded::regclass and tgname = 'a_record_inserted') then
         execute format('create trigger a_record_inserted after insert on %1$I referencing new table as new_rows
             for each statement execute function record_%1$s()', recorded);
@@ -135,13 +136,28 @@ end
 $do$;
 
 -- Keeps the changes of so many days, by whole months, and makes this month and the next one. A month that has changes in the default
--- partition already stays there. Writers wait for this no longer than its own wait for a lock.
+-- partition already stays there. It waits for a lock no longer than 40 ms, and drops one month at a time.
 create function keep_changes(days integer) returns void language plpgsql security definer
 set search_path from current set lock_timeout = '40ms' as $$
 declare
     month timestamp;
     part name;
+    -- Where the chain of each company goes on after what is dropped. Its last change is found by key.
+    drop_through constant text := 'update change_positions p set dropped_position = d.position, dropped_hash = d.hash
+        from (
+            select q.company_id, c.position, c.hash
+            from change_positions q
+            cross join lateral (
+                select c.position, c.hash from %I c
+                where c.company_id = q.company_id and c.changed_at < $1
+                order by c.position desc limit 1
+            ) c
+        ) d
+        where p.company_id = d.company_id';
 begin
+    if days < 1 then
+        raise invalid_parameter_value using message = 'changes are kept for at least one day';
+    end if;
     if not pg_try_advisory_xact_lock(hashtext('compliance keep_changes')) then
         return;
     end if;
@@ -160,40 +176,49 @@ begin
         end if;
     end loop;
     begin
-        for part in
-            select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-            where i.inhparent = 'changes'::regclass and c.relname ~ '^changes_y\d{4}m\d\d$'
-                and (to_date(substr(c.relname, 10), 'YYYY"m"MM') + interval '1 month') at time zone 'UTC'
-                    <= now() - make_interval(days => keep_changes.days)
-            order by c.relname
-        loop
-            -- The chain goes on after what is dropped.
-            execute format('update change_positions p set dropped_position = d.position, dropped_hash = d.hash
-                from (select distinct on (company_id) company_id, position, hash from %I order by company_id, position desc) d
-                where p.company_id = d.company_id', part);
+        select c.relname into part from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'changes'::regclass and c.relname ~ '^changes_y\d{4}m\d\d$'
+            and (to_date(substr(c.relname, 10), 'YYYY"m"MM') + interval '1 month') at time zone 'UTC'
+                <= now() - make_interval(days => keep_changes.days)
+        order by c.relname
+        limit 1;
+        if found then
+            execute format(drop_through, part) using 'infinity'::timestamptz;
             execute format('drop table %I', part);
-        end loop;
-        update change_positions p set dropped_position = d.position, dropped_hash = d.hash
-        from (
-            select distinct on (company_id) company_id, position, hash from changes_default
-            where changed_at < now() - make_interval(days => keep_changes.days)
-            order by company_id, position desc
-        ) d
-        where p.company_id = d.company_id;
-        delete from changes_default where changed_at < now() - make_interval(days => keep_changes.days);
+        else
+            execute format(drop_through, 'changes_default') using now() - make_interval(days => keep_changes.days);
+            delete from changes_default where changed_at < now() - make_interval(days => keep_changes.days);
+        end if;
     exception when lock_not_available then
         -- The next call finds them.
     end;
 end
 $$;
+revoke execute on function keep_changes from public;
 
 do $$
+declare
+    known text; company bigint;
 begin
+    -- Nobody else's objects stand for the tables.
+    execute format('alter function keep_changes set search_path = %I, pg_temp', current_schema());
     perform keep_changes(90);
     perform record_changes_of(recorded, resource)
         from (values
             ('affiliates', 1), ('compliance_urls', 2), ('infractions', 3), ('compliance_cases', 4), ('incidents', 5),
             ('vocabulary_entries', 6)
         ) t (recorded, resource);
+    -- Those whose first records were written since the last step, without triggers. Their writers have ended.
+    perform set_config('enable_seqscan', 'off', true);
+    foreach known in array array['affiliates', 'compliance_urls', 'vocabulary_entries'] loop
+        company := 0;
+        loop
+            execute format('select company_id from %I where company_id > $1 order by company_id limit 1', known)
+                into company using company;
+            exit when company is null;
+            insert into change_positions (company_id, position, changed_at, dropped_position) values (company, 1, now(), 1)
+            on conflict do nothing;
+        end loop;
+    end loop;
 end
 $$;

@@ -46,14 +46,19 @@ pub enum Broken {
     },
 }
 
-/// Companies that have a record of changes, in pages: those after `company_id`.
+/// The next company after `company_id` that has a record of changes, or a part of one.
 ///
 /// # Errors
 ///
 /// If the database does not respond, or has no record.
-pub async fn companies(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<i64>, sqlx::Error> {
-    let page = "select company_id from change_positions where company_id > $1 order by company_id limit 1000";
-    sqlx::query_scalar(page).bind(company_id).fetch_all(executor).await
+pub async fn company_after(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<i64>, sqlx::Error> {
+    let next = "
+        select min(company_id) from (
+            (select company_id from change_positions where company_id > $1 order by company_id limit 1)
+            union all
+            (select company_id from changes where company_id > $1 order by company_id limit 1)
+        ) next";
+    sqlx::query_scalar(next).bind(company_id).fetch_one(executor).await
 }
 
 /// The end of a company's record; `None` if it has none.
@@ -74,8 +79,8 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
 pub async fn compare(executor: impl PgExecutor<'_>, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
     let Checkpoint { company_id, position, ref hash } = *checkpoint;
     let row = "
-        select encode(c.hash, 'hex'), p.dropped_position
-        from (select dropped_position from change_positions where company_id = $1) p
+        select encode(coalesce(c.hash, case when p.dropped_position = $2 then coalesce(p.dropped_hash, '') end), 'hex'), p.dropped_position
+        from (select dropped_position, dropped_hash from change_positions where company_id = $1) p
         left join (select hash from changes where company_id = $1 and position = $2) c on true";
     let row: Option<(Option<String>, i64)> =
         sqlx::query_as(row).bind(company_id).bind(position).fetch_optional(executor).await?;
@@ -92,6 +97,12 @@ pub async fn compare(executor: impl PgExecutor<'_>, checkpoint: &Checkpoint) -> 
 ///
 /// If the database does not respond, or has no record.
 pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
+    if checkpoint(&mut *connection, company_id).await?.is_none() {
+        // Rows without an end are no record.
+        let rows = "select min(position - cardinality(ids) + 1), max(position) from changes where company_id = $1";
+        let rows: (Option<i64>, Option<i64>) = sqlx::query_as(rows).bind(company_id).fetch_one(connection).await?;
+        return Ok(rows.0.zip(rows.1).map(|(first, last)| Broken::Altered { first, last }));
+    }
     let broken: Option<(i64, i64, Option<i64>, bool)> =
         sqlx::query_as(VERIFY).bind(company_id).fetch_optional(connection).await?;
     Ok(broken.map(|(previous, position, entries, is_linked)| match entries {

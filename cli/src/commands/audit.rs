@@ -97,6 +97,8 @@ async fn verify(args: &VerifyArgs, connection: &mut sqlx::PgConnection) -> anyho
         verified += 1;
         if let Some(found) = audit::verify(connection, company).await? {
             report(company, found)?;
+        } else if args.company.is_some() && audit::checkpoint(&mut *connection, company).await?.is_none() {
+            bail!("company {company} has no record of changes");
         }
     }
     let is_verified = |checkpoint: &&Checkpoint| args.company.is_none_or(|company| company == checkpoint.company_id);
@@ -128,26 +130,28 @@ async fn checkpoint(args: &CheckpointArgs, connection: &mut sqlx::PgConnection) 
 }
 
 /// One company, or all that have a record, by ID.
-struct Companies {
-    page: Vec<i64>,
-    /// What the next page follows; `None` if there is none.
-    after: Option<i64>,
+enum Companies {
+    One(i64),
+    After(i64),
+    End,
 }
 
 impl Companies {
     fn of(company: Option<i64>) -> Self {
-        Self { page: company.into_iter().collect(), after: company.is_none().then_some(i64::MIN) }
+        company.map_or(Self::After(i64::MIN), Self::One)
     }
 
     async fn next(&mut self, connection: &mut sqlx::PgConnection) -> anyhow::Result<Option<i64>> {
-        if self.page.is_empty()
-            && let Some(after) = self.after
-        {
-            self.page = audit::companies(connection, after).await?;
-            self.after = self.page.last().copied();
-            self.page.reverse();
-        }
-        Ok(self.page.pop())
+        let next = match *self {
+            Self::One(company) => {
+                *self = Self::End;
+                return Ok(Some(company));
+            }
+            Self::After(company) => audit::company_after(connection, company).await?,
+            Self::End => None,
+        };
+        *self = next.map_or(Self::End, Self::After);
+        Ok(next)
     }
 }
 

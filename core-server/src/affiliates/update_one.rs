@@ -22,7 +22,8 @@ pub(super) struct UpdateOne;
 impl Write for UpdateOne {
     type Item = Input;
     type Written = Applied;
-    /// What one statement can do only once: change an affiliate of a company, or give a name to one.
+    /// What one statement can do only once: change the affiliate of an ID, by which its writer is recorded, or give a name to one of a
+    /// company.
     type Key = (i64, Option<i64>, Option<String>);
     const NAME: &'static str = "writes of changed affiliates";
 
@@ -32,7 +33,7 @@ impl Write for UpdateOne {
 
     fn keys(item: &Input) -> Vec<Self::Key> {
         let name = item.new_name().map(|name| (item.company_id, None, Some(name.to_owned())));
-        [(item.company_id, Some(item.key), None)].into_iter().chain(name).collect()
+        [(0, Some(item.key), None)].into_iter().chain(name).collect()
     }
 
     async fn write(

@@ -4,6 +4,7 @@ use sqlx::Executor as _;
 
 use crate::{
     database::Connections,
+    error::is_lock_timeout,
     limits::{CHANGE_UPKEEP, SHARED_LOCK_TIMEOUT},
     statement::Purpose,
 };
@@ -16,9 +17,10 @@ pub(crate) async fn keep(pool: Connections, days: i32) {
         tokio::time::sleep(CHANGE_UPKEEP).await;
         let keep = sqlx::query("select keep_changes($1)").bind(days);
         let kept = Purpose::of("upkeep of changes").run((&pool).execute(keep)).await;
-        // Somebody uses the table, or another core does the same.
-        if let Err(error) = kept {
-            tracing::debug!("the months of the record of changes are looked after later: {error}");
+        if let Err(error) = kept
+            && !is_lock_timeout(&error)
+        {
+            tracing::warn!("the months of the record of changes could not be made or dropped: {error}");
         }
     }
 }
