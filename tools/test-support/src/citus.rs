@@ -30,8 +30,8 @@ const SHARDS: u32 = 4;
 const PREFIX: &str = "compliance_test_";
 
 static NODES: OnceLock<Vec<PgConnectOptions>> = OnceLock::new();
-/// The roles, which all databases share.
-static ROLES: Mutex<()> = Mutex::const_new(());
+/// The roles, which all databases share. Citus makes them equal on all nodes, which cannot happen twice at the same time.
+pub(crate) static ROLES: Mutex<()> = Mutex::const_new(());
 
 thread_local! {
     /// The databases of the test that runs on this thread.

@@ -7,7 +7,7 @@ use core_server::{Core, CoreSettings, access::RateLimit, database};
 use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{PgPool, postgres::PgConnectOptions};
 
-use crate::{GrpcClients, database::behind_pooler, fresh_database, token_with_scope, verifier};
+use crate::{GrpcClients, citus::ROLES, database::behind_pooler, fresh_database, token_with_scope, verifier};
 
 /// How long a call may take in tests, on a busy machine. Longer than any test waits for one, so nothing ends at a deadline
 /// that a test does not set.
@@ -43,7 +43,10 @@ impl TestCore {
     pub async fn with_settings(database: PgConnectOptions, connections: u32, settings: CoreSettings) -> Self {
         // The service runs as a role that owns nothing, the test as the owner.
         let owner = database::connect(database.clone(), 1).await.unwrap();
-        database::grant(&owner, SERVICE_ROLE).await.unwrap();
+        {
+            let _alone = ROLES.lock().await;
+            database::grant(&owner, SERVICE_ROLE).await.unwrap();
+        }
         owner.close().await;
         let served = behind_pooler(database.clone().username(SERVICE_ROLE));
         let served = database::open(served.into(), connections).await.unwrap();
