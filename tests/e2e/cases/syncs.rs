@@ -18,6 +18,7 @@ tests![
     bodies_that_are_refused,
     a_roster_in_chunks,
     a_roster_in_chunks_without_writing,
+    absent_affiliates_need_a_whole_roster,
 ];
 
 /// What all rows of a company are, in a text. A row that was written has another version.
@@ -386,6 +387,26 @@ async fn a_roster_in_chunks() {
     let again = stream(&service, company, chunks).await;
     assert!(again[0].results.iter().chain(&again[3].results).all(|result| result.outcome == 3), "{again:?}");
     assert_eq!(rows(&service, company).await, before);
+}
+
+/// What is asked for in the last message counts: a sender that fails before has asked for nothing.
+async fn absent_affiliates_need_a_whole_roster() {
+    let service = TestService::start().await;
+    let company = new_company();
+    given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
+    let with = |items: &[Value]| chunk(items, false);
+    let without = |items: &[Value]| SyncAffiliatesRequest { report_absent: false, absent_status: None, ..with(items) };
+    let (a, unknown) = (json!({"client_affiliate_id": "A"}), json!({"client_affiliate_id": "B".repeat(65)}));
+    let changed = async |chunks: Vec<SyncAffiliatesRequest>| -> Vec<(i64, bool)> {
+        let responses = stream(&service, company, chunks).await;
+        responses.iter().flat_map(|response| &response.absent).map(|each| (each.affiliate_id, each.changed)).collect()
+    };
+    let before = rows(&service, company).await;
+    assert_eq!(changed(vec![with(&[a.clone()]), without(&[])]).await, []);
+    assert_eq!(changed(vec![with(&[])]).await, [(101, false), (102, false)]);
+    assert_eq!(changed(vec![without(&[a.clone(), unknown]), with(&[])]).await, [(102, false)]);
+    assert_eq!(rows(&service, company).await, before);
+    assert_eq!(changed(vec![without(&[a]), with(&[])]).await, [(102, true)]);
 }
 
 /// What the items of a chunk would have done counts for those of later ones.
