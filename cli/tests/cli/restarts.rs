@@ -227,8 +227,8 @@ do $$
 declare part record;
 begin
     for part in select oid::regclass as name, relkind from pg_class
-                where relnamespace = 'public'::regnamespace and relkind in ('r', 'c') and relname !~ '^_' loop
-        if part.relkind = 'r' then
+                where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'c') and not relispartition and relname !~ '^_' loop
+        if part.relkind <> 'c' then
             execute format('alter table %s add column newer text default ''x''', part.name);
         else
             execute format('alter type %s add attribute newer text', part.name);

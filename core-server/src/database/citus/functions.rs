@@ -272,7 +272,7 @@ const NEEDED: [&str; 5] = [
     set search_path from current as $$
     declare
         shards bigint[]; shard bigint; company bigint; previous bigint;
-        node integer := (select l.groupid from pg_dist_local_group l limit 1);
+        node integer := (select l.groupid from pg_catalog.pg_dist_local_group l limit 1);
     begin
         foreach company in array companies loop
             if company is distinct from previous then
@@ -283,7 +283,7 @@ const NEEDED: [&str; 5] = [
         end loop;
         perform lock_shard_metadata(5, array(select distinct s from unnest(shards) s));
         select s.company into company from unnest(companies, shards) s (company, shard)
-        where not exists (select from pg_dist_placement p where p.shardid = s.shard and p.groupid = node)
+        where not exists (select from pg_catalog.pg_dist_placement p where p.shardid = s.shard and p.groupid = node)
         limit 1;
         if not found then
             return shards;
