@@ -402,7 +402,7 @@ async fn absent_affiliates_need_a_whole_roster() {
         responses.iter().flat_map(|response| &response.absent).map(|each| (each.affiliate_id, each.changed)).collect()
     };
     let before = rows(&service, company).await;
-    assert_eq!(changed(vec![with(&[a.clone()]), without(&[])]).await, []);
+    assert_eq!(changed(vec![with(std::slice::from_ref(&a)), without(&[])]).await, []);
     assert_eq!(changed(vec![with(&[])]).await, [(101, false), (102, false)]);
     assert_eq!(changed(vec![without(&[a.clone(), unknown]), with(&[])]).await, [(102, false)]);
     assert_eq!(rows(&service, company).await, before);
