@@ -1,4 +1,4 @@
--- The record of every change. Triggers write it in the statement that makes the change, whoever makes it.
+-- The record of every change. Triggers write it in the statement that makes the change, by any program.
 --
 -- A row holds what one statement did to up to 1,024 records of a company: with a row for each of them, batches would take half as long
 -- again. Its entries have consecutive positions, of which `position` is the last.
@@ -13,6 +13,19 @@ create type change_entry as (
     records text[],
     changed_by jsonb
 );
+
+-- The position of each company's last change. Its row is locked until the change is committed, so a reader who has seen a position
+-- never finds a smaller one later.
+create table change_positions (
+    company_id bigint not null,
+    position bigint not null,
+    changed_at timestamptz not null, -- never before that of a smaller position
+    digest bytea not null default '', -- of what the last row says
+    hash bytea not null default '', -- of the last row
+    dropped_position bigint not null default 0, -- of the last row that is not kept
+    dropped_hash bytea,
+    constraint change_positions_pkey primary key (company_id)
+) with (fillfactor = 60, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
 
 create table changes (
     company_id bigint not null,
@@ -208,7 +221,8 @@ begin
             ('affiliates', 1), ('compliance_urls', 2), ('infractions', 3), ('compliance_cases', 4), ('incidents', 5),
             ('vocabulary_entries', 6)
         ) t (recorded, resource);
-    -- Those whose first records were written since the last step, without triggers. Their writers have ended.
+    -- Companies that have records already: position 1 stands for how these came about, which is not kept. Writers without triggers have
+    -- ended. A company is found by its key after the one before.
     perform set_config('enable_seqscan', 'off', true);
     foreach known in array array['affiliates', 'compliance_urls', 'vocabulary_entries'] loop
         company := 0;

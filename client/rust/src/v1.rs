@@ -2732,7 +2732,7 @@ pub mod change_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The record of every change of the company's records, whoever makes it. The company is the one that the token names.
+    /// The record of every change of the company's records, by any caller or program. The company is the one that the token names.
     #[derive(Debug, Clone)]
     pub struct ChangeServiceClient<T> {
         inner: tonic::client::Grpc<T>,
