@@ -39,9 +39,9 @@ impl Backend {
     }
 
     /// Where records of a company are read for one response.
-    pub(crate) fn source(&self, company_id: i64) -> Source<'_> {
+    pub(crate) fn source(&self, company_id: i64) -> Source {
         let memory = self.shares.memory.reservation(Some(company_id));
         // The rest of the message is what its fields take beyond their values.
-        Source { pool: &self.reads, company_id, memory, most: self.settings.message_limit / 2 }
+        Source { pool: self.reads.of_company(company_id), company_id, memory, most: self.settings.message_limit / 2 }
     }
 }

@@ -16,10 +16,11 @@ mod steps;
 mod target;
 mod url;
 
-pub(crate) use citus::Session;
 pub use citus::{Nodes, check_nodes};
+pub(crate) use citus::{Session, watch_nodes};
 pub(crate) use connection::Unavailable;
 pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
+pub(crate) use lease::Lease;
 pub(crate) use probe::probe;
 pub(crate) use replicas::probe_replica;
 pub use replicas::{ReadTarget, replica_states};
@@ -39,7 +40,7 @@ use tokio::time::timeout;
 
 use crate::{
     error::{is_disconnected, is_in_the_way, is_lock_timeout, is_moved},
-    gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_REPLICA, RETRY_SILENCE, count_retry},
+    gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_REPLICA, RETRY_SILENCE, count_read, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, POOLER_CHECK_TIMEOUT, SHORT_READ_TIMEOUT,
         START_TIMEOUT,
@@ -324,23 +325,27 @@ pub(crate) async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     retried(from, run).await
 }
 
-/// Runs a read: on a replica if there is one that may serve it, and otherwise, or if it fails there, on the primary. There it runs
-/// once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of the schema,
+/// Runs a read: on a replica or node if there is one that may serve it, and otherwise, or if it fails there, on the primary. There it
+/// runs once more when its connection turns out to be dead. One that waited too long for a lock, as for a change of the schema,
 /// returns its connection and runs again.
 pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
-    let mut replica = if from.replicas().is_empty() { None } else { Box::pin(from.replica()).await };
+    let has_others = from.has_other_servers();
+    let mut other = if has_others { Box::pin(from.server_for_read()).await } else { None };
     let (mut disconnected, start) = (false, Instant::now());
     loop {
-        let result = run(replica.as_ref().unwrap_or(from).clone()).await;
+        let result = run(other.as_ref().unwrap_or(from).clone()).await;
         let Err(error) = result else {
-            from.count_read(replica.is_some());
+            if has_others {
+                count_read(from.is_divided(), other.is_some());
+            }
             return result;
         };
-        if let Some(failed) = replica.take() {
+        if let Some(failed) = other.take() {
             failed.report_failure(&error);
+            from.forget_locations([from.company_id]);
             count_retry(RETRY_REPLICA);
         } else if is_disconnected(&error) && !disconnected {
             count_retry(RETRY_CONNECTION);

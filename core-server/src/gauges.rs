@@ -20,9 +20,11 @@ pub(crate) const RETRY_SILENCE: &str = "silence";
 /// A read failed on a replica.
 pub(crate) const RETRY_REPLICA: &str = "replica";
 
-/// Reads of a service with replicas, by what served them.
+/// Reads of a service with replicas or on Citus, by what served them.
 const READS: &str = "compliance_reads_total";
 const BY_REPLICA: &str = "replica";
+/// A node of Citus itself; `primary` is its coordinator then.
+const BY_NODE: &str = "node";
 const BY_PRIMARY: &str = "primary";
 
 /// Why calls are rejected before their work begins, most of all.
@@ -34,9 +36,19 @@ pub(crate) fn count_retry(reason: &'static str) {
     count(RETRIES, "reason", reason);
 }
 
-/// Counts a read of a service with replicas.
-pub(crate) fn count_read(by_replica: bool) {
-    count(READS, "server", if by_replica { BY_REPLICA } else { BY_PRIMARY });
+/// Counts a read of a service with replicas or on Citus, by the primary or coordinator, or by another server.
+pub(crate) fn count_read(on_citus: bool, by_other: bool) {
+    count(
+        READS,
+        "server",
+        if !by_other {
+            BY_PRIMARY
+        } else if on_citus {
+            BY_NODE
+        } else {
+            BY_REPLICA
+        },
+    );
 }
 
 /// Measures how much waits in a queue, until `length` returns `None`.
@@ -64,7 +76,9 @@ pub(crate) fn report(connections: &Connections, shares: &Shares) {
     on_render(gauge!(name, "state" => "in_use"), connections.measure(SharedConnections::in_use));
     on_render(gauge!(name, "state" => "idle"), connections.measure(SharedConnections::idle_count));
 
-    if !connections.replicas().is_empty() {
+    if connections.is_divided() {
+        describe(READS, "Reads by the nodes of Citus, or by its coordinator.", "server", &[BY_NODE, BY_PRIMARY]);
+    } else if !connections.replicas().is_empty() {
         describe(READS, "Reads of a service with replicas, by what served them.", "server", &[BY_REPLICA, BY_PRIMARY]);
         let name = "compliance_replicas_in_use";
         describe_gauge!(name, "Replicas that serve reads now.");

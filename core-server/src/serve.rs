@@ -45,7 +45,7 @@ use crate::{
     backend::Backend,
     cases::ComplianceCases,
     changes::{self, Changes},
-    database::{Connections, Database, probe_replica},
+    database::{Connections, Database, probe_replica, watch_nodes},
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
@@ -107,6 +107,7 @@ impl Core {
         for replica in reads.replicas() {
             tasks.spawn(probe_replica(replica.clone()));
         }
+        tasks.spawn(watch_nodes(connections.clone()));
         tasks.spawn(changes::keep(connections.clone(), settings.change_retention));
         if let Some(limiter) = limiter.clone() {
             tasks.spawn(sweep(limiter));

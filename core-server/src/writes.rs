@@ -25,7 +25,7 @@ use tokio::{
 
 pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
-    database::{Connections, Session},
+    database::{Connections, Lease, Session},
     deadline,
     error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout_of_write},
     gauges::{self, RETRY_CONFLICT, RETRY_LOCK, count_retry},
@@ -237,15 +237,16 @@ impl<W: Write> SharedWrites<W> {
         pool: &Connections,
         batch: &mut Vec<Waiting<W>>,
     ) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
-        let mut leasing = pin!(pool.lease());
+        let pool = batch.first().map_or_else(|| pool.clone(), |first| pool.of_company(company_of::<W>(first)));
+        let mut leasing = pin!(lease(&pool));
         let leased = poll!(leasing.as_mut());
-        let mut lease = match leased {
-            Poll::Ready(lease) => lease?,
+        let (mut lease, node) = match leased {
+            Poll::Ready(leased) => leased?,
             Poll::Pending => {
-                let lease = leasing.await?;
+                let leased = leasing.await?;
                 // Lets callers that have left meanwhile be noticed.
                 deadline::check_caller().await;
-                lease
+                leased
             }
         };
         // From here on nothing is waited for before the statement is sent.
@@ -260,15 +261,35 @@ impl<W: Write> SharedWrites<W> {
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
         let writers = requests.iter().map(|request| request.origin.writer()).collect();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
-        let pool = items.first().map_or_else(|| pool.clone(), |item| pool.of_company(W::company(item)));
         let (connection, generation) = lease.connection()?;
+        let session = pool.session(connection);
+        let (session, layouts) = match &node {
+            Some(node) => (session.at_node(&pool), node.layouts()),
+            None => (session, pool.layouts()),
+        };
         let written = tokio::select! {
             biased;
-            written = generation.unless_hung(self.write.write(pool.session(connection), pool.layouts(), &items, writers)) => written?,
+            written = generation.unless_hung(self.write.write(session, layouts, &items, writers)) => written?,
             _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
         };
+        if let (Err(error), Some(node)) = (&written, &node) {
+            pool.node_failed(node, error).await;
+        }
         lease.done(written).map(Some)
     }
+}
+
+/// A connection for a write. It is one to the node of Citus that has the company's records, if this can be reached.
+async fn lease(pool: &Connections) -> Result<(Lease, Option<Connections>), sqlx::Error> {
+    if pool.is_divided()
+        && let Some(node) = pool.node()
+    {
+        match node.lease().await {
+            Ok(lease) => return Ok((lease, Some(node))),
+            Err(error) => pool.node_failed(&node, &error).await,
+        }
+    }
+    Ok((pool.lease().await?, None))
 }
 
 /// Counts the items of a statement that failed as sent again.

@@ -55,7 +55,7 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
 }
 
 /// The affiliates of the company among `ids`, by ID.
-pub(super) async fn by_ids(source: Source<'_>, ids: &[i64]) -> Result<Records<Affiliate>, Error> {
+pub(super) async fn by_ids(source: Source, ids: &[i64]) -> Result<Records<Affiliate>, Error> {
     read_by_ids(source, *BY_IDS, ids, Reader::<Affiliate>::read).await
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn search_statement() -> (&'static str, &'static str) {
 }
 
 /// The first affiliates whose name or client identifier contains a text, by ID.
-pub(super) async fn search(source: Source<'_>, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
+pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;
     read_records(source, || search::query(*SEARCH, company_id, q, *limit), Reader::<Affiliate>::read).await

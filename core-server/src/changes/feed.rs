@@ -39,7 +39,7 @@ static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 
 /// The changes that follow a position, with the memory that they take.
 pub(super) async fn list(
-    source: Source<'_>,
+    source: Source,
     request: &ListChangesRequest,
 ) -> Result<(ListChangesResponse, Reservation), Error> {
     let number = |name: &String| RESOURCES.iter().position(|resource| resource == name).map(|index| index as i16 + 1);
@@ -49,7 +49,7 @@ pub(super) async fn list(
         query.bind(request.limit.unwrap_or(DEFAULT_CHANGES)).bind(CHANGE_ROWS)
     };
     let read = async |pool: Connections| pool.fetch_at_most(query(), source.most, &source.memory).await;
-    let fetched = database::read(source.pool, read).await.map_err(from_database)?;
+    let fetched = database::read(&source.pool, read).await.map_err(from_database)?;
     let Some(first) = fetched.rows.first() else {
         return Err(if let End::Full(full) = fetched.end { full.into() } else { Error::internal() });
     };

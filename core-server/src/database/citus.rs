@@ -4,6 +4,7 @@ mod calls;
 mod doctor;
 mod functions;
 mod locations;
+mod nodes;
 mod schema;
 
 use sqlx::{PgConnection, Row as _};
@@ -13,6 +14,8 @@ pub(super) use calls::{Calls, Scope};
 pub use doctor::{Nodes, check_nodes};
 pub(super) use functions::missing as missing_functions;
 pub(super) use locations::Locations;
+pub(super) use nodes::NodeConnections;
+pub(crate) use nodes::watch_nodes;
 pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
 use super::DatabaseError;

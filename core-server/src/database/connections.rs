@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use admission::{Full, Reservation, SMALL};
 use futures::{TryStreamExt as _, future::ready};
 use sqlx::{
-    AssertSqlSafe, Connection as _, Execute, PgConnection, PgPool, Postgres, Row as _, Transaction, postgres::PgRow,
+    AssertSqlSafe, Connection as _, Execute, PgConnection, PgPool, Postgres, Row as _, Transaction,
+    postgres::{PgConnectOptions, PgRow},
 };
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
@@ -17,7 +18,7 @@ use tokio::{
 
 use super::{
     Database,
-    citus::{Calls, Locations, Scope, Session},
+    citus::{Calls, Locations, NodeConnections, Scope, Session},
     connection::{Connection, Generation, Unavailable},
     current::Current,
     lease::Lease,
@@ -82,9 +83,10 @@ pub(crate) struct SharedConnections {
     generation: watch::Sender<Arc<Generation>>,
     /// Makes the probe check the database now, because a connection was lost.
     pub(super) check_soon: Notify,
-    inputs: Arc<Inputs>,
-    calls: Calls,
+    pub(super) inputs: Arc<Inputs>,
+    calls: Arc<Calls>,
     pub(super) locations: Locations,
+    pub(super) nodes: NodeConnections,
 }
 
 impl Connections {
@@ -95,14 +97,13 @@ impl Connections {
         let inputs = Inputs::open(pool, expected).await?;
         let current = Arc::new(Current::new(database, None));
         let calls = if database.on_citus { Calls::of_citus() } else { Calls::default() };
-        Ok(SharedConnections::new(pool.clone(), current, Arc::new(inputs), calls, true).into())
+        Ok(SharedConnections::new(pool.clone(), current, Arc::new(inputs), Arc::new(calls), true).into())
     }
 
-    /// Connections to a replica, which is not used until it is found to serve.
-    pub(super) fn to_replica(&self, replica: &Database, follower: Follower) -> Self {
-        let current = Arc::new(Current::new(replica, Some(follower)));
-        let inputs = Arc::clone(&self.inner.inputs);
-        SharedConnections::new(replica.pool.clone(), current, inputs, Calls::default(), false).into()
+    /// Connections to another server, which is not used until it is found to serve. A replica has a `follower`.
+    pub(super) fn to_server(&self, server: &Database, inputs: Arc<Inputs>, follower: Option<Follower>) -> Self {
+        let current = Arc::new(Current::new(server, follower));
+        SharedConnections::new(server.pool.clone(), current, inputs, Arc::clone(&self.inner.calls), false).into()
     }
 
     pub(crate) fn of_call(&self) -> Self {
@@ -350,7 +351,7 @@ impl From<SharedConnections> for Connections {
 }
 
 impl SharedConnections {
-    fn new(pool: PgPool, current: Arc<Current>, inputs: Arc<Inputs>, calls: Calls, responds: bool) -> Self {
+    fn new(pool: PgPool, current: Arc<Current>, inputs: Arc<Inputs>, calls: Arc<Calls>, responds: bool) -> Self {
         let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
         Self {
             pool,
@@ -365,11 +366,17 @@ impl SharedConnections {
             inputs,
             calls,
             locations: Locations::default(),
+            nodes: NodeConnections::default(),
         }
     }
 
     pub(crate) fn responds(&self) -> bool {
         *self.responds.borrow()
+    }
+
+    /// Of new connections. They are others once another host or password is used.
+    pub(super) fn options(&self) -> Arc<PgConnectOptions> {
+        self.pool.connect_options()
     }
 
     pub(crate) fn in_use(&self) -> usize {

@@ -29,7 +29,6 @@ use super::{
 };
 use crate::{
     error::is_disconnected,
-    gauges,
     limits::{CHECK_INTERVAL, CHECK_TIMEOUT, MAX_QUEUED_COALESCED, REPLAY_PAUSE, SHORTEST_CHECK_INTERVAL},
     statement::Purpose,
 };
@@ -176,7 +175,8 @@ impl Connections {
             let pool = PgPoolOptions::new().max_connections(self.most()).connect_lazy_with(host.clone());
             let (target, sessions) = (target.clone(), Sessions::Own);
             let replica = Database { pool, target, sessions, on_citus: false, replicas: None };
-            self.to_replica(&replica, Follower { written: written.clone(), max_lag: *max_lag })
+            let follower = Follower { written: written.clone(), max_lag: *max_lag };
+            self.to_server(&replica, Arc::clone(&self.inner.inputs), Some(follower))
         };
         let all = target.hosts().map(replica).collect();
         Self { replicas: Some(Arc::new(Replicas { all, written, next: AtomicUsize::new(0) })), ..self.clone() }
@@ -196,16 +196,25 @@ impl Connections {
         }
     }
 
-    /// Counts a read, if there are replicas.
-    pub(super) fn count_read(&self, by_replica: bool) {
-        if self.replicas.is_some() {
-            gauges::count_read(by_replica);
+    /// Whether reads may run on other servers.
+    pub(super) fn has_other_servers(&self) -> bool {
+        self.is_divided() || self.replicas.is_some()
+    }
+
+    /// The connections to another server for a read of [`company_id`](Self::company_id) that begins now: a replica, or the node of Citus
+    /// that has the company's records.
+    pub(super) async fn server_for_read(&self) -> Option<Self> {
+        if self.is_divided() {
+            self.locate(&[self.company_id]).await;
+            self.node()
+        } else {
+            self.replica().await
         }
     }
 
     /// The connections to a replica for a read that begins now. Its statements wait until the replica has replayed what was
     /// acknowledged by now.
-    pub(super) async fn replica(&self) -> Option<Self> {
+    async fn replica(&self) -> Option<Self> {
         let replicas = self.replicas.as_ref()?;
         let first = replicas.next.fetch_add(1, Ordering::Relaxed) % replicas.all.len();
         let (before, after) = replicas.all.split_at(first);
@@ -214,8 +223,8 @@ impl Connections {
         Some(Self { required: Some(required), ..replica.clone() })
     }
 
-    /// Reports that a read failed on this replica. It is not used until it is found to serve again, unless the error concerns
-    /// that read alone, as when it conflicts with what is replayed.
+    /// Reports that a statement failed on this replica or node. It is not used until it is found to serve again, unless the error
+    /// concerns that statement alone, as when it conflicts with what is replayed.
     pub(super) fn report_failure(&self, error: &sqlx::Error) {
         let is_lost = is_disconnected(error) && Unavailable::of(error) != Some(Unavailable::Down);
         if is_lost && self.inner.responds.send_replace(false) {
@@ -226,10 +235,14 @@ impl Connections {
 }
 
 fn log_unused(replica: &SharedConnections, reason: &str) {
-    tracing::warn!(replica = replica.current.host(), reason, "a replica is not used until it serves again");
+    tracing::warn!(server = replica.current.host(), reason, "{} is not used until it serves again", kind(replica));
 }
 
-/// Keeps it known whether a replica can be read from, until the task is dropped.
+fn kind(server: &SharedConnections) -> &'static str {
+    if server.current.follower.is_some() { "a replica" } else { "a node of Citus" }
+}
+
+/// Keeps it known whether a replica can be read from, or a node of Citus can be used, until the task is dropped.
 pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connections) {
     let mut logged = None;
     loop {
@@ -251,7 +264,7 @@ pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connection
             std::mem::replace(is_used, serves) != serves
         });
         match &reason {
-            None if has_changed => tracing::info!(replica = replica.current.host(), "a replica is used for reads"),
+            None if has_changed => tracing::info!(server = replica.current.host(), "{} is used", kind(&replica)),
             Some(reason) if has_changed || logged.as_ref() != Some(reason) => log_unused(&replica, reason),
             _ => {}
         }

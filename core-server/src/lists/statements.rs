@@ -46,8 +46,8 @@ pub(crate) struct Records<T> {
     pub(crate) memory: Reservation,
 }
 
-pub(crate) struct Source<'s> {
-    pub(crate) pool: &'s Connections,
+pub(crate) struct Source {
+    pub(crate) pool: Connections,
     pub(crate) company_id: i64,
     /// Of the company. What is read has a reservation of its own.
     pub(crate) memory: Reservation,
@@ -96,7 +96,7 @@ impl<Q> Statements<Q> {
     /// Reads one page of the company's records. `None` if they take more bytes than they may.
     pub(crate) async fn page<T: Record>(
         &self,
-        source: Source<'_>,
+        source: Source,
         request: &Q,
         asked: Asked,
         read: Read<T>,
@@ -143,14 +143,14 @@ impl<Q> Statements<Q> {
     }
 }
 
-impl Source<'_> {
+impl Source {
     /// The rows of a statement, with the memory for what is made of them. `None` if they take more bytes than they may.
     async fn fetch<'q>(
         &self,
         query: impl Fn() -> Query<'q, Postgres, PgArguments>,
     ) -> Result<Option<(Vec<PgRow>, Reservation)>, Error> {
         let read = async |pool: Connections| pool.fetch_at_most(query(), self.most, &self.memory).await;
-        let fetched = database::read(self.pool, read).await;
+        let fetched = database::read(&self.pool, read).await;
         let Fetched { rows, end, memory } = fetched.map_err(from_database)?;
         match end {
             End::Complete => Ok(Some((rows, memory))),
@@ -186,7 +186,7 @@ pub(crate) fn by_ids(record: fn(&str) -> String) -> &'static str {
 
 /// The records that a statement returns for a company and IDs.
 pub(crate) async fn read_by_ids<R: Record, T>(
-    source: Source<'_>,
+    source: Source,
     statement: &'static str,
     ids: &[i64],
     read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
@@ -197,7 +197,7 @@ pub(crate) async fn read_by_ids<R: Record, T>(
 
 /// The records that a query returns.
 pub(crate) async fn read_records<'q, R: Record, T>(
-    source: Source<'_>,
+    source: Source,
     query: impl Fn() -> Query<'q, Postgres, PgArguments>,
     read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
 ) -> Result<Records<T>, Error> {

@@ -12,11 +12,11 @@ use sqlx::{PgPool, postgres::types::Oid};
 use super::{Composite, Layouts, batch::Layout};
 
 /// The tables and input types that the service expects.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Expected(Vec<Relation>);
 
 /// A table or a composite type: its columns or attributes, each with its type.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Relation {
     kind: &'static str,
     name: &'static str,
@@ -119,6 +119,11 @@ impl Inputs {
     pub(crate) async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
         let layouts = expected.check(pool).await?;
         Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
+    }
+
+    /// The same of another node of the database, where types have other numbers.
+    pub(crate) async fn at_node(&self, pool: &PgPool) -> Result<Self, SchemaError> {
+        Self::open(pool, self.expected.clone()).await
     }
 
     pub(crate) fn layouts(&self) -> Arc<Layouts> {

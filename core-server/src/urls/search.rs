@@ -36,7 +36,7 @@ pub(crate) fn search_statement() -> (&'static str, &'static str) {
 
 /// The last URLs that contain a text, newest first.
 pub(super) async fn search(
-    source: Source<'_>,
+    source: Source,
     request: &SearchComplianceUrlsRequest,
 ) -> Result<Records<ComplianceUrl>, Error> {
     let SearchComplianceUrlsRequest { q, limit } = request;

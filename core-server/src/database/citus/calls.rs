@@ -16,7 +16,7 @@ use sqlx::{
 };
 
 use super::functions::{Function, functions};
-use crate::database::executor::not_used;
+use crate::database::{Connections, executor::not_used};
 
 /// The functions that run statements, by the statement. None on plain PostgreSQL.
 #[derive(Debug, Default)]
@@ -39,6 +39,8 @@ pub(crate) struct Session<'c> {
     connection: &'c mut PgConnection,
     calls: &'c Calls,
     scope: Scope,
+    /// Of the coordinator, which has the sequences, if the connection is to a node.
+    coordinator: Option<&'c Connections>,
 }
 
 impl Calls {
@@ -54,7 +56,12 @@ impl Calls {
 
 impl<'c> Session<'c> {
     pub(crate) fn new(connection: &'c mut PgConnection, calls: &'c Calls, scope: Scope) -> Self {
-        Self { connection, calls, scope }
+        Self { connection, calls, scope, coordinator: None }
+    }
+
+    /// For a connection to a node.
+    pub(crate) fn at_node(self, coordinator: &'c Connections) -> Self {
+        Self { coordinator: Some(coordinator), ..self }
     }
 
     /// For a statement that may create so many records of a kind.
@@ -80,7 +87,11 @@ impl<'c> Session<'c> {
             // An update has the IDs.
             if self.scope.new_records > 0 {
                 let draw = sqlx::query_scalar("select draw_ids($1, $2)").bind(&function.sequences);
-                first = draw.bind(self.scope.new_records as i64).fetch_one(&mut *self.connection).await?;
+                let draw = draw.bind(self.scope.new_records as i64);
+                first = match self.coordinator {
+                    Some(coordinator) => draw.fetch_one(coordinator).await?,
+                    None => draw.fetch_one(&mut *self.connection).await?,
+                };
             }
             arguments.add(first).map_err(sqlx::Error::Encode)?;
         }

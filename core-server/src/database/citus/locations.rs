@@ -1,5 +1,7 @@
 //! Which node has the records of a company.
 
+use std::collections::BTreeSet;
+
 use quick_cache::sync::Cache;
 
 use crate::{database::Connections, limits::MAX_CACHED_COMPANIES};
@@ -10,6 +12,13 @@ pub(crate) struct Locations(Cache<i64, Location>);
 
 /// The node and the shard that has a company's records.
 type Location = (i64, i64);
+
+impl Locations {
+    /// The node that has a company's records, if that is known.
+    pub(super) fn node(&self, company: i64) -> Option<i64> {
+        self.0.get(&company).map(|(node, _)| node)
+    }
+}
 
 impl Default for Locations {
     fn default() -> Self {
@@ -30,18 +39,8 @@ impl Connections {
             return vec![items];
         }
         let Locations(locations) = &self.inner.locations;
-        let mut unknown: Vec<i64> =
-            items.iter().map(&company_of).filter(|company| locations.get(company).is_none()).collect();
-        unknown.sort_unstable();
-        unknown.dedup();
-        if !unknown.is_empty() {
-            // Without them, each company has a statement of its own.
-            let found: Result<Vec<(i64, i64, i64)>, _> = sqlx::query_as(LOCATIONS).bind(unknown).fetch_all(self).await;
-            let found = found.inspect_err(|error| tracing::warn!("the nodes of companies could not be read: {error}"));
-            for (company, group, shard) in found.unwrap_or_default() {
-                locations.insert(company, (group, shard));
-            }
-        }
+        // Without them, each company has a statement of its own.
+        self.locate(&items.iter().map(&company_of).collect::<Vec<_>>()).await;
         let with_location = items.into_iter().map(|item| {
             let company = company_of(&item);
             (locations.get(&company).unwrap_or((-company, 0)), company, item)
@@ -57,6 +56,22 @@ impl Connections {
             last = Some(node);
         }
         parts
+    }
+
+    /// Reads where companies are, if that is not known.
+    pub(in crate::database) async fn locate(&self, companies: &[i64]) {
+        let Locations(locations) = &self.inner.locations;
+        let unknown = companies.iter().copied().filter(|company| locations.get(company).is_none());
+        let unknown: BTreeSet<i64> = unknown.collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let found: Result<Vec<(i64, i64, i64)>, _> =
+            sqlx::query_as(LOCATIONS).bind(Vec::from_iter(unknown)).fetch_all(self).await;
+        let found = found.inspect_err(|error| tracing::warn!("the nodes of companies could not be read: {error}"));
+        for (company, group, shard) in found.unwrap_or_default() {
+            locations.insert(company, (group, shard));
+        }
     }
 
     /// Forgets where companies were, since one of them has moved.
