@@ -107,7 +107,9 @@ impl Core {
         for replica in reads.replicas() {
             tasks.spawn(probe_replica(replica.clone()));
         }
-        tasks.spawn(watch_nodes(connections.clone()));
+        if !settings.coordinator_only {
+            tasks.spawn(watch_nodes(connections.clone()));
+        }
         tasks.spawn(changes::keep(connections.clone(), settings.change_retention));
         if let Some(limiter) = limiter.clone() {
             tasks.spawn(sweep(limiter));

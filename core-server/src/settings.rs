@@ -27,6 +27,8 @@ pub struct CoreSettings {
     pub message_memory: usize,
     /// What requests may take in memory at the same time, in bytes: encoded and decoded, until their responses are sent.
     pub request_memory: usize,
+    /// Whether statements reach the nodes of Citus through the coordinator only.
+    pub coordinator_only: bool,
     /// How long changes are kept, in days.
     pub change_retention: i32,
     /// Streams that a company may have open: lists, exports and streams of observations.
@@ -50,6 +52,7 @@ impl Default for CoreSettings {
             },
             message_memory: 128 << 20,
             request_memory: 384 << 20,
+            coordinator_only: false,
             change_retention: 90,
             max_streams: 64,
         }

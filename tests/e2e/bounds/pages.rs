@@ -9,7 +9,7 @@ use compliance_api::{
 use futures::future::join_all;
 use rest_gateway::Settings;
 use sqlx::AssertSqlSafe;
-use test_support::{Options, Proxy, RestClient, TestService, new_company, tests, token, verifier};
+use test_support::{Options, Proxy, RestClient, TestService, activity, new_company, tests, token, verifier};
 use tokio::net::TcpListener;
 use tonic::Code;
 
@@ -177,8 +177,9 @@ async fn a_page_is_one_snapshot() {
 /// Waits until a statement on URLs is in this state. On Citus it is the call of a function.
 async fn wait_for_statement(service: &TestService, state: &str) {
     let text = format!(
-        "select exists (select from pg_stat_activity where datname = current_database()
-            and (query like '%compliance_urls%' or query like '% from call%') and pid <> pg_backend_pid() and {state})"
+        "select exists (select from {} where datname = current_database()
+            and (query like '%compliance_urls%' or query like '% from call%') and pid <> pg_backend_pid() and {state})",
+        activity()
     );
     let deadline = Instant::now() + Duration::from_mins(1);
     while !sqlx::query_scalar::<_, bool>(AssertSqlSafe(text.clone())).fetch_one(&service.pool).await.unwrap() {
@@ -281,9 +282,11 @@ async fn slow_readers_of_large_pages() {
         });
         join_all(calls).await;
     }
-    let busy = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active'
-        and wait_event = 'ClientWrite'";
-    let busy: i64 = sqlx::query_scalar(busy).fetch_one(&service.pool).await.unwrap();
+    let busy = format!(
+        "select count(*) from {} where datname = current_database() and state = 'active' and wait_event = 'ClientWrite'",
+        activity()
+    );
+    let busy: i64 = sqlx::query_scalar(AssertSqlSafe(busy)).fetch_one(&service.pool).await.unwrap();
     assert!((1..=3).contains(&busy), "{busy} of 16 connections are kept");
     for reader in readers {
         reader.abort();

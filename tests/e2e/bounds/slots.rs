@@ -5,7 +5,8 @@ use std::{io::Cursor, thread::available_parallelism, time::Duration};
 use async_compression::{Level, tokio::bufread::GzipEncoder};
 use futures::future::{join_all, select_all};
 use rest_gateway::Settings;
-use test_support::{Options, RestClient, TestService, new_company, tests, token};
+use sqlx::AssertSqlSafe;
+use test_support::{Options, RestClient, TestService, activity, new_company, tests, token};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -50,10 +51,12 @@ fn read_slowly(rest: RestClient, little: usize) -> JoinHandle<()> {
 
 /// Waits until so many statements wait for their readers.
 async fn wait_for_readers(service: &TestService, count: i64) {
-    let waiting = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active'
-        and wait_event = 'ClientWrite'";
+    let waiting = format!(
+        "select count(*) from {} where datname = current_database() and state = 'active' and wait_event = 'ClientWrite'",
+        activity()
+    );
     let deadline = Instant::now() + SOON;
-    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&service.pool).await.unwrap() < count {
+    while sqlx::query_scalar::<_, i64>(AssertSqlSafe(&*waiting)).fetch_one(&service.pool).await.unwrap() < count {
         assert!(Instant::now() < deadline, "no {count} pages wait for their readers");
         sleep(Duration::from_millis(5)).await;
     }

@@ -148,6 +148,15 @@ async fn drop_all(databases: Vec<String>) {
     futures::future::join_all(dropped).await;
 }
 
+/// The sessions of clients as a table: `pg_stat_activity`, or on Citus that of all nodes.
+pub fn activity() -> &'static str {
+    if NODES.get().is_some() {
+        "(select * from citus_stat_activity where not is_worker_query) activity"
+    } else {
+        "pg_stat_activity"
+    }
+}
+
 /// Connects a superuser to the coordinator, with the database of a pool. `None` if tests do not run on Citus.
 pub async fn connect_to_citus(pool: &PgPool) -> Option<PgConnection> {
     let [coordinator, ..] = &NODES.get()?[..] else { return None };

@@ -32,7 +32,7 @@ mod tokens;
 pub mod values;
 
 #[cfg(feature = "core")]
-pub use citus::connect_to_citus;
+pub use citus::{activity, connect_to_citus};
 pub use cluster::TestCluster;
 pub use codec::Bytes;
 pub use constants::{Constant, constant, constants, product_files, source, unnamed_limits};

@@ -28,6 +28,8 @@ pub struct Options {
     pub rate_limit: RateLimit,
     /// The settings of both gateways.
     pub settings: Settings,
+    /// Whether nodes of Citus are reached through the coordinator only.
+    pub coordinator_only: bool,
     /// Lists, exports and streams that a company may have open.
     pub company_streams: usize,
     /// How long a call of the core may take.
@@ -46,6 +48,7 @@ impl Default for Options {
         Self {
             rate_limit: RateLimit::Off,
             settings: Settings { request_timeout: DEADLINE, ..Settings::default() },
+            coordinator_only: core.coordinator_only,
             company_streams: core.max_streams,
             call_timeout: DEADLINE,
             list_timeout: core.list_timeout,
@@ -88,6 +91,7 @@ impl TestService {
             list_timeout: options.list_timeout,
             request_memory: options.request_memory,
             message_limit: options.message_limit,
+            coordinator_only: options.coordinator_only,
             max_streams: options.company_streams,
             ..CoreSettings::default()
         };

@@ -52,6 +52,9 @@ pub struct CoreArgs {
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     request_memory: usize,
+    /// On Citus, connect to the coordinator alone, and not to the nodes themselves.
+    #[arg(long, env = "COMPLIANCE_COORDINATOR_ONLY")]
+    coordinator_only: bool,
     /// How many days changes are kept, at least; they are dropped by the month.
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", default_value_t = CoreSettings::default().change_retention,
           value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
@@ -111,6 +114,7 @@ impl From<&CoreArgs> for CoreSettings {
             message_limit: args.message_limit,
             message_memory: args.message_memory,
             request_memory: args.request_memory,
+            coordinator_only: args.coordinator_only,
             change_retention: args.change_retention,
             max_streams: args.company_streams,
             connections: ConnectionLimits {
