@@ -58,7 +58,7 @@ pub(crate) struct Connections {
     pub(super) lock_timeout: &'static str,
     /// Whether the statements are writes of a call: none begins once its caller has left.
     pub(super) of_call: bool,
-    /// Of statements with an array of companies: the only one, on Citus.
+    /// On Citus: the only company of the statements, or the first of those of one node. 0 if there are others.
     pub(super) company_id: i64,
     /// How many records of a kind a statement may create.
     pub(super) new_records: usize,

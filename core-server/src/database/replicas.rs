@@ -204,12 +204,13 @@ impl Connections {
     /// The connections to another server for a read of [`company_id`](Self::company_id) that begins now: a replica, or the node of Citus
     /// that has the company's records.
     pub(super) async fn server_for_read(&self) -> Option<Self> {
-        if self.is_divided() {
-            self.locate(&[self.company_id]).await;
-            self.node()
-        } else {
-            self.replica().await
+        if !self.is_divided() {
+            return self.replica().await;
         }
+        if self.company_id > 0 {
+            self.locate(&[self.company_id]).await;
+        }
+        self.node()
     }
 
     /// The connections to a replica for a read that begins now. Its statements wait until the replica has replayed what was
