@@ -9,7 +9,7 @@ mod policy;
 pub(crate) use limit::Limiter;
 pub use limit::RateLimit;
 pub use policy::Identity;
-pub(crate) use policy::{AccessPolicy, Verified, is_expired};
+pub(crate) use policy::{AccessPolicy, Verified, is_expired, time_left};
 
 /// `AccessService`: what a token may do, asked without doing it. Responds once the pipeline has let a call through.
 #[derive(Debug)]

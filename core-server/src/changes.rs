@@ -1,8 +1,10 @@
 //! The record of changes. Triggers write it (`migrations/20261126000001_changes.sql`); here it is read, and its months are kept.
 
 mod feed;
+mod hub;
 mod keep;
 mod service;
+mod watch;
 
 pub(crate) use keep::keep;
 pub(crate) use service::Changes;
@@ -10,3 +12,7 @@ pub(crate) use service::Changes;
 /// The statement that reads changes, with the types of its parameters.
 pub(crate) const STATEMENT: (&str, &str) =
     (include_str!("changes/list.sql"), "bigint, bigint, smallint[], bigint, bigint");
+
+/// The last positions of companies, for the service itself: the only statement that reads several companies and no records. On Citus it
+/// runs on all nodes with some of them.
+const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";

@@ -99,6 +99,7 @@ pub(crate) fn report(connections: &Connections, shares: &Shares) {
     let description = "Lists, exports and streams of observations that are open.";
     measure("compliance_core_calls_in_flight", "Calls of the core in flight.", |shares| shares.calls.open());
     measure("compliance_core_streams_open", description, |shares| shares.streams.open());
+    measure("compliance_core_watchers", "Watches of changes that are open.", |shares| shares.watchers.open());
     let description = "Memory that requests and their responses hold.";
     measure("compliance_core_memory_held_bytes", description, |shares| shares.memory.held());
 }

@@ -167,6 +167,23 @@ pub(crate) const DEFAULT_SEARCHED: i64 = 20;
 pub(crate) const DEFAULT_CHANGES: i64 = 100;
 /// Rows of the record that are read for one response, however few of their changes are asked for.
 pub(crate) const CHANGE_ROWS: i64 = 2000;
+/// Changes of a page that watchers share.
+pub(crate) const WATCH_PAGE: i64 = 1000;
+/// How often the positions of watched companies are read: each commit waits for half of it, on average, before it is noticed.
+pub(crate) const WATCH_INTERVAL: Duration = Duration::from_millis(10);
+/// The same while the database does not respond, or takes long. It may work for one in so many intervals.
+pub(crate) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// See [`LONGEST_WATCH_INTERVAL`].
+pub(crate) const WATCH_COST: u32 = 4;
+/// Pages that a watcher may be behind the others of its company. Then it reads on alone.
+pub(crate) const PUBLISHED_PAGES: usize = 16;
+/// When a message without changes is sent. Proxies often close what is silent for a minute.
+pub(crate) const WATCH_HEARTBEAT: Duration = Duration::from_secs(10);
+/// How long a watcher may not ask for the next message before it is ended.
+pub(crate) const WATCH_STALLED: Duration = Duration::from_secs(10);
+/// Watchers of all companies and of one. They hold little, and each has a connection or a stream of one.
+pub(crate) const WATCHERS: usize = 10_000;
+pub(crate) const WATCHERS_OF_A_COMPANY: usize = 2000;
 /// How often months are made and dropped. They are made a month before.
 pub(crate) const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 

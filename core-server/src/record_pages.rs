@@ -82,7 +82,7 @@ pub(crate) fn all<T: RecordPage>(
 }
 
 /// The messages, each made when it is asked for. `None` is the end of the list.
-fn messages<T: Send + 'static>(
+pub(crate) fn messages<T: Send + 'static>(
     want: mpsc::Sender<()>,
     received: mpsc::Receiver<Option<Result<T, Status>>>,
 ) -> BoxStream<T> {

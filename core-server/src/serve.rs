@@ -124,7 +124,7 @@ impl Core {
         let urls = Arc::new(ComplianceUrls::new(&backend));
         let cases = Arc::new(ComplianceCases(Arc::clone(&backend)));
         let overview = Arc::new(Overviews(Arc::clone(&backend)));
-        let changes = Arc::new(Changes(Arc::clone(&backend)));
+        let changes = Arc::new(Changes::new(&backend));
         let monitoring = Arc::new(Monitoring::new(&backend));
         let syncs = Arc::new(Syncs(Arc::clone(&backend)));
         let clients = Clients {

@@ -14,7 +14,8 @@ use crate::{
     limits::{
         CALL_SHARE, CALLS_AT_LEAST, CONNECTIONS_OF_COALESCED, CPUS_PER_SLOT_WITH_OTHERS, HEAVY_ITEMS,
         ITEMS_OF_A_STATEMENT, LARGE_PAGE_SHARE, LARGE_PAGES, LONG_BATCHES_AT_LEAST, MAX_QUEUED_LARGE_PAGES,
-        MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS, QUEUE_SHARE, SLOT_SHARE, STATEMENTS_PER_CPU, STREAM_COMPANIES,
+        MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS, QUEUE_SHARE, SLOT_SHARE, STATEMENTS_PER_CPU, STREAM_COMPANIES, WATCHERS,
+        WATCHERS_OF_A_COMPANY,
     },
 };
 
@@ -26,6 +27,7 @@ pub(crate) struct Shares {
     callers: Callers,
     pub(crate) refusals: Refusals,
     pub(crate) streams: Counts,
+    pub(crate) watchers: Counts,
     /// Pages, and batches that are short.
     pub(crate) statements: FairQueue,
     /// Long batches: they keep a processor busy here, and another one in the database.
@@ -78,6 +80,7 @@ impl Shares {
             memory: Memory::new(request_memory, request_memory / MEMORY_SHARE),
             calls: Counts::new(max_in_flight, (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST)),
             streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
+            watchers: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
             statements: queue(limits((cpus * STATEMENTS_PER_CPU).min(connections), MAX_QUEUED_STATEMENTS)),
             heavy: queue(limits(cpus.max(LONG_BATCHES_AT_LEAST).min(connections), MAX_QUEUED_LONG_BATCHES)),
             large_pages: queue(large_pages),
@@ -111,6 +114,17 @@ impl Shares {
     /// Counts a stream as open until what is returned is dropped.
     pub(crate) fn open_stream(&self, company_id: i64) -> Result<Count, Error> {
         Ok(self.streams.add(company_id)?)
+    }
+
+    /// Counts a watcher as open until what is returned is dropped.
+    pub(crate) fn watch(&self, company_id: i64) -> Result<Count, Error> {
+        self.watchers.add(company_id).map_err(|full| {
+            let message = match full {
+                Full::Company => format!("The company has {WATCHERS_OF_A_COMPANY} watches open already."),
+                Full::Process => format!("This instance of the service has {WATCHERS} watches open already."),
+            };
+            Error { message, ..full.into() }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     v1::{
         ListAffiliatesResponse, ListAllComplianceCasesResponse, ListAllComplianceUrlsResponse,
-        StreamComplianceUrlsResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
+        StreamComplianceUrlsResponse, WatchChangesResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
         affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
         affiliate_sync_service_client::AffiliateSyncServiceClient, affiliate_sync_service_server::AffiliateSyncService,
         batch_read_response::Result as Outcome, change_service_client::ChangeServiceClient,
@@ -100,7 +100,7 @@ pub struct Clients {
     /// Names that fields can have.
     pub vocabularies: Arc<dyn VocabularyService>,
     /// The record of changes.
-    pub changes: Arc<dyn ChangeService>,
+    pub changes: Arc<dyn ChangeService<WatchChangesStream = BoxStream<WatchChangesResponse>>>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }

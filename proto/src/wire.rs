@@ -237,7 +237,8 @@ mod tests {
     /// A gateway calls again what changes nothing.
     #[test]
     fn operations_that_read_are_marked() {
-        let reads = ["Get", "BatchGet", "List", "Search", "Export", "Check", "BatchRead", "StreamComplianceUrls"];
+        let reads =
+            ["Get", "BatchGet", "List", "Search", "Export", "Check", "BatchRead", "StreamComplianceUrls", "Watch"];
         for Operation { path, is_read, .. } in Operation::ALL {
             let name = path.rsplit('/').next().unwrap();
             assert_eq!(*is_read, reads.iter().any(|read| name.starts_with(read)), "{path}");

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use admission::{Reservation, ResponseMemory, Slot, with_slot_of};
+use admission::{Reservation, ResponseMemory, Slot, WATCH_TIME, with_slot_of};
 use axum::extract::FromRequestParts;
 use compliance_api::{
     client::{BoxStream, Clients},
@@ -63,8 +63,7 @@ impl Caller {
         if values.next().is_some() {
             return Err(TokenError::Invalid);
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-        let token = gateway.verifier.authorize(first.map(HeaderValue::as_bytes), now)?;
+        let token = gateway.verifier.authorize(first.map(HeaderValue::as_bytes), unix_now())?;
         gateway.callers.called(token.company_id);
         if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
             let _ = exchange.token.set(token.clone());
@@ -85,6 +84,13 @@ impl Caller {
     /// The caller of an operation that returns a stream, which may take longer as a whole; and until when.
     pub(crate) fn for_list(self) -> (Self, Instant) {
         let timeout = self.gateway.settings.list_timeout;
+        (Self { timeout, ..self }, Instant::now() + timeout)
+    }
+
+    /// The caller of an operation that ends with its token; and when that is.
+    pub(crate) fn for_watch(self) -> (Self, Instant) {
+        let left = self.token.exp.saturating_sub(unix_now()).max(0) as u64;
+        let timeout = Duration::from_secs(left).min(WATCH_TIME) + CORE_DEADLINE_SLACK;
         (Self { timeout, ..self }, Instant::now() + timeout)
     }
 
@@ -171,6 +177,10 @@ impl Caller {
         request.set_timeout(self.timeout);
         request
     }
+}
+
+fn unix_now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
 impl FromRequestParts<Arc<Gateway>> for Caller {

@@ -22,6 +22,7 @@ use tower_http::{
 use crate::{
     extract::tags,
     limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED},
+    stream::Endless,
 };
 
 /// What encodings the client accepts for the response, if it has a body.
@@ -38,6 +39,9 @@ pub(crate) async fn compress(
     response: Response,
 ) -> Response {
     let (Some(company), Some(accepted)) = (company, accepted) else { return response };
+    if response.extensions().get::<Endless>().is_some() {
+        return response;
+    }
     if response.body().size_hint().exact().is_some_and(|size| size < SMALLEST_COMPRESSED) {
         return response;
     }

@@ -63,6 +63,8 @@ pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(5);
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(30);
 /// What a list that is not read keeps here.
 pub(crate) const LIST_WINDOW: u32 = 64 << 10;
+/// Watches of one connection, fewer than a core lets a connection have streams.
+pub(crate) const WATCHES_OF_A_CONNECTION: usize = 64;
 /// What any other response does. Batches and pages are large; a window of 64 KiB would cost them a round trip for each 64 KiB.
 pub(crate) const RESPONSE_WINDOW: u32 = 1 << 20;
 /// How much longer than the core itself the gateway waits, so that the core's own error on a deadline arrives first.

@@ -32,6 +32,7 @@ use crate::{
     error::Refusal,
     exchange::{Exchange, REQUEST_ID},
     ignored::{IGNORED_PARAMETERS, ignored_parameters},
+    stream::Endless,
 };
 
 struct Shared {
@@ -130,7 +131,9 @@ async fn respond(
         shared.refusals.delay(exchange.company()).await;
     }
     // A body of a known size is complete already, and so is its request. Any other is written as it is read.
+    let is_endless = response.extensions().get::<Endless>().is_some();
     Ok(response.map(|body| match body.size_hint().exact() {
+        _ if is_endless => body,
         Some(_) => body,
         None => Body::new(HoldingBody::new(body, false, exchange)),
     }))

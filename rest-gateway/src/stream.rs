@@ -1,6 +1,7 @@
 //! A list of any length, or a page of any size, as one document, written as its records arrive.
 
 mod document;
+mod events;
 
 use admission::compute;
 use axum::{
@@ -15,7 +16,10 @@ use http_server::FinishBy;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-pub(crate) use self::document::Document;
+pub(crate) use self::{
+    document::Document,
+    events::{Endless, respond_events},
+};
 use crate::{
     caller::Opened,
     envelope::{RateLimit, respond_with},

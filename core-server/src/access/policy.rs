@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use compliance_api::{
@@ -100,6 +100,11 @@ impl AccessPolicy {
 /// Whether a token that was valid is no longer.
 pub(crate) fn is_expired(token: &VerifiedToken) -> bool {
     token.exp <= now()
+}
+
+/// How long a token that was valid still is.
+pub(crate) fn time_left(token: &VerifiedToken) -> Duration {
+    Duration::from_secs(token.exp.saturating_sub(now()).max(0) as u64)
 }
 
 fn now() -> i64 {

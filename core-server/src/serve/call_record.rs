@@ -45,8 +45,8 @@ static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
 pub(super) struct CallRecord {
     started: Instant,
     called: Called,
-    /// Whether its response is one record without trailers.
-    is_single_read: bool,
+    /// Whether it is recorded when its response begins: one record without trailers, or a watch, which lasts for up to a day.
+    ends_with_head: bool,
     /// What its token says, once that is verified.
     pub(super) token: Option<VerifiedToken>,
     peer: Option<SocketAddr>,
@@ -70,7 +70,7 @@ impl CallRecord {
             started: Instant::now(),
             called,
             // Requests that name an encoding take the general path, which has the code in the trailers.
-            is_single_read: called.is_single_read() && !headers.contains_key(ENCODING),
+            ends_with_head: called.is_single_read() && !headers.contains_key(ENCODING) || called.is_watch(),
             token: None,
             peer: http_server::peer(),
             is_logged,
@@ -95,8 +95,7 @@ impl CallRecord {
         describe(self.called, response.headers_mut());
         match code(response.headers()) {
             Some(code) => self.code = code,
-            // One record, which is sent at once.
-            None if self.is_single_read => self.code = Code::Ok,
+            None if self.ends_with_head => self.code = Code::Ok,
             None => return response.map(|body| Body::new(Recorded { body, record: self })),
         }
         response

@@ -62,6 +62,10 @@ impl Called {
         matches!(self, Self::Operation(operation) if operation.work == wire::Work::SingleRead)
     }
 
+    pub(super) fn is_watch(self) -> bool {
+        matches!(self, Self::Operation(operation) if operation.path == Operation::WATCH_CHANGES.path)
+    }
+
     /// What a call with so many items makes the service do. Pages of a stream are counted by themselves.
     pub(super) fn work(self, items: usize) -> Work {
         let Self::Operation(operation) = self else { return Work::Coalesced };

@@ -12,6 +12,10 @@ pub const MEMORY_SHARE: usize = 2;
 /// What belongs to no company may take one in so many bytes of what the companies may.
 pub(crate) const WITHOUT_COMPANY: usize = 16;
 
+// Watches.
+/// When a watch of changes ends at the latest, so that watchers come to other instances, too.
+pub const WATCH_TIME: Duration = Duration::from_hours(24);
+
 // Work.
 /// Companies that called within this time of each other call at the same time.
 pub(crate) const AT_THE_SAME_TIME: Duration = Duration::from_secs(1);

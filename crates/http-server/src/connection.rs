@@ -63,7 +63,7 @@ pub(crate) struct Server<S, B> {
     pub(crate) tls: Option<ServerTls>,
     pub(crate) traffic: Traffic,
     /// The shutdown has begun: responses announce that their connection closes.
-    pub(crate) draining: CancellationToken,
+    pub(crate) draining: Arc<CancellationToken>,
     /// Connections without a request close.
     pub(crate) closing: CancellationToken,
     /// All connections close.
@@ -93,7 +93,7 @@ where
             // At once, rather than when the request's own task runs.
             let in_flight = activity.start(request.version() == Version::HTTP_2);
             // Requests of HTTP/2 have tasks of their own.
-            serving(peer, Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request))
+            serving(peer, Arc::clone(&self.draining), Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request))
         });
         let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone() };
         let Some(stream) = self.secure(stream).await else { return };

@@ -19,6 +19,6 @@ mod unready;
 pub use accept::{Listener, serve};
 pub use connection::{App, FinishBy};
 pub use limits::{ConnectionLimits, HEALTH_CONNECTIONS};
-pub use peer::peer;
+pub use peer::{peer, shutdown};
 pub use refusal::Refuse;
 pub use unready::serve_unready;

@@ -1,9 +1,13 @@
-//! The format in which a client accepts a list: the header `Accept`.
+//! The format in which a client accepts a response: the header `Accept`.
 
 use std::convert::Infallible;
 
-use axum::extract::FromRequestParts;
-use http::{HeaderMap, header::ACCEPT, request::Parts};
+use axum::{extract::FromRequestParts, response::Response};
+use http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT, VARY},
+    request::Parts,
+};
 
 /// A format of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,28 +22,45 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that the client prefers of those it names; an envelope if it names none.
     fn of(headers: &HeaderMap) -> Self {
-        let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let mut best = (0, Self::Json);
-        for range in values.flat_map(|value| value.split(',')) {
-            let mut parts = range.split(';').map(str::trim);
-            let format = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
-                "application/x-ndjson" => Self::Ndjson,
-                "text/csv" => Self::Csv,
-                "application/json" => Self::Json,
-                _ => continue,
-            };
-            let quality =
-                parts.find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
-            // Of several that it likes as much, the first.
-            let quality = quality.unwrap_or(1000);
-            if quality > best.0 {
-                best = (quality, format);
-            }
-        }
-        best.1
+        let formats =
+            [("application/json", Self::Json), ("application/x-ndjson", Self::Ndjson), ("text/csv", Self::Csv)];
+        preferred(headers, &formats)
     }
+}
+
+/// Whether the client prefers events to an envelope.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Events(pub(crate) bool);
+
+/// The media type of events.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+
+/// What the client prefers of what it names; the default if it names none.
+fn preferred<T: Copy + Default>(headers: &HeaderMap, formats: &[(&str, T)]) -> T {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut best = (0, T::default());
+    for range in values.flat_map(|value| value.split(',')) {
+        let mut parts = range.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default();
+        let format = formats.iter().find(|(known, _)| known.eq_ignore_ascii_case(media_type));
+        let quality =
+            parts.find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
+        // Of several that it likes as much, the first.
+        let quality = quality.unwrap_or(1000);
+        if let Some((_, format)) = format
+            && quality > best.0
+        {
+            best = (quality, *format);
+        }
+    }
+    best.1
+}
+
+/// A response whose format the client has chosen, for caches.
+pub(crate) fn varied(mut response: Response) -> Response {
+    response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
+    response
 }
 
 /// A weight: `1`, or `0.5` with at most three digits after the point.
@@ -53,6 +74,14 @@ impl<S: Sync> FromRequestParts<S> for Format {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(Self::of(&parts.headers))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Events {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(preferred(&parts.headers, &[("application/json", false), (EVENT_STREAM, true)])))
     }
 }
 

@@ -100,8 +100,10 @@ pub(crate) fn url_search(query: Option<&str>) -> Result<SearchComplianceUrlsRequ
     accept(query.violations, request)
 }
 
-pub(crate) fn changes(query: Option<&str>) -> Result<ListChangesRequest, Error> {
+/// `after` replaces that of the query.
+pub(crate) fn changes(query: Option<&str>, after: Option<&str>) -> Result<ListChangesRequest, Error> {
     let mut query = Query::of::<ListChangesRequest>(query);
+    query.values.extend(after.map(|after| (Cow::from("after"), Cow::from(after.to_owned()))));
     let types = query.text("types").map(|types| types.split(',').map(str::to_owned).collect());
     let (after, limit) = (query.integer("after"), query.integer("limit"));
     accept(query.violations, ListChangesRequest { after, types: types.unwrap_or_default(), limit })

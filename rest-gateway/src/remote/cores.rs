@@ -1,10 +1,11 @@
 //! The cores that a gateway knows, and which of them takes the next call.
 
 use std::sync::{
-    Arc, PoisonError, RwLock,
+    Arc, Mutex, PoisonError, RwLock,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+use admission::HoldingBody;
 use compliance_api::wire::Operation;
 use tokio::sync::Notify;
 use tonic::{
@@ -16,12 +17,14 @@ use tower::ServiceExt as _;
 
 use super::address::Address;
 use crate::{
-    limits::{CORE_HEALTH_TIMEOUT, LIST_WINDOW, RESPONSE_WINDOW},
+    limits::{CORE_HEALTH_TIMEOUT, LIST_WINDOW, RESPONSE_WINDOW, WATCHES_OF_A_CONNECTION},
     settings::Settings,
 };
 
 /// The operation that returns a list of any length.
 const LIST: &str = Operation::LIST_AFFILIATES.path;
+/// The operation whose response has no end.
+const WATCH: &str = Operation::WATCH_CHANGES.path;
 
 #[derive(Debug)]
 pub(super) struct Cores {
@@ -40,6 +43,9 @@ pub(super) struct Core {
     connections: Box<[Channel]>,
     /// The connection of lists. Those that nobody reads must not use up the window of the others.
     lists: Channel,
+    /// The connections of watches, each with a clone for each of its watches. As many as are needed: a core limits the streams of one.
+    watches: Mutex<Vec<(Channel, Arc<()>)>>,
+    address: Address,
     next: AtomicUsize,
     /// Each call without a response has a clone.
     in_flight: Arc<()>,
@@ -103,6 +109,8 @@ impl Core {
             name,
             connections: (0..connections).map(|_| address.connect_lazy(RESPONSE_WINDOW)).collect(),
             lists: address.connect_lazy(LIST_WINDOW),
+            watches: Mutex::default(),
+            address: address.clone(),
             next: AtomicUsize::new(0),
             in_flight: Arc::default(),
             serves: AtomicBool::new(true),
@@ -121,6 +129,11 @@ impl Core {
 
     /// Sends a request and waits for the head of the response.
     pub(super) async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, transport::Error> {
+        if request.uri().path() == WATCH {
+            let (connection, watch) = self.connection_of_a_watch();
+            let response = connection.oneshot(request).await?;
+            return Ok(response.map(|body| Body::new(HoldingBody::new(body, false, watch))));
+        }
         let connection = if request.uri().path() == LIST {
             self.lists.clone()
         } else {
@@ -129,6 +142,20 @@ impl Core {
         };
         let _in_flight = Arc::clone(&self.in_flight);
         connection.oneshot(request).await
+    }
+
+    /// A connection that has room for a watch, and what the watch holds until it ends.
+    fn connection_of_a_watch(&self) -> (Channel, Arc<()>) {
+        let watches = &mut *self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = |(_, watches): &&(Channel, Arc<()>)| Arc::strong_count(watches) <= WATCHES_OF_A_CONNECTION;
+        if let Some(connection) = watches.iter().find(has_room) {
+            return connection.clone();
+        }
+        // The first ones are filled again, so the last ones become free.
+        watches.retain(|(_, watches)| Arc::strong_count(watches) > 1);
+        let connection = (self.address.connect_lazy(LIST_WINDOW), Arc::default());
+        watches.push(connection.clone());
+        connection
     }
 
     /// Asks the core for its health, and returns whether it serves.

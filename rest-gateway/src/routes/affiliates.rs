@@ -15,7 +15,7 @@ use crate::{
     envelope::{Detail, Envelope, RateLimit, respond, respond_tagged},
     error::Refusal,
     extract::{
-        accept::Format,
+        accept::{Format, varied},
         affiliates::{self, Create, Update},
         body::RequestBody,
         path::PathId,
@@ -41,7 +41,7 @@ pub(crate) async fn list(caller: Caller, format: Format) -> Result<Response, Ref
     let (caller, deadline) = caller.for_list();
     let list = caller.open(ListAffiliatesRequest {}, 1, |core, request| core.affiliates.list_affiliates(request));
     let document = Document::of(format, FOUND, "Affiliate");
-    Ok(respond_opened(document, list.await?, |message| &message.affiliates, deadline))
+    Ok(varied(respond_opened(document, list.await?, |message| &message.affiliates, deadline)))
 }
 
 /// Read an affiliate

@@ -7,7 +7,12 @@ use crate::{
     caller::Caller,
     envelope::{Envelope, respond_tagged},
     error::Refusal,
-    extract::{accept::Format, path::PathId, query, tags::IfNoneMatch},
+    extract::{
+        accept::{Format, varied},
+        path::PathId,
+        query,
+        tags::IfNoneMatch,
+    },
     found::{respond_found, respond_holding},
     stream::{Document, respond_opened},
 };
@@ -28,18 +33,23 @@ const FOUND: &str = "Cases found";
 /// - Query: `ListComplianceCasesRequest`
 /// - 200: `CaseList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
 pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    if format != Format::Json {
-        let request = caller.accept(query::all_cases(query.as_deref())).await?;
-        let (caller, deadline) = caller.for_list();
-        let list = caller.open(request, 1, |core, request| core.cases.list_all_compliance_cases(request)).await?;
-        return Ok(respond_opened(
-            Document::of(format, FOUND, "ComplianceCase"),
-            list,
-            |message| &message.cases,
-            deadline,
-        ));
-    }
-    let request = caller.accept(query::cases(query.as_deref())).await?;
+    let query = query.as_deref();
+    let response = match format {
+        Format::Json => list_page(caller, query).await?,
+        format => list_all(caller, format, query).await?,
+    };
+    Ok(varied(response))
+}
+
+async fn list_all(caller: Caller, format: Format, query: Option<&str>) -> Result<Response, Refusal> {
+    let request = caller.accept(query::all_cases(query)).await?;
+    let (caller, deadline) = caller.for_list();
+    let list = caller.open(request, 1, |core, request| core.cases.list_all_compliance_cases(request)).await?;
+    Ok(respond_opened(Document::of(format, FOUND, "ComplianceCase"), list, |message| &message.cases, deadline))
+}
+
+async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
+    let request = caller.accept(query::cases(query)).await?;
     let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request));
     let (page, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &page.cases, page.meta))

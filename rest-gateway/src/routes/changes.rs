@@ -1,8 +1,23 @@
 //! `/changes`
 
 use axum::{extract::RawQuery, response::Response};
+use compliance_api::v1::WatchChangesRequest;
+use http::HeaderMap;
 
-use crate::{caller::Caller, envelope::Envelope, error::Refusal, extract::query, found::respond_found};
+use crate::{
+    caller::Caller,
+    envelope::Envelope,
+    error::Refusal,
+    extract::{
+        accept::{Events, varied},
+        query,
+    },
+    found::respond_found,
+    stream::respond_events,
+};
+
+/// Where a client of events has the position of the last one.
+const LAST_EVENT_ID: &str = "last-event-id";
 
 /// List changes
 ///
@@ -11,12 +26,39 @@ use crate::{caller::Caller, envelope::Envelope, error::Refusal, extract::query, 
 /// changes that follow the position, again and again: a reader who has seen a position never finds a smaller one later. Changes are
 /// kept for a while; `dropped_position` is the last one that is not.
 ///
+/// With `Accept: text/event-stream` the response is a stream of server-sent events: the changes that follow `after`, and then every later one as
+/// it is committed; without `after`, those from now on. An event `changes` has a page of changes as `data`, and its `position` as `id`. To go
+/// on after the stream has ended, send the last `id` as `Last-Event-ID`, which replaces `after`. The stream ends with its token, when the
+/// service stops, and when it is not read; `limit` does not matter.
+///
 /// - Operation: `listChanges`
 /// - Query: `ListChangesRequest`
-/// - 200: `ChangesFound`. The changes.
+/// - Header: `Last-Event-ID`
+/// - 200: `ChangesFound`, `text/event-stream`. The changes.
 /// - Refused: `PositionGone`
-pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::changes(query.as_deref())).await?;
+pub(crate) async fn list(
+    caller: Caller,
+    events: Events,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    let query = query.as_deref();
+    let response = if events.0 { watch(caller, &headers, query).await? } else { list_page(caller, query).await? };
+    Ok(varied(response))
+}
+
+async fn watch(caller: Caller, headers: &HeaderMap, query: Option<&str>) -> Result<Response, Refusal> {
+    // What is no text is no position.
+    let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
+    let request = caller.accept(query::changes(query, last)).await?;
+    let request = WatchChangesRequest { after: request.after, types: request.types };
+    let (caller, deadline) = caller.for_watch();
+    let opened = caller.open(request, 1, |core, request| core.changes.watch_changes(request)).await?;
+    Ok(respond_events(opened, deadline))
+}
+
+async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
+    let request = caller.accept(query::changes(query, None)).await?;
     let read = caller.call(request, |core, request| core.changes.list_changes(request));
     let (changes, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))

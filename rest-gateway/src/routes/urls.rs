@@ -12,7 +12,10 @@ use crate::{
     caller::{Caller, Opened},
     envelope::{Detail, Envelope, respond},
     error::Refusal,
-    extract::{accept::Format, body::RequestBody, path::PathId, query, urls},
+    extract::{
+        accept::{Format, varied},
+        body::RequestBody, path::PathId, query, urls,
+    },
     found::respond_found,
     limits::PAGE_MEMORY,
     stream::{Document, respond_list, respond_opened},
@@ -34,11 +37,12 @@ const FOUND: &str = "URLs found";
 /// - Query: `ListComplianceUrlsRequest`
 /// - 200: `UrlList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
 pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    if format == Format::Json {
-        list_page(caller, query.as_deref()).await
-    } else {
-        list_all(caller, format, query.as_deref()).await
-    }
+    let query = query.as_deref();
+    let response = match format {
+        Format::Json => list_page(caller, query).await?,
+        format => list_all(caller, format, query).await?,
+    };
+    Ok(varied(response))
 }
 
 async fn list_all(caller: Caller, format: Format, query: Option<&str>) -> Result<Response, Refusal> {

@@ -1,0 +1,59 @@
+//! A stream of server-sent events.
+
+use std::{convert::Infallible, future::ready};
+
+use axum::{
+    body::{Body, Bytes},
+    response::Response,
+};
+use compliance_api::v1::{ListChangesResponse, WatchChangesResponse};
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use http::{
+    HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use http_server::FinishBy;
+use tokio::time::Instant;
+
+use crate::{
+    caller::Opened,
+    envelope::respond_with,
+    extract::accept::EVENT_STREAM,
+    limits::RETRY_WAIT,
+};
+
+/// A response with this extension has no end of its own: it is recorded when it begins, and not compressed, which would delay it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endless;
+
+/// The response with the changes of a watch that was opened. Why it ends, the client learns when it comes again.
+pub(crate) fn respond_events(
+    Opened { first, rest, rate_limit, .. }: Opened<WatchChangesResponse>,
+    deadline: Instant,
+) -> Response {
+    let shutdown = http_server::shutdown();
+    let end: BoxFuture<'static, ()> = async move { shutdown.cancelled().await }.boxed();
+    let messages = stream::iter(first.into_iter().map(Ok)).chain(rest);
+    let messages = messages.take_while(|message| ready(message.is_ok())).take_until(end);
+    let pages = messages.filter_map(|message| ready(message.ok().and_then(|message| message.page)));
+    let retry = format!("retry: {}\n", RETRY_WAIT.as_millis());
+    let chunks = stream::once(ready(Bytes::from(retry))).chain(pages.map(event)).map(Ok::<_, Infallible>);
+    let mut response = respond_with(StatusCode::OK, rate_limit, Body::from_stream(chunks));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response.extensions_mut().insert(FinishBy(deadline));
+    response.extensions_mut().insert(Endless);
+    response
+}
+
+/// Without changes, the client only notes the ID.
+fn event(page: ListChangesResponse) -> Bytes {
+    let position = page.position;
+    let event = match serde_json::to_string(&page) {
+        Ok(data) if !page.changes.is_empty() => format!("id: {position}\nevent: changes\ndata: {data}\n\n"),
+        _ => format!(": nothing new\nid: {position}\n\n"),
+    };
+    event.into()
+}
