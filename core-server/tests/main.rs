@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         changes::chain::tests(),
         changes::order::tests(),
         changes::replay::tests(),
+        changes::watch::tests(),
         citus::tests(),
         doctor::tests(),
         monitoring::tests(),

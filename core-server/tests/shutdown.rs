@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use compliance_api::v1::WatchChangesRequest;
 use core_server::CoreSettings;
-use test_support::{TestCore, fresh_database, tests};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, reason_of, tests, token};
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Endpoint;
+use tonic::{Code, transport::Endpoint};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-tests![watchers_of_the_health_learn_of_the_end];
+tests![watchers_of_the_health_learn_of_the_end, watches_of_changes_end];
 
 async fn watchers_of_the_health_learn_of_the_end() {
     // Longer than the end is waited for.
@@ -34,4 +35,23 @@ async fn watchers_of_the_health_learn_of_the_end() {
     };
     let served = async { tokio::join!(core.serve(listener, shutdown.clone()), watcher).0 };
     timeout(PATIENCE, served).await.expect("it waits for the watcher").unwrap();
+}
+
+async fn watches_of_changes_end() {
+    let mut settings = CoreSettings::default();
+    settings.connections.shutdown_grace = 10 * PATIENCE;
+    let TestCore { core, .. } = TestCore::with_settings(fresh_database().await.options, 4, settings).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let shutdown = CancellationToken::new();
+    let watcher = async {
+        let mut grpc = GrpcClients::connect(address, &token(new_company())).await;
+        let mut watch = grpc.changes.watch_changes(WatchChangesRequest::default()).await.unwrap().into_inner();
+        watch.message().await.unwrap().unwrap();
+        shutdown.cancel();
+        let ended = watch.message().await.unwrap_err();
+        assert_eq!((ended.code(), &*reason_of(&ended)), (Code::Unavailable, "CORE_UNAVAILABLE"), "{ended:?}");
+    };
+    let served = async { tokio::join!(core.serve(listener, shutdown.clone()), watcher).0 };
+    timeout(PATIENCE, served).await.expect("it waits for the watch").unwrap();
 }

@@ -29,6 +29,7 @@ mod restore;
 mod roles;
 mod sizes;
 mod streams;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         roles::tests(),
         sizes::tests(),
         streams::tests(),
+        watch::tests(),
     ]);
     cases::print_count();
     test_support::print_compared_with_document();

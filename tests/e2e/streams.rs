@@ -92,9 +92,10 @@ const CASES: &[Case] = &[
     }),
 ];
 
-/// Streams whose operations have tests of their own: each read of a batch has its own result, and a page of URLs is one
-/// statement (`bounds::pages`).
-const OTHERS: [&str; 2] = ["ReadService/BatchRead", "ComplianceUrlService/StreamComplianceUrls"];
+/// Streams whose operations have tests of their own: each read of a batch has its own result, a page of URLs is one
+/// statement (`bounds::pages`), and a watch has no end (`watch`).
+const OTHERS: [&str; 3] =
+    ["ReadService/BatchRead", "ComplianceUrlService/StreamComplianceUrls", "ChangeService/WatchChanges"];
 
 /// Renames a table, so that every statement on it fails, or gives it its name back.
 async fn rename(pool: &PgPool, from: &str, to: &str) {

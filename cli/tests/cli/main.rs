@@ -33,4 +33,5 @@ mod sockets;
 mod starts;
 mod stopped;
 mod token;
+mod watch;
 mod witness;

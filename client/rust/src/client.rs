@@ -11,6 +11,7 @@ use tonic_prost::ProstCodec;
 use crate::{
     Builder, Error, List, Retries, UnaryRequest,
     token::{Authorization, Tokens},
+    v1::{ListChangesResponse, WatchChangesRequest},
 };
 
 /// A client of the service. Clones are cheap and share its connection and its token.
@@ -74,6 +75,15 @@ impl Client {
         let (client, records) = (self.clone(), Vec::new().into_iter());
         let start = Reading { client, request, last: 0, tries: Tries::default(), stream: None, records };
         try_unfold(start, |mut reading| async move { Ok(reading.record().await?.map(|record| (record, reading))) })
+    }
+
+    /// Changes as they are committed, without an end: pages of them, or without any if only the position has moved. A stream that breaks is
+    /// resumed after the last page that was received. The deadline is that of one message, and should be longer than ten seconds.
+    pub fn watch(
+        &self,
+        request: WatchChangesRequest,
+    ) -> impl Stream<Item = Result<ListChangesResponse, Error>> + Send + 'static {
+        self.list(request)
     }
 }
 

@@ -4,7 +4,8 @@ use crate::{
     Request,
     v1::{
         Affiliate, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse,
-        ListAffiliatesRequest, ListAffiliatesResponse, OpenCaseRequest, UrlObservation,
+        ListAffiliatesRequest, ListAffiliatesResponse, ListChangesResponse, OpenCaseRequest, UrlObservation,
+        WatchChangesRequest, WatchChangesResponse,
     },
 };
 
@@ -59,5 +60,20 @@ impl List for ExportCasesRequest {
     fn records(message: ExportCasesResponse, last: &mut i64) -> Vec<OpenCaseRequest> {
         *last = message.last_case_id;
         message.cases
+    }
+}
+
+/// A record is a page of changes, or the position alone. There is no last one.
+impl List for WatchChangesRequest {
+    type Record = ListChangesResponse;
+
+    fn resume_after(&mut self, last: i64) {
+        self.after = Some(last);
+    }
+
+    fn records(message: WatchChangesResponse, last: &mut i64) -> Vec<ListChangesResponse> {
+        let page = message.page.unwrap_or_default();
+        *last = page.position;
+        vec![page]
     }
 }

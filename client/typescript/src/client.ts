@@ -2,7 +2,8 @@
 
 import type { Affiliate, AffiliateCreate, AffiliateUpdate, Change, ChangePage, ComplianceCase, ComplianceUrl, Overview, VocabularyNames } from "./records.js";
 import type { paths } from "./schema.js";
-import { records } from "./stream.js";
+import { Unavailable } from "./errors.js";
+import { events, records } from "./stream.js";
 import { type Options, type Token, Transport } from "./transport.js";
 
 type Query<Path extends "/api/urls" | "/api/cases"> = NonNullable<paths[Path]["get"]["parameters"]["query"]>;
@@ -186,6 +187,28 @@ export class Client {
       const page = (await this.#get<ChangePage>("/api/changes", query)).data;
       yield* page.changes;
       [after, last] = [page.position, page.last_position];
+    }
+  }
+
+  /**
+   * Changes as they are made, after a position or from now on, without an end. If the connection breaks, they go on after the last one.
+   * Fails with Refused (410) if changes that follow the position are no longer kept.
+   */
+  async *watchChanges(after?: number, types: string[] = []): AsyncGenerator<Change, void, undefined> {
+    let [last, tries] = [after?.toString(), this.#transport.tries()];
+    for (;;) {
+      try {
+        const headers = { Accept: "text/event-stream", ...(last === undefined ? {} : { "Last-Event-ID": last }) };
+        const request = { method: "GET", path: "/api/changes", query: { types: types.join(",") }, headers };
+        const [, parts] = await this.#transport.open(request);
+        for await (const { id, data } of events(parts)) {
+          [last, tries] = [id, this.#transport.tries()];
+          yield* (data as ChangePage | undefined)?.changes ?? [];
+        }
+        throw new Unavailable("the events ended");
+      } catch (error) {
+        await tries.again(error);
+      }
     }
   }
 

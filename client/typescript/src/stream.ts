@@ -46,3 +46,18 @@ export async function* records(parts: AsyncIterable<Uint8Array>): AsyncGenerator
     throw new SyntaxError("the response ended too early");
   }
 }
+
+/** Server-sent events: the ID, and the JSON of the data; undefined if there is none. */
+export async function* events(parts: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: string | undefined; data: unknown }> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  for await (const part of parts) {
+    const blocks = (text + decoder.decode(part, { stream: true })).split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const fields = new Map(block.split("\n").map((line) => [line.replace(/: .*/, ""), line.replace(/.*?: /, "")]));
+      const data = fields.get("data");
+      yield { id: fields.get("id"), data: data === undefined ? undefined : JSON.parse(data) };
+    }
+  }
+}

@@ -3,6 +3,7 @@
 pub(crate) mod chain;
 pub(crate) mod order;
 pub(crate) mod replay;
+pub(crate) mod watch;
 
 use std::collections::BTreeMap;
 

@@ -210,6 +210,20 @@ async fn a_shutdown_finishes_a_list_that_is_being_read() {
 }
 
 #[tokio::test]
+async fn a_shutdown_ends_a_watch() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
+    let request = gateway.request(Method::GET, "/api/changes").header("Accept", "text/event-stream");
+    let mut response = request.send().await.unwrap();
+    let mut text = Vec::new();
+    while !text.ends_with(b"\n\n") {
+        text.extend(response.chunk().await.unwrap().unwrap());
+    }
+    gateway.shutdown.cancel();
+    assert_eq!(timeout(PATIENCE, response.chunk()).await.unwrap().unwrap(), None);
+    timeout(PATIENCE, gateway.served).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn the_grace_period_is_bounded() {
     let connections = ConnectionLimits { shutdown_grace: Duration::from_millis(300), ..patient().connections };
     let settings = Settings { connections, request_timeout: 10 * PATIENCE, ..Settings::default() };

@@ -242,7 +242,18 @@ impl VocabularyServiceStubs for Fake {}
 impl AffiliateSyncServiceStubs for Fake {}
 
 #[async_trait]
-impl ChangeServiceStubs for Fake {}
+impl ChangeServiceStubs for Fake {
+    /// One message, and no end.
+    async fn watch_changes(
+        &self,
+        request: Request<v1::WatchChangesRequest>,
+    ) -> Result<Response<BoxStream<v1::WatchChangesResponse>>, Status> {
+        self.enter("watch_changes", request)?;
+        let page = v1::ListChangesResponse { position: 7, ..v1::ListChangesResponse::default() };
+        let first = Ok(v1::WatchChangesResponse { page: Some(page) });
+        Ok(success(Box::pin(stream::iter([first]).chain(stream::pending()))))
+    }
+}
 
 #[async_trait]
 impl ReadService for Fake {

@@ -12,7 +12,7 @@ use compliance_api::v1::{
     OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest,
     SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest,
     UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput,
-    VocabularyKind, WithdrawInfractionsRequest,
+    VocabularyKind, WatchChangesRequest, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -50,6 +50,17 @@ macro_rules! calls {
     };
     (@request chunks $request:ident) => { futures::stream::iter([$request]) };
     (@request $kind:ident $request:ident) => { $request };
+    // Up to the last change: it has no end.
+    (@watch $response:tt) => {{
+        let (mut messages, mut text) = ($response, String::new());
+        loop {
+            let page = messages.message().await.unwrap().unwrap().page.unwrap();
+            text.push_str(&format!("{page:?}\n"));
+            if page.position >= page.last_position {
+                break text;
+            }
+        }
+    }};
     (@unary $response:tt) => { format!("{:?}", $response) };
     // A line for each message, because the lines of a response are compared in any order.
     (@$kind:ident $response:tt) => {{
@@ -160,6 +171,8 @@ calls! {
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
     "OverviewService/GetOverview" unary overview.get_overview |twin| GetOverviewRequest {};
     "VocabularyService/GetVocabularies" unary vocabularies.get_vocabularies |twin| GetVocabulariesRequest {};
+    "ChangeService/WatchChanges" watch changes.watch_changes |twin|
+        WatchChangesRequest { after: Some(0), types: vec!["affiliate".to_owned(), "url".to_owned()] };
     "ChangeService/ListChanges" unary changes.list_changes |twin|
         ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
     "ChangeService/ListChanges" unary changes.list_changes |twin|

@@ -70,6 +70,8 @@ pub(crate) enum Part {
     Listing,
     /// Many affiliates in one request.
     Batch,
+    /// Watches and the feed of changes, syncs, and what the record of changes costs each kind of write.
+    Changes,
     /// Demo data while a service runs.
     DemoData,
     /// Reads and single writes by 64 companies, compared with those by one, with bytes from memory, and with bare inserts.

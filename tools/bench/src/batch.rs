@@ -51,7 +51,7 @@ pub(crate) async fn run(stage: &Stage<'_>, rounds: u64, results: &mut Results) -
 }
 
 /// Sends one request and returns its milliseconds.
-async fn by_request(caller: &mut Caller, inputs: &[AffiliateInput]) -> anyhow::Result<f64> {
+pub(crate) async fn by_request(caller: &mut Caller, inputs: &[AffiliateInput]) -> anyhow::Result<f64> {
     let inputs: Vec<_> = inputs.iter().map(affiliate_json).collect();
     let body = json!({ "affiliates": inputs }).to_string();
     let taken = caller.timed("POST", "/api/affiliates", body.as_bytes(), 201).await?;

@@ -9,7 +9,7 @@ use load_test::{
 
 use crate::{
     args::{CompareArgs, Effort, Part},
-    batch, companies,
+    batch, changes, companies,
     dataset::{MANY, MIDDLE},
     demo_data, experiments, goals, listing, lists,
     measure::load,
@@ -97,6 +97,7 @@ async fn all_rounds(args: &CompareArgs, folder: &Path, subjects: &mut [Subject<'
         (Part::Pages, "late pages", all),
         (Part::Totals, "totals", all),
         (Part::Batch, "batches", 1),
+        (Part::Changes, "changes", all),
         (Part::Listing, "whole lists", all),
         (Part::DemoData, "demo data", all.min(FEW_ROUNDS)),
     ] {
@@ -144,6 +145,7 @@ impl Subject<'_> {
             Part::Pages => lists::round(stage, lists::late_pages(stage).await?, results).await,
             Part::Totals => lists::round(stage, lists::totals(stage).await?, results).await,
             Part::Batch => batch::run(stage, rounds, results).await,
+            Part::Changes => changes::round(stage, round, seconds, results).await,
             // They have no stage.
             Part::Listing | Part::DemoData => Ok(()),
         }

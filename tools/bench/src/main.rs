@@ -6,6 +6,7 @@
 mod args;
 mod batch;
 mod caller;
+mod changes;
 mod companies;
 mod compare;
 mod contender;

@@ -14,6 +14,12 @@ pub(crate) enum Table {
     FirstByte,
     Memory,
     Batches,
+    Watches,
+    LateChanges,
+    Feed,
+    Syncs,
+    SameRoster,
+    Recording,
     DemoData,
 }
 
@@ -30,7 +36,7 @@ pub(crate) struct Frame {
 
 impl Table {
     /// In the order of the report.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Floods,
         Self::FirstPages,
         Self::LatePages,
@@ -40,6 +46,12 @@ impl Table {
         Self::FirstByte,
         Self::Memory,
         Self::Batches,
+        Self::Watches,
+        Self::LateChanges,
+        Self::Feed,
+        Self::Syncs,
+        Self::SameRoster,
+        Self::Recording,
         Self::DemoData,
     ];
 
@@ -107,6 +119,43 @@ impl Table {
                 "New affiliates in one `POST /affiliates`, compared with `\\copy` of the same into the same table for another company.",
                 ["affiliates", "`\\copy`, ms", "request, ms"],
                 Some(("batch create: time ÷ `\\copy`", 2.0, "")),
+            ),
+            Self::Watches => frame(
+                "Watches",
+                "From the beginning of a commit until a change has arrived as an event: at all watches of one company, or at one of \
+                each of as many companies.",
+                ["watches", "p50, ms", "p99, ms"],
+                None,
+            ),
+            Self::LateChanges => frame(
+                "The last ones of its watches",
+                "p99 of the same.",
+                ["watches", "", "ms"],
+                Some(("from a commit to a watch, p99", 50.0, " ms")),
+            ),
+            Self::Feed => frame(
+                "The feed of changes",
+                "All changes of a company in pages of 1,000, compared with `\\copy (select * from changes …) to '/dev/null'`.",
+                ["changes", "`\\copy`, ms per 1,000", "REST, ms per 1,000"],
+                None,
+            ),
+            Self::Syncs => frame(
+                "Syncs",
+                "A roster of new affiliates, and the same once more.",
+                ["affiliates", "new, ms", "the same, ms"],
+                None,
+            ),
+            Self::SameRoster => frame(
+                "The same roster once more",
+                "At 50,000 rows a second it takes 200 ms.",
+                ["affiliates", "", "ms"],
+                Some(("a roster that is the same", 200.0, " ms")),
+            ),
+            Self::Recording => frame(
+                "The record of changes",
+                "Time of a write while its triggers are disabled, and with them, by one company over 32 connections; of a batch, one request.",
+                ["records", "without, ms", "with, ms"],
+                Some(("time of a write with the record of changes ÷ without it", 1.33, "")),
             ),
             Self::DemoData => frame(
                 "Demo data",

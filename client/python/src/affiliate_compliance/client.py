@@ -1,5 +1,7 @@
 """The operations of the interface."""
 
+import random
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, Unpack
@@ -191,6 +193,28 @@ class Client:
             page = self.call("GET", "/api/changes", query)["data"]
             yield from page["changes"]
             after, last = page["position"], page["last_position"]
+
+    def watch_changes(self, after: int | None = None, types: Sequence[str] = ()) -> Iterator[Change]:
+        """Changes as they are made, after a position or from now on, without an end. If the connection breaks, they go on after the
+        last one.
+
+        Raises Refused (410) if changes that follow the position are no longer kept.
+        """
+        last = None if after is None else str(after)
+        while True:
+            has_begun = False
+            for attempt in self._transport.attempts():
+                headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
+                query = {"types": ",".join(types)}
+                with attempt, self._transport.response("GET", "/api/changes", query, headers=headers) as response:
+                    for last, page in stream.events(response.iter_lines()):
+                        has_begun = True
+                        yield from page["changes"] if page else []
+                    raise stream.Incomplete("the events ended")
+                if has_begun:
+                    break
+            # Those who watched an instance that stops do not come back all at once.
+            time.sleep(random.uniform(0.5, 1.5))
 
     def _with_etag(self, path: str) -> tuple[Any, str]:
         body, etag = self._transport.call("GET", path)

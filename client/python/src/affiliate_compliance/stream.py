@@ -84,3 +84,17 @@ def records(parts: Iterable[bytes]) -> Iterator[Any]:
             text.value()
         if text.take(",}") == "}":
             return
+
+
+def events(lines: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
+    """Server-sent events: the ID, and the JSON of the data; None if there is none."""
+    id, data = "", None
+    for line in lines:
+        name, _, value = line.decode().partition(": ")
+        if name == "id":
+            id = value
+        elif name == "data":
+            data = json.loads(value)
+        elif not line:
+            yield id, data
+            data = None

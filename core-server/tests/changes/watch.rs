@@ -1,0 +1,174 @@
+//! Watches of changes, by readers that are slow, late or many.
+
+use std::time::Duration;
+
+use compliance_api::v1::{WatchChangesRequest, WatchChangesResponse};
+use futures::{StreamExt as _, future::join_all, stream};
+use sqlx::{AssertSqlSafe, PgPool};
+use test_support::{GrpcClients, TestCore, constant, new_company, reason_of, tests};
+use tokio::time::{Instant, sleep, timeout};
+use tonic::{Code, Status, Streaming};
+
+tests![
+    readers_of_any_speed_see_each_change_once,
+    a_reader_that_does_not_read_is_ended_and_holds_nothing,
+    a_record_that_begins_anew_ends_its_watches,
+    too_many_watches_are_refused,
+    a_watch_ends_at_the_deadline_of_its_call,
+];
+
+const PATIENCE: Duration = Duration::from_mins(1);
+const LIMITS: &str = "core-server/src/limits.rs";
+
+async fn watch(clients: &GrpcClients, after: i64, types: &[&str]) -> Result<Streaming<WatchChangesResponse>, Status> {
+    let types = types.iter().map(|&kind| kind.to_owned()).collect();
+    let request = WatchChangesRequest { after: Some(after), types };
+    Ok(clients.changes.clone().watch_changes(request).await?.into_inner())
+}
+
+async fn next(watch: &mut Streaming<WatchChangesResponse>) -> Result<WatchChangesResponse, Status> {
+    let message = timeout(PATIENCE, watch.message()).await.expect("a message arrives")?;
+    Ok(message.expect("a watch has no end"))
+}
+
+/// Adds URLs that no other call adds, with long texts.
+async fn add(pool: &PgPool, company: i64, first: i64, count: i64) {
+    let statement = format!(
+        "insert into compliance_urls (company_id, url, url_hash, note)
+        select {company}, 'https://a.example/' || n, sha256(n::text::bytea), repeat('x', 200)
+        from generate_series({first}, {first} + {count} - 1) n"
+    );
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
+}
+
+async fn readers_of_any_speed_see_each_change_once() {
+    const WRITERS: i64 = 4;
+    const COMMITS: i64 = 40;
+    let core = TestCore::start().await;
+    let (company, other) = (new_company(), new_company());
+    let clients = core.company(company);
+    let sizes = |writer: i64| (0..COMMITS).map(move |number| [1, 3, 1, 900, 1, 40][(writer + number) as usize % 6]);
+    let total: i64 = (0..WRITERS).flat_map(sizes).sum();
+    let writing = (0..WRITERS).map(|writer| {
+        let pool = &core.pool;
+        async move {
+            let mut first = writer * 1_000_000;
+            for size in sizes(writer) {
+                add(pool, company, first, size).await;
+                first += size;
+                add(pool, other, first, 1).await;
+            }
+        }
+    });
+    // How many messages each reader reads before it pauses, and for how long.
+    let readers = [(u32::MAX, 0), (40, 30), (15, 700), (200, 1500)];
+    let reading = readers.map(|(messages, pause)| {
+        let clients = &clients;
+        async move {
+            let (mut watch, mut seen, mut read) = (watch(clients, 0, &[]).await.unwrap(), 0, 0);
+            while seen < total {
+                let page = next(&mut watch).await.unwrap().page.unwrap();
+                for change in page.changes {
+                    assert_eq!(change.position, seen + 1, "a reader that pauses for {pause} ms");
+                    seen = change.position;
+                }
+                assert_eq!(page.position, seen);
+                read += 1;
+                if read % messages == 0 {
+                    sleep(Duration::from_millis(pause)).await;
+                }
+            }
+        }
+    });
+    tokio::join!(join_all(writing), join_all(reading));
+    // Who comes later reads alone first.
+    let mut late = watch(&clients, 5, &["url"]).await.unwrap();
+    let mut seen = 5;
+    while seen < total {
+        let page = next(&mut late).await.unwrap().page.unwrap();
+        seen += page.changes.len() as i64;
+        assert_eq!(page.position, seen);
+    }
+}
+
+async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut watches = Vec::new();
+    for _ in 0..20 {
+        let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
+        next(&mut watch).await.unwrap();
+        watches.push(watch);
+    }
+    let memory = core.core.memory();
+    add(&core.pool, company, 1, 2000).await;
+    let start = Instant::now();
+    while memory.held() == 0 {
+        assert!(start.elapsed() < PATIENCE, "no page is read");
+        sleep(Duration::from_millis(1)).await;
+    }
+    while memory.held() > 0 {
+        assert!(start.elapsed() < PATIENCE, "{} bytes are held for readers that do not read", memory.held());
+        sleep(Duration::from_millis(10)).await;
+    }
+    // Longer than the service waits for them. What they asked for was sent; nothing else was kept.
+    sleep(Duration::from_secs(12)).await;
+    for watch in &mut watches {
+        let ended = next(watch).await.unwrap_err();
+        assert_eq!((ended.code(), &*reason_of(&ended)), (Code::ResourceExhausted, "RATE_LIMITED"), "{ended:?}");
+    }
+    // One that goes on has missed nothing.
+    let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
+    let mut positions = Vec::new();
+    while positions.len() < 2000 {
+        positions.extend(next(&mut watch).await.unwrap().page.unwrap().changes.iter().map(|change| change.position));
+    }
+    assert_eq!(positions, (1..=2000).collect::<Vec<_>>());
+}
+
+/// As that of a company whose records were removed by hand.
+async fn a_record_that_begins_anew_ends_its_watches() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    add(&core.pool, company, 1, 5).await;
+    let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
+    assert_eq!(next(&mut watch).await.unwrap().page.unwrap().position, 5);
+    // The first position that is noticed is that of the record before.
+    add(&core.pool, company, 6, 1).await;
+    assert_eq!(next(&mut watch).await.unwrap().page.unwrap().position, 6);
+    let remove = format!(
+        "delete from changes where company_id = {company}; delete from change_positions where company_id = {company}"
+    );
+    sqlx::raw_sql(AssertSqlSafe(remove)).execute(&core.pool).await.unwrap();
+    add(&core.pool, company, 7, 1).await;
+    let ended = next(&mut watch).await.unwrap_err();
+    assert_eq!((ended.code(), &*reason_of(&ended)), (Code::OutOfRange, "POSITION_GONE"), "{ended:?}");
+}
+
+async fn too_many_watches_are_refused() {
+    let core = TestCore::start().await;
+    let most = constant(LIMITS, "WATCHERS_OF_A_COMPANY");
+    let (company, other) = (core.company(new_company()), core.company(new_company()));
+    let open = stream::iter(0..most).map(|_| watch(&company, 0, &[])).buffer_unordered(20);
+    let mut watches: Vec<_> = open.map(Result::unwrap).collect().await;
+    let refused = watch(&company, 0, &[]).await.unwrap_err();
+    assert_eq!((refused.code(), &*reason_of(&refused)), (Code::ResourceExhausted, "RATE_LIMITED"), "{refused:?}");
+    assert_eq!(refused.message(), format!("The company has {most} watches open already."));
+    watch(&other, 0, &[]).await.unwrap();
+    drop(watches.pop());
+    let start = Instant::now();
+    while watch(&company, 0, &[]).await.is_err() {
+        assert!(start.elapsed() < PATIENCE, "a watch that has ended still counts");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn a_watch_ends_at_the_deadline_of_its_call() {
+    let core = TestCore::start().await;
+    let mut request = tonic::Request::new(WatchChangesRequest::default());
+    request.metadata_mut().insert("grpc-timeout", "2S".parse().unwrap());
+    let mut clients = core.company(new_company());
+    let mut watch = clients.changes.watch_changes(request).await.unwrap().into_inner();
+    next(&mut watch).await.unwrap();
+    assert_eq!(next(&mut watch).await.unwrap_err().code(), Code::DeadlineExceeded);
+}

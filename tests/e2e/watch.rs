@@ -1,0 +1,382 @@
+//! Watches of changes, as callers of either layer read them.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use compliance_api::v1::{ListChangesResponse, WatchChangesRequest, WatchChangesResponse};
+use embedded_postgres::ClusterOptions;
+use futures::future::join_all;
+use sqlx::{AssertSqlSafe, PgPool};
+use test_support::{
+    Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, now, reason_of, tests,
+    token, token_with_scope,
+};
+use tokio::time::timeout;
+use tonic::{Code, Status, Streaming};
+
+tests![
+    committed_changes_arrive_in_their_order,
+    only_the_types_that_are_asked_for_arrive,
+    a_watch_goes_on_where_it_ended,
+    nothing_new_is_said_once_in_a_while,
+    a_watch_ends_with_its_token,
+    what_cannot_be_watched_is_refused,
+    events_have_the_headers_that_proxies_and_caches_need,
+    many_watch_through_one_gateway,
+    a_database_that_is_away_ends_no_watch,
+];
+
+const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
+/// Longer than a message takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A watch of either layer.
+enum Watch {
+    Grpc(Box<Streaming<WatchChangesResponse>>),
+    Rest(reqwest::Response, String),
+}
+
+/// What arrived: the position, and its changes.
+#[derive(Debug)]
+struct Message {
+    position: i64,
+    page: Option<ListChangesResponse>,
+}
+
+impl Message {
+    fn positions(&self) -> Vec<i64> {
+        self.page.iter().flat_map(|page| page.changes.iter().map(|change| change.position)).collect()
+    }
+}
+
+impl Watch {
+    async fn open(service: &TestService, layer: Layer, token: &str, after: Option<i64>, types: &[&str]) -> Self {
+        match layer {
+            Layer::Grpc => {
+                let mut grpc = test_support::GrpcClients::connect(service.grpc, token).await;
+                let types = types.iter().map(|&kind| kind.to_owned()).collect();
+                let watch = grpc.changes.watch_changes(WatchChangesRequest { after, types }).await.unwrap();
+                Self::Grpc(Box::new(watch.into_inner()))
+            }
+            layer => {
+                let address = if layer == Layer::Rest { service.rest } else { service.rest_remote };
+                let rest = RestClient::new(address, Some(token.to_owned()));
+                let types = types.join(",");
+                // The header counts, and not the parameter.
+                let path = format!("/changes?types={types}&after=9000000000000000");
+                let mut request = rest.request("GET", if after.is_some() { &path } else { "/changes" });
+                if let Some(after) = after {
+                    request = request.header("Last-Event-ID", after.to_string());
+                }
+                let response = request.header("Accept", "text/event-stream").send().await.unwrap();
+                assert_eq!(response.status(), 200);
+                Self::Rest(response, String::new())
+            }
+        }
+    }
+
+    /// The next message. `None` at the end of a stream of events.
+    async fn next(&mut self) -> Result<Option<Message>, Status> {
+        timeout(PATIENCE, self.received()).await.expect("a message arrives")
+    }
+
+    async fn received(&mut self) -> Result<Option<Message>, Status> {
+        match self {
+            Self::Grpc(messages) => {
+                let message = messages.message().await?;
+                Ok(message.map(|message| Message { position: message.page.as_ref().unwrap().position, page: message.page }))
+            }
+            Self::Rest(response, text) => loop {
+                if let Some((event, rest)) = text.split_once("\n\n") {
+                    let message = event_message(event);
+                    *text = rest.to_owned();
+                    return Ok(Some(message));
+                }
+                match response.chunk().await.unwrap() {
+                    Some(chunk) => text.push_str(std::str::from_utf8(&chunk).unwrap()),
+                    None => return Ok(None),
+                }
+            },
+        }
+    }
+
+    /// The message that comes next.
+    async fn message(&mut self) -> Message {
+        self.next().await.unwrap().expect("the watch goes on")
+    }
+
+    /// Reads up to a position, and returns the positions of all changes.
+    async fn up_to(&mut self, position: i64) -> Vec<i64> {
+        let mut positions = Vec::new();
+        loop {
+            let message = self.message().await;
+            positions.extend(message.positions());
+            if message.position >= position {
+                return positions;
+            }
+        }
+    }
+}
+
+fn event_message(event: &str) -> Message {
+    let (mut position, mut page, mut kind) = (None, None, None);
+    for line in event.lines().filter(|line| !line.starts_with(':')) {
+        let (name, value) = line.split_once(": ").unwrap();
+        match name {
+            "id" => position = Some(value.parse().unwrap()),
+            "event" => kind = Some(value.to_owned()),
+            "retry" => assert_eq!(value, "1000"),
+            "data" => page = Some(page_of(value)),
+            _ => panic!("{event}"),
+        }
+    }
+    assert_eq!(kind.is_some(), page.is_some(), "{event}");
+    let position = position.expect("each event has an ID");
+    assert!(page.as_ref().is_none_or(|page: &ListChangesResponse| page.position == position), "{event}");
+    Message { position, page }
+}
+
+/// A page as `data` has it.
+fn page_of(data: &str) -> ListChangesResponse {
+    let json: serde_json::Value = serde_json::from_str(data).unwrap();
+    let number = |name: &str| json[name].as_i64().unwrap();
+    let change = |json: &serde_json::Value| compliance_api::v1::Change {
+        position: json["position"].as_i64().unwrap(),
+        resource: json["resource"].as_str().unwrap().to_owned(),
+        id: json["id"].as_i64().unwrap(),
+        operation: json["operation"].as_str().unwrap().to_owned(),
+        ..compliance_api::v1::Change::default()
+    };
+    ListChangesResponse {
+        changes: json["changes"].as_array().unwrap().iter().map(change).collect(),
+        position: number("position"),
+        last_position: number("last_position"),
+        dropped_position: number("dropped_position"),
+    }
+}
+
+/// Adds URLs with these numbers.
+async fn add(pool: &PgPool, company: i64, numbers: std::ops::RangeInclusive<i64>) {
+    sqlx::raw_sql(AssertSqlSafe(insert(company, numbers))).execute(pool).await.unwrap();
+}
+
+fn insert(company: i64, numbers: std::ops::RangeInclusive<i64>) -> String {
+    format!(
+        "insert into compliance_urls (company_id, url, url_hash)
+        select {company}, 'https://a.example/' || n, sha256(n::text::bytea) from generate_series({}, {}) n",
+        numbers.start(),
+        numbers.end()
+    )
+}
+
+async fn committed_changes_arrive_in_their_order() {
+    let service = TestService::start().await;
+    let (company, other) = (new_company(), new_company());
+    add(&service.pool, company, 1..=2).await;
+    let mut watches = Vec::new();
+    for layer in LAYERS {
+        let mut watch = Watch::open(&service, layer, &token(company), None, &[]).await;
+        let first = watch.message().await;
+        assert_eq!((first.position, first.positions()), (2, vec![]), "{layer:?}");
+        watches.push(watch);
+    }
+    // Writers that wait with their commits, and another company.
+    let writers = (1..=8).map(async |writer: i64| {
+        for number in 0..5 {
+            let mut transaction = service.pool.begin().await.unwrap();
+            let first = writer * 1000 + number * 10;
+            sqlx::raw_sql(AssertSqlSafe(insert(company, first..=first))).execute(&mut *transaction).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(u64::try_from(writer).unwrap() * 3)).await;
+            if number == 3 {
+                transaction.rollback().await.unwrap();
+            } else {
+                transaction.commit().await.unwrap();
+            }
+            add(&service.pool, other, first..=first).await;
+        }
+    });
+    let (_, received) = tokio::join!(join_all(writers), join_all(watches.iter_mut().map(|watch| watch.up_to(34))));
+    for positions in received {
+        assert_eq!(positions, (3..=34).collect::<Vec<_>>());
+    }
+    // Many at once come in several messages.
+    add(&service.pool, company, 20_001..=23_000).await;
+    for watch in &mut watches {
+        assert_eq!(watch.up_to(3034).await, (35..=3034).collect::<Vec<_>>());
+    }
+}
+
+async fn only_the_types_that_are_asked_for_arrive() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let mut watches = Vec::new();
+    for layer in LAYERS {
+        let mut watch = Watch::open(&service, layer, &token(company), Some(0), &["affiliate", "case"]).await;
+        assert_eq!(watch.message().await.position, 0);
+        watches.push(watch);
+    }
+    add(&service.pool, company, 1..=50).await;
+    let affiliate = format!(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ({company}, 'A', 'A')"
+    );
+    sqlx::raw_sql(AssertSqlSafe(affiliate)).execute(&service.pool).await.unwrap();
+    for watch in &mut watches {
+        assert_eq!(watch.up_to(51).await, [51]);
+    }
+}
+
+async fn a_watch_goes_on_where_it_ended() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let writing = async {
+        for number in 1..=300 {
+            add(&service.pool, company, number..=number).await;
+        }
+    };
+    let reading = LAYERS.map(|layer| {
+        let service = &service;
+        async move {
+            let (mut seen, mut last) = (Vec::new(), 0);
+            while last < 300 {
+                let mut watch = Watch::open(service, layer, &token(company), Some(last), &[]).await;
+                // Each connection breaks after a few messages.
+                for _ in 0..7 {
+                    let message = watch.message().await;
+                    seen.extend(message.positions());
+                    last = message.position;
+                    if last == 300 {
+                        break;
+                    }
+                }
+            }
+            assert_eq!(seen, (1..=300).collect::<Vec<_>>(), "{layer:?}");
+        }
+    });
+    tokio::join!(writing, join_all(reading));
+}
+
+async fn nothing_new_is_said_once_in_a_while() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let heartbeats = LAYERS.map(async |layer| {
+        let mut watch = Watch::open(&service, layer, &token(company), Some(0), &["case"]).await;
+        assert_eq!(watch.message().await.position, 0);
+        add(&service.pool, company, (layer as i64) * 10 + 1..=(layer as i64) * 10 + 2).await;
+        // A change that is not asked for moves the position, which is sent with nothing.
+        let mut message = watch.message().await;
+        while message.position < 6 {
+            assert_eq!(message.positions(), []);
+            message = watch.message().await;
+        }
+        assert_eq!((message.position, message.positions()), (6, vec![]));
+    });
+    join_all(heartbeats).await;
+}
+
+async fn a_watch_ends_with_its_token() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let ended = LAYERS.map(async |layer| {
+        let token = token_with_scope(company, None, 3);
+        let mut watch = Watch::open(&service, layer, &token, Some(0), &[]).await;
+        let expiry = now() + 3;
+        watch.message().await;
+        let end = watch.next().await;
+        match layer {
+            Layer::Grpc => {
+                let status = end.unwrap_err();
+                assert_eq!((status.code(), &*reason_of(&status)), (Code::Unauthenticated, "TOKEN_EXPIRED"));
+            }
+            _ => assert!(end.unwrap().is_none()),
+        }
+        assert!((expiry - 2..expiry + 30).contains(&now()));
+    });
+    join_all(ended).await;
+}
+
+async fn what_cannot_be_watched_is_refused() {
+    let service = TestService::start().await;
+    let company = new_company();
+    add(&service.pool, company, 1..=3).await;
+    let refused = [
+        (410, Code::OutOfRange, Some(4), None),
+        (422, Code::InvalidArgument, Some(-1), None),
+        (422, Code::InvalidArgument, Some(0), Some("affiliate,unknown")),
+    ];
+    for (http, grpc, after, types) in refused {
+        for rest in [service.rest(company), service.rest_remote(company)] {
+            let path = format!("/changes?after={}&types={}", after.unwrap_or_default(), types.unwrap_or_default());
+            let response = RestResponse::of(rest.request("GET", &path).header("Accept", "text/event-stream")).await;
+            assert_eq!(response.status, http, "{}", response.text);
+        }
+        let types = types.iter().flat_map(|types| types.split(',')).map(str::to_owned).collect();
+        let request = WatchChangesRequest { after, types };
+        let status = service.grpc(company).await.changes.watch_changes(request).await.unwrap_err();
+        assert_eq!(status.code(), grpc, "{status:?}");
+    }
+    for id in ["x", "-1", "1.5", "é"] {
+        let request = service.rest(company).request("GET", "/changes").header("Accept", "text/event-stream");
+        let response = RestResponse::of(request.header("Last-Event-ID", id)).await;
+        assert_eq!((response.status, response.paths()), (422, vec!["after".to_owned()]), "{id}");
+    }
+}
+
+async fn events_have_the_headers_that_proxies_and_caches_need() {
+    let service = TestService::start().await;
+    let company = new_company();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let request = rest.request("GET", "/changes").header("Accept", "text/event-stream");
+        // What compresses would wait for more.
+        let mut response = request.header("Accept-Encoding", "gzip, br, zstd").send().await.unwrap();
+        let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
+        assert_eq!(header("content-type"), Some("text/event-stream"));
+        assert_eq!(header("cache-control"), Some("no-store"));
+        assert_eq!(header("x-accel-buffering"), Some("no"));
+        assert_eq!((header("vary"), header("content-encoding")), (Some("accept"), None));
+        assert!(header("x-request-id").is_some());
+        let mut text = Vec::new();
+        while !text.ends_with(b"\n\n") {
+            text.extend(response.chunk().await.unwrap().unwrap());
+        }
+        assert_eq!(String::from_utf8(text).unwrap(), "retry: 1000\n: nothing new\nid: 0\n\n");
+        for path in ["/changes", "/affiliates", "/urls", "/cases"] {
+            let response = rest.get(path).await;
+            assert_eq!((response.status, response.header("vary")), (200, Some("accept")), "{path}");
+        }
+    }
+}
+
+/// More watches than a connection to a core may have streams, and other calls meanwhile.
+async fn many_watch_through_one_gateway() {
+    const WATCHES: usize = 300;
+    let service = TestService::start().await;
+    let company = new_company();
+    let open = (0..WATCHES).map(async |_| {
+        let mut watch = Watch::open(&service, Layer::RestRemote, &token(company), Some(0), &[]).await;
+        assert_eq!(watch.message().await.position, 0);
+        watch
+    });
+    let mut watches = join_all(open).await;
+    service.rest_remote(company).get("/affiliates").await.with_status(200);
+    add(&service.pool, company, 1..=1).await;
+    let received = join_all(watches.iter_mut().map(|watch| watch.up_to(1))).await;
+    assert_eq!(received.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([vec![1]]));
+}
+
+async fn a_database_that_is_away_ends_no_watch() {
+    let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
+    let database = TestDatabase::create(&cluster.endpoint, "watch").await;
+    let service = TestService::over(database.options, Options::default()).await;
+    let company = new_company();
+    let mut watches = Vec::new();
+    for layer in LAYERS {
+        let mut watch = Watch::open(&service, layer, &token(company), Some(0), &[]).await;
+        assert_eq!(watch.message().await.position, 0);
+        watches.push(watch);
+    }
+    cluster.stop().await;
+    for watch in &mut watches {
+        // It goes on with nothing new.
+        let message = watch.message().await;
+        assert_eq!((message.position, message.positions()), (0, vec![]));
+    }
+}
