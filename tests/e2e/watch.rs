@@ -7,8 +7,8 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{
-    Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, now, reason_of, tests,
-    token, token_with_scope,
+    Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, now, reason_of,
+    tests, token, token_with_scope,
 };
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};
@@ -83,7 +83,8 @@ impl Watch {
         match self {
             Self::Grpc(messages) => {
                 let message = messages.message().await?;
-                Ok(message.map(|message| Message { position: message.page.as_ref().unwrap().position, page: message.page }))
+                Ok(message
+                    .map(|message| Message { position: message.page.as_ref().unwrap().position, page: message.page }))
             }
             Self::Rest(response, text) => loop {
                 if let Some((event, rest)) = text.split_once("\n\n") {
@@ -264,7 +265,7 @@ async fn nothing_new_is_said_once_in_a_while() {
         // A change that is not asked for moves the position, which is sent with nothing.
         let mut message = watch.message().await;
         while message.position < 6 {
-            assert_eq!(message.positions(), []);
+            assert_eq!(message.positions(), [0; 0]);
             message = watch.message().await;
         }
         assert_eq!((message.position, message.positions()), (6, vec![]));

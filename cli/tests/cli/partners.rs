@@ -124,6 +124,37 @@ fn every_command_of(language: &str) -> usize {
     compared
 }
 
+/// The events of a watch, up to the last line that the text shows.
+#[test]
+fn a_watch_has_the_events_shown() {
+    if !is_installed("bash") || !is_installed("curl") {
+        return;
+    }
+    let data = DataDir::new();
+    let (service, token) = (start(&data, &["serve"]), token(&data, 1));
+    let created =
+        service.request("POST", "/api/affiliates", &token, r#"{"client_affiliate_id":"A","affiliate_name":"N"}"#);
+    assert_eq!(created.0, 201, "{}", created.1);
+    let blocks = blocks();
+    let mut blocks = blocks.iter().skip_while(|(info, _)| *info != "sh events").map(|(_, text)| text);
+    let (command, shown) = (blocks.next().unwrap(), blocks.next().unwrap());
+    let first_lines = format!("{command} | head -n {}", shown.lines().count());
+    let printed = run("bash", &["-s"], &service, &token, &first_lines);
+    for (shown, line) in shown.lines().zip(printed.lines()) {
+        match (shown.strip_prefix("data: "), line.strip_prefix("data: ")) {
+            (Some(shown), Some(data)) => {
+                let [shown, data]: [Value; 2] = [shown, data].map(|text| serde_json::from_str(text).unwrap());
+                assert!(is_as_shown(&shown, &data), "shown:\n{shown:#}\nreceived:\n{data:#}");
+            }
+            _ => assert!(
+                shown == line || shown.split_once(ANYTHING).is_some_and(|(start, _)| line.starts_with(start)),
+                "{line}"
+            ),
+        }
+    }
+    assert_eq!(printed.lines().count(), shown.lines().count());
+}
+
 /// Whether a program that the commands need is installed; the tests need it where it is.
 fn is_installed(program: &str) -> bool {
     let is_installed =

@@ -117,7 +117,8 @@ impl Watcher {
 
     async fn send_published(&mut self, pages: &mut Pages) {
         loop {
-            let is_sent = match timeout_at(self.sent.unwrap_or_else(Instant::now) + WATCH_HEARTBEAT, pages.recv()).await {
+            let is_sent = match timeout_at(self.sent.unwrap_or_else(Instant::now) + WATCH_HEARTBEAT, pages.recv()).await
+            {
                 Ok(Ok(page)) if page.after <= self.seen.position => self.send(&page).await,
                 Ok(_) => false,
                 Err(_) => self.send_changes(Vec::new(), &self.seen.clone()).await,

@@ -83,7 +83,11 @@ where
     let (mut accept_failed, mut peer_is_full) = (Warning::default(), Warning::default());
     let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: Permit| {
         if let Some(granted) = permits.open(permit, peer.ip()) {
-            connections.spawn(serving(peer, Arc::clone(&server.draining), Arc::clone(&server).run(stream, peer, granted)));
+            connections.spawn(serving(
+                peer,
+                Arc::clone(&server.draining),
+                Arc::clone(&server).run(stream, peer, granted),
+            ));
         } else {
             traffic.refused.increment(1);
             if let Some(times) = peer_is_full.due() {

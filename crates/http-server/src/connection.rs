@@ -93,7 +93,11 @@ where
             // At once, rather than when the request's own task runs.
             let in_flight = activity.start(request.version() == Version::HTTP_2);
             // Requests of HTTP/2 have tasks of their own.
-            serving(peer, Arc::clone(&self.draining), Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request))
+            serving(
+                peer,
+                Arc::clone(&self.draining),
+                Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request),
+            )
         });
         let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone() };
         let Some(stream) = self.secure(stream).await else { return };

@@ -44,8 +44,7 @@ fn preferred<T: Copy + Default>(headers: &HeaderMap, formats: &[(&str, T)]) -> T
         let mut parts = range.split(';').map(str::trim);
         let media_type = parts.next().unwrap_or_default();
         let format = formats.iter().find(|(known, _)| known.eq_ignore_ascii_case(media_type));
-        let quality =
-            parts.find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
+        let quality = parts.find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
         // Of several that it likes as much, the first.
         let quality = quality.unwrap_or(1000);
         if let Some((_, format)) = format

@@ -14,7 +14,9 @@ use crate::{
     error::Refusal,
     extract::{
         accept::{Format, varied},
-        body::RequestBody, path::PathId, query, urls,
+        body::RequestBody,
+        path::PathId,
+        query, urls,
     },
     found::respond_found,
     limits::PAGE_MEMORY,
