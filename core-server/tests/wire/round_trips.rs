@@ -81,7 +81,9 @@ fn operations() -> BTreeMap<&'static str, Call> {
     }));
     let pages = |operation: &&Operation| matches!(operation.work, Work::SingleRead | Work::Page);
     let of_partners = |operation: &&Operation| operation.authorization == Authorization::Token;
-    for read in Operation::ALL.iter().filter(of_partners).filter(pages) {
+    // A watch has no end.
+    let ends = |operation: &&Operation| operation.path != Operation::WATCH_CHANGES.path;
+    for read in Operation::ALL.iter().filter(of_partners).filter(pages).filter(ends) {
         let call: Call = Box::new(move |clients| {
             Box::pin(async move { drop(clients.call(read.path, request(read.request)).await.unwrap()) })
         });

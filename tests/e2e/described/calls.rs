@@ -1,11 +1,13 @@
 //! Calls of any operation, with messages as bytes.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use futures::stream;
 use http::uri::PathAndQuery;
 use test_support::Bytes;
 use tonic::{Request, Status, client::Grpc, transport::Channel};
+
+use crate::isolation::WATCH;
 
 /// What an operation returned: its messages, and the error that ended them, if any.
 #[derive(Debug)]
@@ -30,6 +32,9 @@ impl Core {
         let mut request = Request::new(stream::iter([message]));
         for value in authorizations {
             request.metadata_mut().append("authorization", value.parse().unwrap());
+        }
+        if operation == WATCH {
+            request.set_timeout(Duration::from_secs(2));
         }
         let path = PathAndQuery::try_from(format!("/compliance.v1.{operation}")).unwrap();
         grpc.ready().await.unwrap();

@@ -16,6 +16,8 @@ use compliance_api::FILE_DESCRIPTOR_SET;
 use prost_reflect::DescriptorPool;
 use sqlx::{AssertSqlSafe, PgPool};
 
+pub(crate) use tokens::WATCH;
+
 /// `Service/Method` of every operation of the contract.
 fn operations() -> BTreeSet<String> {
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();

@@ -3,6 +3,7 @@
 use test_support::{Options, TestService, connect_to_citus, new_company, tests, token};
 
 use super::{
+    WATCH,
     twin_calls::{Twin, calls},
     twins::Side,
 };
@@ -18,7 +19,8 @@ async fn every_operation_uses_one_shard() {
     let service = TestService::with(Options { coordinator_only: true, ..Options::default() }).await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
     let mut wrong = Vec::new();
-    for (operation, call) in calls() {
+    // The positions of all watched companies are read by one statement.
+    for (operation, call) in calls().into_iter().filter(|(operation, _)| *operation != WATCH) {
         let company = new_company();
         Side::Left.fill(&service.pool, company).await;
         let (grpc, token) = (service.grpc(company).await, token(company));

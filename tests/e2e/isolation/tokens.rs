@@ -1,5 +1,7 @@
 //! Every operation of gRPC refuses a caller without a valid token.
 
+use std::time::Duration;
+
 use compliance_api::token::Claims;
 use http::uri::PathAndQuery;
 use test_support::{TestService, invalid_tokens, new_company, now, reason_of, sign, tests, token};
@@ -13,6 +15,9 @@ tests![every_operation_needs_a_token, monitoring_needs_its_scope];
 
 /// The operation that has a token for each read, and none for itself.
 const BATCH_READ: &str = "ReadService/BatchRead";
+
+/// The operation whose response has no end.
+pub(crate) const WATCH: &str = "ChangeService/WatchChanges";
 
 /// Calls an operation with an empty message and ignores its response. A batch holds reads of every kind, which must fail
 /// for the same reason.
@@ -29,6 +34,9 @@ async fn call(channel: &Channel, operation: &str, token: Option<&str>) -> Result
     let mut request = Request::new(());
     if let Some(token) = token {
         request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+    }
+    if operation == WATCH {
+        request.set_timeout(Duration::from_secs(2));
     }
     let path = PathAndQuery::try_from(format!("/compliance.v1.{operation}")).unwrap();
     grpc.unary(request, path, ProstCodec::<(), ()>::default()).await.map(drop)
