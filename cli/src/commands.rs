@@ -4,6 +4,7 @@ mod audit;
 mod core_tier;
 mod demo_data;
 mod doctor;
+mod erase;
 mod gateway_tier;
 mod health;
 mod migrate;
@@ -45,6 +46,7 @@ enum Command {
     DemoData(demo_data::DemoDataArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
+    Erase(erase::EraseArgs),
     Health(health::HealthArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
@@ -90,6 +92,7 @@ impl Cli {
             Some(Command::DemoData(args)) => demo_data::run(&args),
             Some(Command::Doctor(args)) => doctor::run(&args, &self.configuration),
             Some(Command::Audit(args)) => audit::run(&args),
+            Some(Command::Erase(args)) => erase::run(&args),
             Some(Command::Health(args)) => health::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),

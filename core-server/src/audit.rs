@@ -91,6 +91,16 @@ pub async fn compare(executor: impl PgExecutor<'_>, checkpoint: &Checkpoint) -> 
     })
 }
 
+/// How many rows of a company's record are erased.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i64, sqlx::Error> {
+    let rows = "select count(*) from changes where company_id = $1 and erased_digest is not null";
+    sqlx::query_scalar(rows).bind(company_id).fetch_one(executor).await
+}
+
 /// Checks every row of a company's record on one snapshot, in constant memory, and returns what is wrong with the first that is.
 ///
 /// # Errors
@@ -115,16 +125,29 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
     }))
 }
 
-/// The first row that does not follow from the row before, with the position before it; at last, the end of the record.
+/// The first row that does not follow from the row before, or, if it is erased, is not what the erasure left of it, with the position before it; at last, the end of the record.
 const VERIFY: &str = "
-    with chain as (
-        select c.position, c.entries, c.hash, case when c.is_first then p.dropped_position else c.previous end as previous,
+    with erasure as (
+        select distinct on (e.position) e.position, e.digest
+        from (
+            select c.position as erased_at, r.key::bigint as position, decode(r.value, 'hex') as digest
+            from changes c cross join lateral jsonb_each_text(c.records[1]::jsonb) r
+            where c.company_id = $1 and c.operation = 4
+        ) e
+        order by e.position, e.erased_at desc
+    ), chain as (
+        select c.position, c.entries, c.hash, c.is_as_erased, case when c.is_first then p.dropped_position else c.previous end as previous,
             change_hash(case when c.is_first then p.dropped_hash else c.previous_hash end, c.digest, c.position, c.changed_at) as expected
         from (
             select c.position, cardinality(c.ids)::bigint as entries, c.hash, c.changed_at,
-                change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by) as digest,
+                coalesce(c.erased_digest, d.digest) as digest,
+                case when c.erased_digest is null then e.digest is null else e.digest = d.digest end as is_as_erased,
                 lag(c.position) over w as previous, lag(c.hash) over w as previous_hash, row_number() over w = 1 as is_first
             from changes c
+            cross join lateral (
+                select change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest
+            ) d
+            left join erasure e on e.position = c.position
             where c.company_id = $1
             window w as (order by c.position)
         ) c
@@ -134,7 +157,7 @@ const VERIFY: &str = "
     from (
         select c.previous, c.position, c.entries, c.previous = c.position - c.entries as is_linked
         from chain c
-        where c.previous <> c.position - c.entries or c.hash <> c.expected
+        where c.previous <> c.position - c.entries or c.hash <> c.expected or c.is_as_erased is not true
         union all
         select e.position, greatest(p.position, e.position), case when e.position >= p.position then e.entries end, true
         from change_positions p

@@ -58,9 +58,10 @@ pub(crate) fn is_disconnected(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether the statement lost against a concurrent one: a deadlock, a serialization failure, or a unique key that was taken.
+/// Whether the statement lost against a concurrent one: a deadlock, a serialization failure, a unique key that was taken, or a record that
+/// was erased.
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
-    has_code(error, &["40P01", "40001", "23505"])
+    has_code(error, &["40P01", "40001", "23505", "23503"])
 }
 
 /// Whether the statement would have written a unique key a second time, `unique_violation`. It changed nothing.

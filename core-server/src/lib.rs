@@ -13,6 +13,7 @@ mod chunks;
 pub mod database;
 mod deadline;
 pub mod doctor;
+pub mod erasure;
 mod error;
 mod etag;
 mod gauges;

@@ -187,6 +187,14 @@ pub(crate) const WATCHERS_OF_A_COMPANY: usize = 2000;
 /// How often months are made and dropped. They are made a month before.
 pub(crate) const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 
+// Erasure.
+/// URLs, and cases, of an affiliate that one transaction erases, and records of a kind of a company. It takes about a second.
+pub(crate) const ERASED_RECORDS: i64 = 1000;
+/// Rows of the record of changes that one request may erase. Other writers of the company wait meanwhile.
+pub(crate) const ERASED_ROWS: i64 = 10_000;
+/// The same of the erasure of a company, in a statement.
+pub(crate) const ERASED_CHANGES: i64 = 256;
+
 // Statements and connections.
 /// How often a write is tried that conflicts with another one.
 pub(crate) const MAX_TRIES: u32 = 5;

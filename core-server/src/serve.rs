@@ -23,9 +23,9 @@ use compliance_api::{
         access_service_server::AccessServiceServer, affiliate_roster_service_server::AffiliateRosterServiceServer,
         affiliate_service_server::AffiliateServiceServer, affiliate_sync_service_server::AffiliateSyncServiceServer,
         change_service_server::ChangeServiceServer, compliance_case_service_server::ComplianceCaseServiceServer,
-        compliance_url_service_server::ComplianceUrlServiceServer, monitoring_service_server::MonitoringServiceServer,
-        overview_service_server::OverviewServiceServer, read_service_server::ReadServiceServer,
-        vocabulary_service_server::VocabularyServiceServer,
+        compliance_url_service_server::ComplianceUrlServiceServer, erasure_service_server::ErasureServiceServer,
+        monitoring_service_server::MonitoringServiceServer, overview_service_server::OverviewServiceServer,
+        read_service_server::ReadServiceServer, vocabulary_service_server::VocabularyServiceServer,
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
@@ -46,6 +46,7 @@ use crate::{
     cases::ComplianceCases,
     changes::{self, Changes},
     database::{Connections, Database, probe_replica, watch_nodes},
+    erasure::Erasures,
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
@@ -127,6 +128,7 @@ impl Core {
         let changes = Arc::new(Changes::new(&backend));
         let monitoring = Arc::new(Monitoring::new(&backend));
         let syncs = Arc::new(Syncs(Arc::clone(&backend)));
+        let erasures = Arc::new(Erasures(Arc::clone(&backend)));
         let clients = Clients {
             access: behind(&pipeline, Arc::new(Access)),
             affiliates: behind(&pipeline, Arc::clone(&affiliates)),
@@ -136,6 +138,7 @@ impl Core {
             overview: behind(&pipeline, Arc::clone(&overview)),
             vocabularies: behind(&pipeline, Arc::clone(&monitoring)),
             changes: behind(&pipeline, Arc::clone(&changes)),
+            erasures: behind(&pipeline, Arc::clone(&erasures)),
             health: behind(&pipeline, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
@@ -146,6 +149,7 @@ impl Core {
             .add_service(OverviewServiceServer::from_arc(overview))
             .add_service(sized!(settings, VocabularyServiceServer, monitoring))
             .add_service(sized!(settings, ChangeServiceServer, changes))
+            .add_service(ErasureServiceServer::from_arc(erasures))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
             // A batch of reads is small, and is decoded before its tokens are checked.

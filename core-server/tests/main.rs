@@ -17,6 +17,7 @@ fn main() -> ExitCode {
     test_support::run(vec![
         changes::tests(),
         changes::chain::tests(),
+        changes::erasure::tests(),
         changes::order::tests(),
         changes::replay::tests(),
         changes::watch::tests(),

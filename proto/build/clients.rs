@@ -16,6 +16,7 @@ const SERVICES: &[&str] = &[
     "OverviewService",
     "VocabularyService",
     "ChangeService",
+    "ErasureService",
 ];
 
 /// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.

@@ -28,6 +28,7 @@ const SERIALISED: &[&str] = &[
     "AffiliateSyncResult",
     "AbsentAffiliate",
     "FieldViolation",
+    "EraseAffiliateResponse",
 ];
 
 /// Messages that files of records hold; everything they hold is one of them, too.

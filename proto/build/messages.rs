@@ -20,6 +20,7 @@ const PARTNER_SERVICES: &[&str] = &[
     "OverviewService",
     "VocabularyService",
     "ChangeService",
+    "ErasureService",
 ];
 
 /// The enums whose numbers partners see, or that say why a request is refused.

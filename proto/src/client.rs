@@ -16,6 +16,7 @@ use crate::{
         compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
+        erasure_service_client::ErasureServiceClient, erasure_service_server::ErasureService,
         overview_service_client::OverviewServiceClient, overview_service_server::OverviewService, read::Operation,
         vocabulary_service_client::VocabularyServiceClient, vocabulary_service_server::VocabularyService,
     },
@@ -23,7 +24,8 @@ use crate::{
 };
 pub use generated::{
     AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, ChangeServiceStubs,
-    ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
+    ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
+    VocabularyServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
@@ -102,6 +104,8 @@ pub struct Clients {
     pub vocabularies: Arc<dyn VocabularyService>,
     /// The record of changes.
     pub changes: Arc<dyn ChangeService<WatchChangesStream = BoxStream<WatchChangesResponse>>>,
+    /// Erasure of personal data.
+    pub erasures: Arc<dyn ErasureService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -126,6 +130,7 @@ impl Clients {
             overview: remote!(OverviewServiceClient),
             vocabularies: remote!(VocabularyServiceClient),
             changes: remote!(ChangeServiceClient),
+            erasures: remote!(ErasureServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

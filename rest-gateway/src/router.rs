@@ -6,7 +6,7 @@ use admission::Memory;
 use axum::{
     Router,
     response::IntoResponse as _,
-    routing::{get, post, put},
+    routing::{delete, get, post, put},
 };
 use compliance_api::{batch_read::RATE_LIMIT, client::Clients, error::Error, token::Verifier};
 use http::{
@@ -60,7 +60,7 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     let origins = if is_any { AllowOrigin::any() } else { AllowOrigin::list(origins.iter().cloned()) };
     let layer = CorsLayer::new()
         .allow_origin(origins)
-        .allow_methods([Method::GET, Method::POST, Method::PUT])
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers([AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, REQUEST_ID])
         .expose_headers(
             [REQUEST_ID, IGNORED_PARAMETERS, ETAG, LOCATION, RETRY_AFTER]
@@ -104,6 +104,7 @@ routes! {
     post "/api/affiliates:sync" => affiliates::sync;
     get "/api/affiliates/{id}" => affiliates::get;
     put "/api/affiliates/{id}" => affiliates::update;
+    delete "/api/affiliates/{id}" => affiliates::erase;
     get "/api/urls" => urls::list;
     post "/api/urls" => urls::add;
     get "/api/urls:search" => urls::search;

@@ -87,7 +87,7 @@ pub(super) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 
 async fn verify(args: &VerifyArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<ExitCode> {
     let checkpoints = args.checkpoint.as_ref().map(read).transpose()?.unwrap_or_default();
-    let (mut verified, mut broken) = (0, 0);
+    let (mut verified, mut broken, mut erased) = (0, 0, 0);
     let mut report = |company: i64, found: audit::Broken| {
         broken += 1;
         writeln!(std::io::stdout(), "company {company}: {found}").context("the result cannot be printed")
@@ -95,6 +95,7 @@ async fn verify(args: &VerifyArgs, connection: &mut sqlx::PgConnection) -> anyho
     let mut companies = Companies::of(args.company);
     while let Some(company) = companies.next(connection).await? {
         verified += 1;
+        erased += audit::erased(&mut *connection, company).await?;
         if let Some(found) = audit::verify(connection, company).await? {
             report(company, found)?;
         } else if args.company.is_some() && audit::checkpoint(&mut *connection, company).await?.is_none() {
@@ -111,8 +112,9 @@ async fn verify(args: &VerifyArgs, connection: &mut sqlx::PgConnection) -> anyho
         return Ok(ExitCode::from(BROKEN));
     }
     let compared = checkpoints.iter().filter(is_verified).count();
-    writeln!(std::io::stdout(), "the records of {verified} companies are whole, and agree with {compared} checkpoints")
-        .context("the result cannot be printed")?;
+    let erased = if erased > 0 { format!("; of their rows, {erased} are erased") } else { String::new() };
+    let whole = format!("the records of {verified} companies are whole, and agree with {compared} checkpoints{erased}");
+    writeln!(std::io::stdout(), "{whole}").context("the result cannot be printed")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -24,7 +24,9 @@ use crate::{
 
 /// The kinds of records, by the numbers of their tables.
 const RESOURCES: [&str; 6] = ["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry"];
-const OPERATIONS: [&str; 3] = ["created", "updated", "deleted"];
+/// What is erased as a whole has the number 0.
+const COMPANY: &str = "company";
+const OPERATIONS: [&str; 4] = ["created", "updated", "deleted", "erased"];
 /// Columns that are no fields: of every record, or for the service alone.
 const HIDDEN: [&str; 5] = ["company_id", "id", "url_hash", "opened_with", "request_id"];
 
@@ -84,15 +86,15 @@ fn response(
 }
 
 fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
-    let name = |names: &[&'static str], column| {
+    let name = |names: &[&'static str], column, zero| {
         let number = row.try_get::<i16, _>(column)? as usize;
-        Ok::<_, sqlx::Error>(names.get(number.wrapping_sub(1)).copied().unwrap_or_default())
+        Ok::<_, sqlx::Error>(names.get(number.wrapping_sub(1)).copied().unwrap_or(zero))
     };
-    let operation = name(&OPERATIONS, "operation")?;
+    let operation = name(&OPERATIONS, "operation", "")?;
     Ok(Change {
         position: row.try_get("position")?,
         time: Some(timestamp(row.try_get::<OffsetDateTime, _>("changed_at")?)),
-        resource: name(&RESOURCES, "resource")?.to_owned(),
+        resource: name(&RESOURCES, "resource", COMPANY)?.to_owned(),
         id: row.try_get("id")?,
         operation: operation.to_owned(),
         fields: fields(operation, row.try_get("fields")?).map_err(|error| sqlx::Error::Decode(error.into()))?,

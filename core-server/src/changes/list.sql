@@ -42,6 +42,7 @@ select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position
     p.position, p.changed_at, p.resource, p.operation, p.id, p.changed_by ->> 0 as request_id, p.changed_by ->> 1 as subject,
     case p.operation
         when 2 then '{' || substr(p.record, 2) || '}'
+        when 4 then '{}' -- digests of what is left
         else case p.resource
             when 1 then row_to_json(r.filled::affiliates)
             when 2 then row_to_json(r.filled::compliance_urls)

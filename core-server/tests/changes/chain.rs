@@ -62,7 +62,7 @@ async fn what_is_changed_by_hand_is_found() {
         ("delete from changes", removed(1, 8)),
         ("update changes set position = case position when 6 then 7 else 6 end where position in (6, 7)", altered(6, 6)),
         (
-            "insert into changes select c.company_id, 9, c.changed_at, c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.hash
+            "insert into changes select c.company_id, 9, c.changed_at, c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.hash, c.key
             from changes c where position = 8",
             altered(9, 9),
         ),
@@ -92,7 +92,7 @@ async fn what_is_changed_by_hand_is_found() {
             begin
                 update changes set changed_by = null where company_id = {company} and position = 2;
                 for r in select * from changes where company_id = {company} and position <= {last} order by position loop
-                    previous := change_hash(previous, change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by),
+                    previous := change_hash(previous, change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by, r.key),
                         r.position, r.changed_at);
                     update changes set hash = previous where company_id = {company} and position = r.position;
                 end loop;
@@ -118,7 +118,7 @@ async fn what_is_no_longer_kept_breaks_nothing() {
         "create table changes_y2020m01 (like changes)".to_owned(),
         format!(
             "insert into changes_y2020m01
-            select company_id, position, '2020-01-05Z', resource, columns, operation, ids, records, changed_by, hash
+            select company_id, position, '2020-01-05Z', resource, columns, operation, ids, records, changed_by, hash, key
             from changes where company_id = {company} and position <= 5"
         ),
         format!("delete from changes where company_id = {company} and position <= 5"),

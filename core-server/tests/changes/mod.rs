@@ -1,6 +1,7 @@
 //! The record of changes: what is in it, in which order, and for how long.
 
 pub(crate) mod chain;
+pub(crate) mod erasure;
 pub(crate) mod order;
 pub(crate) mod replay;
 pub(crate) mod watch;

@@ -23,14 +23,17 @@ use crate::monitoring::builders::{at, form_incident, infraction, observation, op
 
 tests![all_changes_from_the_first_one_rebuild_every_record, a_column_that_was_added_later_is_read_as_absent];
 
-type Fields = BTreeMap<String, String>;
+pub(super) type Fields = BTreeMap<String, String>;
 
 /// The records of each kind by ID.
 #[derive(Default)]
-struct Copy(BTreeMap<String, BTreeMap<i64, Fields>>);
+pub(super) struct Copy(BTreeMap<String, BTreeMap<i64, Fields>>);
 
 impl Copy {
-    fn apply(&mut self, change: Change) {
+    pub(super) fn apply(&mut self, change: Change) {
+        if change.operation == "erased" {
+            return;
+        }
         let records = self.0.entry(change.resource.clone()).or_default();
         match &*change.operation {
             "created" => assert!(records.insert(change.id, Fields::new()).is_none(), "{change:?}"),
@@ -49,7 +52,7 @@ impl Copy {
         }
     }
 
-    fn of(&self, kind: &str) -> impl Iterator<Item = (i64, &Fields)> {
+    pub(super) fn of(&self, kind: &str) -> impl Iterator<Item = (i64, &Fields)> {
         self.0.get(kind).into_iter().flatten().map(|(id, fields)| (*id, fields))
     }
 

@@ -3,7 +3,10 @@
 use axum::{extract::RawQuery, response::Response};
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{AffiliateResult, CreateAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest, UpdateAffiliateRequest},
+    v1::{
+        AffiliateResult, CreateAffiliateRequest, EraseAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
+        UpdateAffiliateRequest,
+    },
 };
 use http::{
     HeaderValue, StatusCode,
@@ -190,6 +193,22 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
     };
     let response = body.compute(|| respond(status, rate_limit, &Envelope::written(code, &msg, &synced)));
     Ok(body.respond(response))
+}
+
+/// Erase an affiliate
+///
+/// Removes an affiliate for good, with its URLs, its cases, and their infractions and incidents, and its personal data from the changes,
+/// which keep IDs, dates and statuses. A token needs the scope `erase`. An affiliate with too many records or changes is not
+/// erased: the operator of the service can erase it.
+///
+/// - Operation: `eraseAffiliate`
+/// - Path: of the affiliate
+/// - 200: `AffiliateErased`. How many records were erased with it.
+/// - Refused: `ScopeMissing`, `AffiliateNotFound`, `FailedPrecondition`
+pub(crate) async fn erase(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+    let request = EraseAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await? };
+    let (erased, rate_limit, _) = caller.call(request, |core, request| core.erasures.erase_affiliate(request)).await?;
+    Ok(respond(StatusCode::OK, rate_limit, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
 }
 
 /// Responds with `success` if every item succeeded, otherwise with 207.

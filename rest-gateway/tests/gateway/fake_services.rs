@@ -3,7 +3,8 @@
 use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs,
-        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
+        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
+        VocabularyServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
@@ -240,6 +241,8 @@ impl OverviewServiceStubs for Fake {}
 impl VocabularyServiceStubs for Fake {}
 
 impl AffiliateSyncServiceStubs for Fake {}
+
+impl ErasureServiceStubs for Fake {}
 
 #[async_trait]
 impl ChangeServiceStubs for Fake {

@@ -48,6 +48,7 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         overview: service.clone(),
         vocabularies: service.clone(),
         syncs: service.clone(),
+        erasures: service.clone(),
         changes: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
     }

@@ -5,6 +5,7 @@
 
 mod affiliates;
 mod changes;
+mod erasures;
 mod expect;
 mod fields;
 mod lists;
@@ -97,6 +98,10 @@ impl Case {
         self.call("PUT", path, Some(body.to_string()), expect)
     }
 
+    fn delete(self, path: &str, expect: Expect) -> Self {
+        self.call("DELETE", path, None, expect)
+    }
+
     /// An affiliate to begin with; it has the next ID of the case, and the case's own company.
     fn given_affiliate(self, client_id: &str, name: &str) -> Self {
         let body = serde_json::json!({"client_affiliate_id": client_id, "affiliate_name": name});
@@ -134,6 +139,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         search::tests(),
         overview::tests(),
         changes::tests(),
+        erasures::tests(),
         thresholds::tests(),
         vocabularies::tests(),
         syncs::tests(),

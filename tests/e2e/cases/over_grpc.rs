@@ -10,9 +10,9 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
         BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
-        CreateAffiliateRequest, GetOverviewRequest, GetVocabulariesRequest, ListAffiliatesRequest, ListChangesRequest,
-        ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta, SearchAffiliatesRequest,
-        SearchComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
+        CreateAffiliateRequest, EraseAffiliateRequest, GetOverviewRequest, GetVocabulariesRequest,
+        ListAffiliatesRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta,
+        SearchAffiliatesRequest, SearchComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
     },
     wire::Operation,
 };
@@ -46,6 +46,13 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         ("GET", "affiliates", None) => list_affiliates(&mut grpc).await,
         ("POST", "affiliates", None) => create(&mut grpc, &body).await,
         ("PUT", "affiliates", Some(id)) => update(&mut grpc, id, &body).await,
+        ("DELETE", "affiliates", Some(id)) => {
+            let erased = grpc.erasures.erase_affiliate(EraseAffiliateRequest { id }).await?.into_inner();
+            let data = serde_json::to_string(&erased).unwrap();
+            Ok(format!(
+                r#"{{"code":"1020","status":"ok","detail":{{"msg":"The affiliate is erased."}},"data":{data}}}"#
+            ))
+        }
         ("GET", "urls", None) => {
             let page =
                 grpc.urls.list_compliance_urls(list_request::<ListComplianceUrlsRequest>(query)).await?.into_inner();

@@ -19,6 +19,7 @@ pub(super) const ROUTES: &[(&str, &str, &str)] = &[
     ("PUT", "/affiliates/<a>", r#"{"id":<a>,"city":"Elsewhere"}"#),
     ("PUT", "/affiliates/<a>", r#"{"affiliates":[{"id":<s>,"city":"Elsewhere"}]}"#),
     ("PUT", "/affiliates/<s>", r#"{"affiliates":[{"id":<a>,"city":"Elsewhere"},{"id":<s>,"affiliate_name":"Same"}]}"#),
+    ("DELETE", "/affiliates/<a>", ""),
     (
         "POST",
         "/affiliates:sync",

@@ -11,7 +11,7 @@ use tonic_prost::ProstCodec;
 use super::operations;
 use crate::batch_read::{Batch, affiliate, case, url};
 
-tests![every_operation_needs_a_token, monitoring_needs_its_scope];
+tests![every_operation_needs_a_token, services_need_their_scopes];
 
 /// The operation that has a token for each read, and none for itself.
 const BATCH_READ: &str = "ReadService/BatchRead";
@@ -66,19 +66,22 @@ async fn every_operation_needs_a_token() {
     }
 }
 
-async fn monitoring_needs_its_scope() {
+/// The services whose operations need a scope.
+const SCOPES: [(&str, &str); 2] = [("MonitoringService/", "monitor"), ("ErasureService/", "erase")];
+
+async fn services_need_their_scopes() {
     let service = TestService::start().await;
     let channel = channel(&service).await;
     let company = new_company();
-    let without = [None, Some(""), Some("monitoring"), Some("read write")];
     let operations = operations();
     for operation in &operations {
-        let monitors = operation.starts_with("MonitoringService/");
-        for scope in without {
+        let needed = SCOPES.iter().find(|(service, _)| operation.starts_with(service)).map(|(_, scope)| *scope);
+        for scope in ["", "monitoring", "read write", "monitor", "erase"].map(Some).into_iter().chain([None]) {
             let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now(), 60) };
             let refused = call(&channel, operation, Some(&sign(&claims))).await.err();
             let refused = refused.filter(|status| status.code() == Code::PermissionDenied);
-            assert_eq!(refused.is_some(), monitors, "{operation} with the scope {scope:?}");
+            let is_needed = needed.is_some() && needed != scope;
+            assert_eq!(refused.is_some(), is_needed, "{operation} with the scope {scope:?}");
             if let Some(status) = refused {
                 assert_eq!(reason_of(&status), "SCOPE_MISSING");
             }
@@ -86,5 +89,6 @@ async fn monitoring_needs_its_scope() {
         let refused = call(&channel, operation, Some(&token(company))).await.err();
         assert!(refused.is_none_or(|status| status.code() != Code::PermissionDenied), "{operation}");
     }
-    assert!(operations.iter().any(|operation| operation.starts_with("MonitoringService/")));
+    let is_used = |(service, _): &(&str, &str)| operations.iter().any(|operation| operation.starts_with(service));
+    assert!(SCOPES.iter().all(is_used));
 }

@@ -5,14 +5,7 @@ use compliance_api::v1::{
     AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
     BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest,
     CaseInput, CheckAccessRequest, CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest,
-    ExportCasesRequest, ExportUrlsRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest,
-    GetOverviewRequest, GetVocabulariesRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput,
-    ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest,
-    ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest,
-    OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest,
-    SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest,
-    UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput,
-    VocabularyKind, WatchChangesRequest, WithdrawInfractionsRequest,
+    EraseAffiliateRequest, ExportCasesRequest, ExportUrlsRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -177,6 +170,7 @@ calls! {
         ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
     "ChangeService/ListChanges" unary changes.list_changes |twin|
         ListChangesRequest { after: Some(0), types: vec!["affiliate".to_owned(), "url".to_owned()], limit: Some(3) };
+    "ErasureService/EraseAffiliate" unary erasures.erase_affiliate |twin| EraseAffiliateRequest { id: AFFILIATE };
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))

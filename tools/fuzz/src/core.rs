@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs, Clients,
-        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, OverviewServiceStubs, VocabularyServiceStubs,
+        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
+        VocabularyServiceStubs,
     },
     error::Error,
     rules::{self, Check},
@@ -60,6 +61,7 @@ impl Core {
             cases: core.clone(),
             overview: core.clone(),
             syncs: core.clone(),
+            erasures: core.clone(),
             vocabularies: core.clone(),
             changes: core.clone(),
             health: core,
@@ -122,6 +124,7 @@ operations! {
     OverviewServiceStubs { get_overview(GetOverviewRequest) -> Overview unchecked; }
     VocabularyServiceStubs { get_vocabularies(GetVocabulariesRequest) -> GetVocabulariesResponse unchecked; }
     ChangeServiceStubs { list_changes(ListChangesRequest) -> ListChangesResponse checked; }
+    ErasureServiceStubs { erase_affiliate(EraseAffiliateRequest) -> EraseAffiliateResponse unchecked; }
 }
 
 #[async_trait]

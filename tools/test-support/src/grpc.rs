@@ -6,9 +6,9 @@ use compliance_api::v1::{
     access_service_client::AccessServiceClient, affiliate_roster_service_client::AffiliateRosterServiceClient,
     affiliate_service_client::AffiliateServiceClient, affiliate_sync_service_client::AffiliateSyncServiceClient,
     change_service_client::ChangeServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
-    compliance_url_service_client::ComplianceUrlServiceClient, monitoring_service_client::MonitoringServiceClient,
-    overview_service_client::OverviewServiceClient, read_service_client::ReadServiceClient,
-    vocabulary_service_client::VocabularyServiceClient,
+    compliance_url_service_client::ComplianceUrlServiceClient, erasure_service_client::ErasureServiceClient,
+    monitoring_service_client::MonitoringServiceClient, overview_service_client::OverviewServiceClient,
+    read_service_client::ReadServiceClient, vocabulary_service_client::VocabularyServiceClient,
 };
 use http::uri::PathAndQuery;
 use tonic::{
@@ -41,6 +41,7 @@ pub struct GrpcClients {
     pub urls: ComplianceUrlServiceClient<Calls>,
     pub cases: ComplianceCaseServiceClient<Calls>,
     pub syncs: AffiliateSyncServiceClient<Calls>,
+    pub erasures: ErasureServiceClient<Calls>,
     pub rosters: AffiliateRosterServiceClient<Calls>,
     pub overview: OverviewServiceClient<Calls>,
     pub vocabularies: VocabularyServiceClient<Calls>,
@@ -85,6 +86,7 @@ impl GrpcClients {
             urls: ComplianceUrlServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             cases: ComplianceCaseServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             syncs: AffiliateSyncServiceClient::new(calls.clone()),
+            erasures: ErasureServiceClient::new(calls.clone()),
             rosters: AffiliateRosterServiceClient::new(calls.clone()),
             overview: OverviewServiceClient::new(calls.clone()),
             vocabularies: VocabularyServiceClient::new(calls.clone()),

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use compliance_api::token::SCOPE_MONITOR;
 use core_server::{Core, CoreSettings, access::RateLimit, database};
 use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{PgPool, postgres::PgConnectOptions};
 
-use crate::{GrpcClients, citus::ROLES, database::behind_pooler, fresh_database, token_with_scope, verifier};
+use crate::{GrpcClients, citus::ROLES, database::behind_pooler, fresh_database, token, verifier};
 
 /// How long a call may take in tests, on a busy machine. Longer than any test waits for one, so nothing ends at a deadline
 /// that a test does not set.
@@ -60,7 +59,7 @@ impl TestCore {
 
     /// Clients of a company with every scope.
     pub fn company(&self, company: i64) -> GrpcClients {
-        self.clients(&token_with_scope(company, Some(SCOPE_MONITOR), 3600))
+        self.clients(&token(company))
     }
 
     /// Clients with a token.

@@ -33,9 +33,12 @@ pub fn new_company() -> i64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// Every scope that operations need.
+const EVERY_SCOPE: &str = "monitor erase";
+
 /// A token that is valid for an hour and has every scope.
 pub fn token(company: i64) -> String {
-    token_with_scope(company, Some(SCOPE_MONITOR), 3600)
+    token_with_scope(company, Some(EVERY_SCOPE), 3600)
 }
 
 /// A token with one scope or none, valid for this many seconds.

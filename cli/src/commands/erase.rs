@@ -1,0 +1,80 @@
+//! `compliance erase`: removes an affiliate, or a whole company, for good.
+
+use std::{io::Write as _, process::ExitCode};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use compliance_api::MAX_ID;
+use core_server::{database::check_migrated, erasure};
+use runtime::DatabaseUrlArgs;
+
+use crate::{data_dir::DataDirArgs, database::DatabaseServer};
+
+/// Erase an affiliate, or a company with all of its records, for good. The record of changes keeps IDs, dates and statuses. It works in
+/// batches: after an interruption, run it again. Revoke the company's tokens before, since what is added meanwhile may stay.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance erase --company 7 --dry-run
+  compliance erase --company 7 --yes
+  compliance erase --company 7 --affiliate 12 --yes")]
+pub(crate) struct EraseArgs {
+    /// Company that is erased.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    company: i64,
+    /// Erase only this affiliate of the company, with its URLs and cases.
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    affiliate: Option<i64>,
+    /// Print what the company has, and erase nothing.
+    #[arg(long, conflicts_with_all = ["yes", "affiliate"])]
+    dry_run: bool,
+    /// Erase. There is no way back but a backup.
+    #[arg(long, required_unless_present = "dry_run")]
+    yes: bool,
+    #[command(flatten)]
+    database: DatabaseUrlArgs,
+    #[command(flatten)]
+    data_dir: DataDirArgs,
+}
+
+pub(super) fn run(args: &EraseArgs) -> anyhow::Result<ExitCode> {
+    runtime::block_on(async {
+        let server = DatabaseServer::find(&args.database, &args.data_dir, false).await?;
+        let pool = server.connect_as_owner(1).await?;
+        let result = async {
+            check_migrated(&pool).await?;
+            erase(args, &mut *pool.acquire().await?).await
+        };
+        let result = result.await;
+        server.close(&pool).await?;
+        result
+    })
+}
+
+async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<ExitCode> {
+    let company = args.company;
+    if let Some(affiliate) = args.affiliate {
+        let Some(erased) = erasure::erase_affiliate(connection, company, affiliate).await? else {
+            bail!("company {company} has no affiliate {affiliate}");
+        };
+        let erasure::Erased { urls, cases, incidents, infractions } = erased;
+        return print(&format!(
+            "affiliate {affiliate} is erased, with {urls} URLs, {cases} cases, {incidents} incidents and {infractions} infractions"
+        ));
+    }
+    let held = erasure::held(connection, company).await?;
+    let list: Vec<String> = held.iter().map(|held| format!("{} {}", held.rows, held.table)).collect();
+    let list = list.join(", ");
+    if args.dry_run {
+        return print(&format!("company {company} has {list}"));
+    }
+    erasure::erase_company(connection, company).await?;
+    if erasure::held(connection, company).await?.iter().any(|held| held.rows > 0) {
+        bail!("records of company {company} were added meanwhile: run the command again");
+    }
+    print(&format!("company {company} is erased: {list}"))
+}
+
+fn print(line: &str) -> anyhow::Result<ExitCode> {
+    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,111 @@
+-- Erasure: rows of the record of changes lose personal data, and the chain stays whole.
+--
+-- Each row has a random key, which is a part of its digest: so the digest of what was erased matches no guess. An erased row has another
+-- key, and keeps the digest that the chain was made of. The digest of what is left is in an entry of the erasure, further on in the chain.
+
+-- Writers whose trigger has begun would mix both forms of an entry.
+lock table affiliates, compliance_urls, infractions, compliance_cases, incidents, vocabulary_entries in share row exclusive mode;
+
+alter type change_entry add attribute key uuid;
+-- Rows of before have no key, and their digest is the one that it was.
+alter table changes
+    add column key uuid,
+    add column erased_digest bytea; -- that of the row before its first erasure
+
+drop function change_digest(smallint, smallint, smallint, bigint[], text[], jsonb);
+create function change_digest(
+    resource smallint, columns smallint, operation smallint, ids bigint[], records text[], changed_by jsonb, key uuid
+) returns bytea language sql immutable parallel safe as $$
+    select sha256(convert_to(concat_ws(' ', resource, columns, operation, ids, records, changed_by, key), 'UTF8'))
+$$;
+
+create or replace function record_changes(entries change_entry[]) returns void language plpgsql as $$
+begin
+    with p as (
+        insert into change_positions as p (company_id, position, changed_at, digest, hash)
+        select e.company_id, e.n, e.changed_at, e.digest, change_hash(null, e.digest, e.n, e.changed_at)
+        from (
+            select e.company_id, cardinality(e.ids)::bigint as n, clock_timestamp() as changed_at,
+                change_digest(e.resource, e.columns, e.operation, e.ids, e.records, e.changed_by, e.key) as digest
+            from unnest(entries) e
+            offset 0
+        ) e
+        order by e.company_id
+        on conflict on constraint change_positions_pkey do update set
+            position = p.position + excluded.position,
+            changed_at = greatest(p.changed_at, excluded.changed_at),
+            digest = excluded.digest,
+            hash = change_hash(p.hash, excluded.digest, p.position + excluded.position, greatest(p.changed_at, excluded.changed_at))
+        returning p.company_id, p.position, p.changed_at, p.hash
+    )
+    insert into changes (company_id, position, changed_at, resource, columns, operation, ids, records, changed_by, key, hash)
+    select e.company_id, p.position, p.changed_at, e.resource, e.columns, e.operation, e.ids, e.records, e.changed_by, e.key, p.hash
+    from unnest(entries) e join p on p.company_id = e.company_id;
+end
+$$;
+
+-- How many columns the table with this number has; see `record_changes_of`.
+create function change_columns(resource integer) returns smallint language sql stable as $$
+    select count(*)::smallint from pg_attribute
+    where attnum > 0 and not attisdropped and attrelid = (array[
+        'affiliates', 'compliance_urls', 'infractions', 'compliance_cases', 'incidents', 'vocabulary_entries'
+    ])[resource]::regclass
+$$;
+
+-- A record of a new or deleted row, with nulls for the columns that were added later.
+create function filled_record(resource smallint, columns smallint, operation smallint, record text) returns text
+language sql stable as $$
+    select case when operation = 2 then record
+        else left(record, -1) || repeat(',', change_columns(resource) - columns) || ')' end
+$$;
+
+-- The columns of a record of a change, as an object: with their value, or with the ones before and after an update.
+create function change_fields(resource smallint, columns smallint, operation smallint, record text) returns jsonb
+language sql stable as $$
+    select case when operation = 2 then ('{' || substr(record, 2) || '}')::jsonb
+        else case resource
+            when 1 then to_jsonb(filled::affiliates)
+            when 2 then to_jsonb(filled::compliance_urls)
+            when 3 then to_jsonb(filled::infractions)
+            when 4 then to_jsonb(filled::compliance_cases)
+            when 5 then to_jsonb(filled::incidents)
+            when 6 then to_jsonb(filled::vocabulary_entries)
+        end
+    end
+    from filled_record(resource, columns, operation, record) filled
+$$;
+
+-- The record of a change without personal data: IDs, dates and statuses. A column that is not named here is personal.
+create function erased_record(resource smallint, columns smallint, operation smallint, record text) returns text
+language sql stable set datestyle = 'ISO' as $$
+    select case when operation = 2 then coalesce(string_agg(',' || to_json(key) || ':' || value, '' order by key), '')
+        else case resource
+            when 1 then jsonb_populate_record(null::affiliates, jsonb_object_agg(key, value))::text
+            when 2 then jsonb_populate_record(null::compliance_urls, jsonb_object_agg(key, value))::text
+            when 3 then jsonb_populate_record(null::infractions, jsonb_object_agg(key, value))::text
+            when 4 then jsonb_populate_record(null::compliance_cases, jsonb_object_agg(key, value))::text
+            when 5 then jsonb_populate_record(null::incidents, jsonb_object_agg(key, value))::text
+            when 6 then jsonb_populate_record(null::vocabulary_entries, jsonb_object_agg(key, value))::text
+        end
+    end
+    from jsonb_each(change_fields(resource, columns, operation, record))
+    where key in (
+        'company_id', 'id', 'affiliate_id', 'url_id', 'case_id', 'parent_id', 'vocabulary', 'incident_type', 'revision',
+        'infraction_type_id', 'infraction_name_id', 'status', 'incident_status_id', 'transcription_status_id', 'disabled',
+        'case_status_id', 'sub_status_id', 'notice_status_id', 'risk_level_id', 'start_date', 'discovery_date', 'last_review_date',
+        'last_crawl_date', 'last_seen', 'created_date', 'reviewed_date', 'resolved_date', 'first_action_date', 'flagged_date',
+        'follow_up_date', 'closed_date', 'last_updated_date')
+$$;
+
+-- Triggers draw the key of a row. Nothing else of them changes.
+do $$
+begin
+    execute replace(pg_get_functiondef('record_changes_of'::regproc),
+        'else writer end)::change_entry', 'else writer end, gen_random_uuid())::change_entry');
+    perform record_changes_of(recorded, resource)
+        from (values
+            ('affiliates', 1), ('compliance_urls', 2), ('infractions', 3), ('compliance_cases', 4), ('incidents', 5),
+            ('vocabulary_entries', 6)
+        ) t (recorded, resource);
+end
+$$;

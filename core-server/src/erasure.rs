@@ -1,0 +1,174 @@
+//! Erasure: personal data leaves the records and the record of changes. The chain of the latter stays whole: a row that is erased keeps the
+//! digest that it had, and an entry of the erasure has the digest of what is left (`migrations/20261127000040_erasure.sql`).
+
+mod company;
+mod service;
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
+
+pub use self::company::{Held, erase_company, held, tables};
+pub(crate) use self::service::Erasures;
+use crate::limits::ERASED_RECORDS;
+
+const FIND: &str = include_str!("erasure/find.sql");
+const REDACT: &str = include_str!("erasure/redact.sql");
+
+/// Who makes the changes of [`erase_affiliate`] and [`erase_company`], as the record of changes keeps it.
+const COMMAND: &str = r#"[null, "compliance erase"]"#;
+
+/// How many records were erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// Compliance URLs.
+    pub urls: i64,
+    /// Compliance cases.
+    pub cases: i64,
+    /// Incidents of these cases, and those of others with these URLs.
+    pub incidents: i64,
+    /// Infractions of these URLs.
+    pub infractions: i64,
+}
+
+impl Erased {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            urls: self.urls + other.urls,
+            cases: self.cases + other.cases,
+            incidents: self.incidents + other.incidents,
+            infractions: self.infractions + other.infractions,
+        }
+    }
+}
+
+/// What one transaction has erased of an affiliate.
+enum Step {
+    /// The company has no such affiliate.
+    NotFound,
+    /// Of its history there are more rows than may be erased.
+    TooLarge,
+    /// Some of its records. The affiliate and others stay.
+    Part(Erased),
+    /// The affiliate, with all of its records that there were.
+    Whole(Erased),
+}
+
+/// The entries of what is erased.
+#[derive(sqlx::FromRow)]
+struct Entries {
+    affiliates: Vec<i64>,
+    urls: Vec<i64>,
+    infractions: Vec<i64>,
+    cases: Vec<i64>,
+    incidents: Vec<i64>,
+    last_position: Option<i64>,
+    positions: Vec<i64>,
+}
+
+/// Erases an affiliate with its URLs and cases, in transactions of a bounded size, the affiliate last: after an interruption, call it again.
+/// `None` if the company has no such affiliate.
+///
+/// # Errors
+///
+/// If the database does not respond, or another writer is in the way.
+pub async fn erase_affiliate(
+    connection: &mut PgConnection,
+    company_id: i64,
+    affiliate_id: i64,
+) -> Result<Option<Erased>, sqlx::Error> {
+    let mut total = Erased::default();
+    loop {
+        let mut transaction = begin(connection).await?;
+        let step = step(&mut transaction, company_id, affiliate_id, i64::MAX, COMMAND).await?;
+        transaction.commit().await?;
+        match step {
+            Step::NotFound | Step::TooLarge => return Ok(None),
+            Step::Part(erased) => total = total.plus(erased),
+            Step::Whole(erased) => return Ok(Some(total.plus(erased))),
+        }
+    }
+}
+
+/// Begins a transaction of the command. Citus sends settings to its nodes if it is asked to.
+async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
+    let begin = format!(
+        "begin; set local citus.propagate_set_commands = 'local'; set local compliance.changed_by = '{COMMAND}'"
+    );
+    connection.begin_with(AssertSqlSafe(begin)).await
+}
+
+/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if it has no others. What is erased of the record of
+/// changes is looked for before positions are locked, so that other writers of the company wait for the rest only.
+async fn step(
+    connection: &mut PgConnection,
+    company_id: i64,
+    affiliate_id: i64,
+    most_rows: i64,
+    by: &str,
+) -> Result<Step, sqlx::Error> {
+    // While they are locked, no record that refers to them can be added.
+    let affiliate = "select from affiliates where company_id = $1 and id = $2 for update";
+    if sqlx::query(affiliate).bind(company_id).bind(affiliate_id).fetch_optional(&mut *connection).await?.is_none() {
+        return Ok(Step::NotFound);
+    }
+    let [urls, cases] = [
+        "select id from compliance_urls where company_id = $1 and affiliate_id = $2 order by id limit (select $3::bigint) for update",
+        "select id from compliance_cases where company_id = $1 and affiliate_id = $2 order by id limit (select $3::bigint) for update",
+    ]
+    .map(|records| sqlx::query_scalar::<_, i64>(records).bind(company_id).bind(affiliate_id).bind(ERASED_RECORDS));
+    let (urls, cases) = (urls.fetch_all(&mut *connection).await?, cases.fetch_all(&mut *connection).await?);
+    let is_whole = [&urls, &cases].iter().all(|ids| (ids.len() as i64) < ERASED_RECORDS);
+    let find = sqlx::query_as(FIND).bind(company_id).bind(is_whole.then_some(affiliate_id)).bind(&urls).bind(&cases);
+    let entries: Entries = find.bind(most_rows.saturating_add(1)).fetch_one(&mut *connection).await?;
+    if entries.positions.len() as i64 > most_rows {
+        return Ok(Step::TooLarge);
+    }
+    let mut counts = [0; 7];
+    for (count, (delete, ids)) in counts.iter_mut().zip([
+        ("delete from incidents where company_id = $1 and case_id = any($2)", &cases),
+        ("delete from incidents where company_id = $1 and url_id = any($2)", &urls),
+        ("delete from infractions where company_id = $1 and url_id = any($2)", &urls),
+        // Another affiliate's URL that has the case without an incident.
+        ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", &cases),
+        ("delete from compliance_urls where company_id = $1 and id = any($2)", &urls),
+        ("delete from compliance_cases where company_id = $1 and id = any($2)", &cases),
+        ("delete from affiliates where company_id = $1 and id = any($2)", &entries.affiliates),
+    ]) {
+        let deleted = sqlx::query(delete).bind(company_id).bind(ids).execute(&mut *connection).await?;
+        *count = deleted.rows_affected().cast_signed();
+    }
+    let record = Erasure { company_id, resource: AFFILIATE, id: affiliate_id, by };
+    record.redact(connection, &entries.positions, entries.last_position, Some(&entries)).await?;
+    let [of_cases, of_urls, infractions, _, urls, cases, _] = counts;
+    let erased = Erased { urls, cases, incidents: of_cases + of_urls, infractions };
+    Ok(if is_whole { Step::Whole(erased) } else { Step::Part(erased) })
+}
+
+/// Kinds of what is erased, as the record of changes has them.
+const AFFILIATE: i16 = 1;
+const COMPANY: i16 = 0;
+
+/// What the record of changes has of an erasure.
+struct Erasure<'b> {
+    company_id: i64,
+    resource: i16,
+    id: i64,
+    by: &'b str,
+}
+
+impl Erasure<'_> {
+    /// Erases entries in the rows at these positions and in those after another one: some, or all.
+    async fn redact(
+        &self,
+        connection: &mut PgConnection,
+        positions: &[i64],
+        after: Option<i64>,
+        entries: Option<&Entries>,
+    ) -> Result<(), sqlx::Error> {
+        let query =
+            sqlx::query(REDACT).bind(self.company_id).bind(self.resource).bind(self.id).bind(positions).bind(after);
+        let query = query.bind(entries.map(|entries| &entries.affiliates)).bind(entries.map(|entries| &entries.urls));
+        let query = query.bind(entries.map(|entries| &entries.infractions)).bind(entries.map(|entries| &entries.cases));
+        let query = query.bind(entries.map(|entries| &entries.incidents));
+        query.bind(rand::random::<[u8; 16]>()).bind(self.by).execute(connection).await.map(drop)
+    }
+}

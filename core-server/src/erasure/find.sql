@@ -1,0 +1,47 @@
+-- What there is of an affiliate's records in the record of changes of the company $1. $3 are URLs and $4 cases that exist. Those that were
+-- deleted before are found by the ID of the affiliate, $2, which is null while some of its records stay. At most $5 rows.
+with deleted as materialized (
+    select c.resource, e.id, change_fields(c.resource, c.columns, c.operation, e.record) as fields
+    from changes c
+    cross join lateral unnest(c.ids, c.records) e (id, record)
+    where c.company_id = $1 and c.operation = 3 and c.resource between 2 and 5
+), url as materialized (
+    select u.id from unnest($3::bigint[]) u (id)
+    union
+    select d.id from deleted d where d.resource = 2 and (d.fields ->> 'affiliate_id')::bigint = $2
+), compliance_case as materialized (
+    select k.id from unnest($4::bigint[]) k (id)
+    union
+    select d.id from deleted d where d.resource = 4 and (d.fields ->> 'affiliate_id')::bigint = $2
+), infraction as materialized (
+    select i.id from infractions i where i.company_id = $1 and i.url_id = any($3)
+    union
+    select d.id from deleted d where d.resource = 3 and (d.fields ->> 'url_id')::bigint in (select id from url)
+), incident as materialized (
+    select i.id from incidents i where i.company_id = $1 and i.case_id = any($4)
+    union
+    select i.id from incidents i where i.company_id = $1 and i.url_id = any($3)
+    union
+    select d.id from deleted d
+    where d.resource = 5 and ((d.fields ->> 'case_id')::bigint in (select id from compliance_case)
+        or (d.fields ->> 'url_id')::bigint in (select id from url))
+), ids as materialized (
+    select array_remove(array[$2], null) as affiliates, array(select id from url) as urls,
+        array(select id from infraction) as infractions, array(select id from compliance_case) as cases,
+        array(select id from incident) as incidents
+)
+select i.affiliates, i.urls, i.infractions, i.cases, i.incidents,
+    (select p.position from change_positions p where p.company_id = $1) as last_position,
+    array(
+        select c.position from changes c
+        where c.company_id = $1 and c.operation <> 4 and case c.resource
+            when 1 then c.ids && (select affiliates from ids)
+            when 2 then c.ids && (select urls from ids)
+            when 3 then c.ids && (select infractions from ids)
+            when 4 then c.ids && (select cases from ids)
+            when 5 then c.ids && (select incidents from ids)
+        end
+        order by c.position
+        limit (select $5::bigint)
+    ) as positions
+from ids i

@@ -1,0 +1,45 @@
+-- Erases entries of the company $1: those with the IDs $6 to $10 (of affiliates, URLs, infractions, cases and incidents), or all, with who
+-- made them, if $6 is null. They are looked for in the rows at the positions $4, and in those after the position $5. Rows that have nothing
+-- left to erase stay as they are. If there are others, an entry of the erasure of the record $3 of the kind $2 follows, by $12, with the
+-- digest of each row. Keys are made of $11, which nobody keeps.
+with chosen as materialized (
+    select c.*
+    from (
+        select unnest($4::bigint[]) as position
+        union
+        select n.position from changes n where n.company_id = $1 and n.position > $5
+    ) p
+    cross join lateral (
+        select c.* from changes c where c.company_id = $1 and c.position = p.position and c.operation <> 4 limit 1
+    ) c
+), rewritten as materialized (
+    select c.position, c.changed_at,
+        change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest,
+        change_columns(c.resource) as columns,
+        array(
+            select case
+                when $6::bigint[] is null or e.id = any(case c.resource
+                    when 1 then $6::bigint[] when 2 then $7::bigint[] when 3 then $8::bigint[] when 4 then $9::bigint[]
+                    when 5 then $10::bigint[] end)
+                then erased_record(c.resource, c.columns, c.operation, e.record)
+                else filled_record(c.resource, c.columns, c.operation, e.record) end
+            from unnest(c.ids, c.records) with ordinality e (id, record, number)
+            order by e.number
+        ) as records,
+        case when $6::bigint[] is not null then c.changed_by end as changed_by,
+        encode(substr(sha256($11::bytea || int8send(c.position)), 1, 16), 'hex')::uuid as key
+    from chosen c
+), redacted as (
+    update changes c
+    set columns = r.columns, records = r.records, changed_by = r.changed_by, key = r.key,
+        erased_digest = coalesce(c.erased_digest, r.digest)
+    from rewritten r
+    where c.company_id = $1 and c.position = r.position and c.changed_at = r.changed_at
+        and (c.records <> r.records or c.changed_by is distinct from r.changed_by)
+    returning c.position, change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest
+)
+select count(*) as rows, record_changes(array[row(
+    $1, $2::smallint, 0, 4, array[$3::bigint], array[jsonb_object_agg(r.position, encode(r.digest, 'hex'))::text], $12::jsonb, null
+)::change_entry])::text as recorded
+from redacted r
+having count(*) > 0
