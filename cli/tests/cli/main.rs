@@ -10,6 +10,7 @@ mod configuration;
 mod data;
 mod doctor;
 mod durability;
+mod erase;
 mod failover;
 mod files;
 mod given_database;

@@ -1,5 +1,5 @@
 //! Personal data and secrets stay out of every log, at every level, and out of errors, metrics and traces: two tiers and their database, with
-//! everything that they log, are given texts that are found again wherever they appear.
+//! everything that they log, are given texts that are found again wherever they appear. Once they are erased, no table and no dump has them.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use compliance_api::{
         UrlObservation, VocabularyEntryInput, VocabularyKind,
     },
 };
-use embedded_postgres::{ClusterOptions, OWNER_ROLE};
+use embedded_postgres::{ClusterOptions, Endpoint, Installation, OWNER_ROLE};
 use nix::sys::signal::Signal;
 use serde_json::{Map, Value, json};
 use sqlx::{Connection as _, PgConnection};
@@ -290,7 +290,51 @@ async fn over_grpc(core: SocketAddr, token: &str) -> usize {
 
 fn claims() -> Claims {
     let claims = Claims::new(7, runtime::unix_now().unwrap(), 3600);
-    Claims { scope: some(SCOPE_MONITOR), sub: some(SUBJECT), ..claims }
+    Claims { scope: some(&format!("{SCOPE_MONITOR} erase")), sub: some(SUBJECT), ..claims }
+}
+
+/// Everything that a dump of the records has.
+fn dump(endpoint: &Endpoint) -> String {
+    let programs = tokio::runtime::Runtime::new().unwrap().block_on(Installation::find(None)).unwrap();
+    let mut dump = Command::new(programs.program("pg_dump"));
+    // A constraint of this test has the canary.
+    dump.args(["--data-only", "--dbname", &endpoint.url(OWNER_ROLE, "given")]);
+    let (status, dump, log) = output(&mut dump);
+    assert!(status.success(), "{log}");
+    dump.to_lowercase()
+}
+
+/// Syncs and imports a roster, and erases an affiliate by a request and the company by the command. Returns the logs of both commands.
+fn import_and_erase(
+    gateway: &Service,
+    token: &str,
+    command: &dyn Fn(&[&str]) -> Command,
+    endpoint: &Endpoint,
+) -> (String, String) {
+    let roster = json!({"affiliates": [affiliate(4), {"client_affiliate_id": CANARY}]}).to_string();
+    assert_eq!(gateway.request("POST", "/api/affiliates:sync", token, &roster).0, 207);
+    let folder = DataDir::new();
+    fs::create_dir_all(folder.path()).unwrap();
+    let file = folder.path().join("affiliates.csv");
+    fs::write(&file, format!("client_affiliate_id,affiliate_name,notes\n{CANARY}5,{CANARY}5,{CANARY}\n")).unwrap();
+    let (status, _, imported) =
+        output(&mut command(&["import", "affiliates", file.to_str().unwrap(), "--company", "7"]));
+    assert!(status.success(), "{imported}");
+
+    let list = gateway.get("/api/affiliates", token)["data"].clone();
+    let one = list.as_array().unwrap().iter().find(|one| one["distributor_name"] == format!("{CANARY}1-1")).unwrap();
+    let (path, name) = (format!("/api/affiliates/{}", one["id"]), format!("{CANARY}1-"));
+    assert!(dump(endpoint).contains(&name));
+    let (status, erased) = gateway.request("DELETE", &path, token, "");
+    assert!(status == 200 && erased["data"]["cases"] == 1, "{erased}");
+    assert!(!dump(endpoint).contains(&name));
+
+    assert!(dump(endpoint).contains(CANARY));
+    let (status, _, log) = output(&mut command(&["erase", "--company", "7", "--yes"]));
+    assert!(status.success(), "{log}");
+    let dump = dump(endpoint);
+    assert!(!dump.contains(CANARY), "a dump shows personal data: {}", around(&dump, dump.find(CANARY).unwrap()));
+    (imported, log)
 }
 
 #[test]
@@ -337,8 +381,13 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
     let mut errors = over_rest(&gateway, &token);
     errors += threads.block_on(over_grpc(core.grpc, &token));
     assert!(errors > 35, "{errors}");
+    let (imported, erased) = import_and_erase(&gateway, &token, &command, &cluster.endpoint);
 
-    let mut logs = vec![("the log of the migration", migrated)];
+    let mut logs = vec![
+        ("the log of the migration", migrated),
+        ("the log of the import", imported),
+        ("the log of the erasure", erased),
+    ];
     for (name, admin) in [("the metrics of the gateway", gateway.admin), ("the metrics of the core", core.admin)] {
         let metrics = metrics(admin);
         assert!(metrics.len() > 100, "{metrics:?}");

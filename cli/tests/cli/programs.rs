@@ -82,6 +82,12 @@ impl Programs {
         command
     }
 
+    pub(crate) fn erase(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["erase", "--company", "7"]);
+        command.args(arguments).env("DATABASE_URL", self.database());
+        command
+    }
+
     fn gateway(&self, core: SocketAddr) -> Command {
         self.gateway_of(&[core], &[])
     }
@@ -99,6 +105,16 @@ impl Programs {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
             sqlx::raw_sql("begin; lock table affiliates").execute(&mut connection).await.unwrap();
+            connection
+        })
+    }
+
+    /// Locks what a statement says, until it is dropped.
+    pub(crate) fn hold(&self, lock: &'static str) -> PgConnection {
+        self.threads.block_on(async {
+            let mut connection = self.connect().await;
+            sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
+            sqlx::raw_sql(lock).execute(&mut connection).await.unwrap();
             connection
         })
     }

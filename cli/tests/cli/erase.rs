@@ -1,0 +1,119 @@
+//! `compliance erase`, and erasures that are killed.
+
+use compliance_api::token::{Claims, Secret, issue};
+use nix::sys::signal::Signal;
+use test_support::kill_process;
+
+use crate::{
+    common::{Service, output, wait_until},
+    programs::{Programs, SECRET},
+};
+
+/// So many URLs are three batches, and so many rows of changes are.
+const FILL: &str = "
+    insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (7, 1, 'qzcanary', 'qzcanary'), (8, 1, 'B', 'B');
+    insert into compliance_urls (company_id, id, url, url_hash, affiliate_id)
+        select 7, n, 'qzcanary ' || n, int8send(n), 1 from generate_series(1, 2500) n;
+    do $$ begin for n in 1..600 loop update affiliates set city = 'qzcanary ' || n where company_id = 7; end loop; end $$";
+
+const WAITING: &str = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+const CANARIES: &str = "select count(*) from changes where company_id = 7 and records::text like '%qzcanary%'";
+
+fn verified(programs: &Programs) -> String {
+    let (status, printed, log) = output(&mut programs.audit(&["verify"]));
+    assert_eq!(status.code(), Some(0), "{printed} {log}");
+    printed
+}
+
+/// Runs the command until it waits for the lock, and kills it.
+fn kill_at(programs: &Programs, lock: &'static str) {
+    let held = programs.hold(lock);
+    let mut command = programs.erase(&["--yes"]).spawn().unwrap();
+    wait_until("the command waits for the lock", || programs.number(WAITING) == 1);
+    command.kill().unwrap();
+    command.wait().unwrap();
+    drop(held);
+    let of_command = "select count(*) from pg_stat_activity where application_name = 'compliance'";
+    wait_until("its session has ended", || programs.number(of_command) == 0);
+}
+
+#[test]
+fn a_company_is_erased_in_batches_that_go_on_after_a_kill() {
+    let programs = Programs::new();
+    programs.run(FILL);
+    let (status, _, log) = output(&mut programs.erase(&[]));
+    assert_eq!(status.code(), Some(2), "{log}");
+    assert!(log.contains("--yes"), "{log}");
+    let (status, printed, _) = output(&mut programs.erase(&["--dry-run"]));
+    let has =
+        "0 incidents, 0 infractions, 2500 compliance_urls, 0 compliance_cases, 1 affiliates, 0 vocabulary_entries";
+    assert_eq!((status.code(), printed.trim_end()), (Some(0), &*format!("company 7 has {has}")));
+    let urls = "select count(*) from compliance_urls where company_id = 7";
+    assert_eq!(programs.number(urls), 2500);
+
+    kill_at(&programs, "select from compliance_urls where company_id = 7 and id = 1500 for update");
+    assert_eq!(programs.number(urls), 1500);
+    verified(&programs);
+    kill_at(&programs, "select from changes where company_id = 7 and position = 3000 for update");
+    assert_eq!(programs.number(urls), 0);
+    let left = programs.number(CANARIES);
+    assert!(left > 0 && left < 600, "{left}");
+    assert!(verified(&programs).contains("; of their rows, "));
+
+    let (status, printed, log) = output(&mut programs.erase(&["--yes"]));
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(printed.starts_with("company 7 is erased"), "{printed}");
+    assert_eq!(programs.number(CANARIES), 0);
+    assert_eq!(programs.number("select count(*) from compliance_url_counts where company_id = 7"), 0);
+    assert_eq!(programs.number("select count(*) from affiliates where company_id = 8"), 1);
+    verified(&programs);
+    let (status, printed, _) = output(&mut programs.doctor(&[]));
+    assert!(status.success(), "{printed}");
+}
+
+#[test]
+fn an_affiliate_that_a_request_cannot_erase_is_erased_by_the_command() {
+    let programs = Programs::new();
+    programs.run(FILL);
+    let (status, printed, log) = output(&mut programs.erase(&["--affiliate", "1", "--yes"]));
+    assert_eq!(status.code(), Some(0), "{log}");
+    let expected = "affiliate 1 is erased, with 2500 URLs, 0 cases, 0 incidents and 0 infractions";
+    assert_eq!(printed.trim_end(), expected);
+    assert_eq!(programs.number(CANARIES), 0);
+    verified(&programs);
+    let (status, _, log) = output(&mut programs.erase(&["--affiliate", "1", "--yes"]));
+    assert_eq!(status.code(), Some(1));
+    assert!(log.contains("company 7 has no affiliate 1"), "{log}");
+}
+
+#[test]
+fn a_core_that_is_killed_erases_an_affiliate_whole_or_not_at_all() {
+    let programs = Programs::new();
+    programs.run(
+        "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (7, 1, 'qzcanary', 'qzcanary');
+        insert into compliance_urls (company_id, id, url, url_hash, affiliate_id)
+            select 7, n, 'qzcanary ' || n, int8send(n), 1 from generate_series(1, 900) n",
+    );
+    let claims = Claims::new(7, runtime::unix_now().unwrap(), 3600);
+    let claims = Claims { scope: Some("erase".to_owned()), ..claims };
+    let token = issue(&Secret::new(SECRET).unwrap(), &claims).unwrap();
+    let rows = "select count(*) from compliance_urls where company_id = 7";
+    let changes = "select max(position) from changes where company_id = 7";
+
+    let mut serve = Service::start_as(&mut programs.serve(&[]));
+    // Everything is deleted before.
+    let held = programs.hold("select from changes where company_id = 7 and position = 1 for update");
+    let _request = serve.send("DELETE", "/api/affiliates/1", &token, "");
+    wait_until("the erasure waits for the lock", || programs.number(WAITING) == 1);
+    kill_process(serve.pid(), Signal::SIGKILL);
+    serve.wait_for_end();
+    drop(held);
+    wait_until("its sessions have ended", || programs.backends().is_empty());
+    assert_eq!((programs.number(rows), programs.number(changes)), (900, 901));
+
+    let serve = Service::start_as(&mut programs.serve(&[]));
+    let (status, erased) = serve.request("DELETE", "/api/affiliates/1", &token, "");
+    assert_eq!((status, &erased["data"]["urls"]), (200, &900.into()), "{erased}");
+    assert_eq!((programs.number(rows), programs.number(CANARIES)), (0, 0));
+    verified(&programs);
+}
