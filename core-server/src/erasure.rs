@@ -136,22 +136,18 @@ async fn step(
         let deleted = sqlx::query(delete).bind(company_id).bind(ids).execute(&mut *connection).await?;
         *count = deleted.rows_affected().cast_signed();
     }
-    let record = Erasure { company_id, resource: AFFILIATE, id: affiliate_id, by };
-    record.redact(connection, &entries.positions, entries.last_position, Some(&entries)).await?;
+    let erasure = Erasure { company_id, affiliate_id: Some(affiliate_id), by };
+    erasure.redact(connection, &entries.positions, entries.last_position, Some(&entries)).await?;
     let [of_cases, of_urls, infractions, _, urls, cases, _] = counts;
     let erased = Erased { urls, cases, incidents: of_cases + of_urls, infractions };
     Ok(if is_whole { Step::Whole(erased) } else { Step::Part(erased) })
 }
 
-/// Kinds of what is erased, as the record of changes has them.
-const AFFILIATE: i16 = 1;
-const COMPANY: i16 = 0;
-
 /// What the record of changes has of an erasure.
 struct Erasure<'b> {
     company_id: i64,
-    resource: i16,
-    id: i64,
+    /// `None`: of the whole company.
+    affiliate_id: Option<i64>,
     by: &'b str,
 }
 
@@ -164,8 +160,9 @@ impl Erasure<'_> {
         after: Option<i64>,
         entries: Option<&Entries>,
     ) -> Result<(), sqlx::Error> {
-        let query =
-            sqlx::query(REDACT).bind(self.company_id).bind(self.resource).bind(self.id).bind(positions).bind(after);
+        // The kind of the record, as `record_changes_of` has it; 0 is the company.
+        let (resource, id) = self.affiliate_id.map_or((0_i16, self.company_id), |id| (1, id));
+        let query = sqlx::query(REDACT).bind(self.company_id).bind(resource).bind(id).bind(positions).bind(after);
         let query = query.bind(entries.map(|entries| &entries.affiliates)).bind(entries.map(|entries| &entries.urls));
         let query = query.bind(entries.map(|entries| &entries.infractions)).bind(entries.map(|entries| &entries.cases));
         let query = query.bind(entries.map(|entries| &entries.incidents));

@@ -137,6 +137,17 @@ impl Error {
         Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }
 
+    /// The affiliate has too many records or changes to be erased by a request.
+    pub fn erasure_too_large(id: i64) -> Self {
+        Self::new(Reason::FailedPrecondition, ERASURE_TOO_LARGE).with("affiliate_id", id)
+    }
+
+    /// The token lacks a scope.
+    pub fn scope_missing(scope: &str) -> Self {
+        let message = format!("The operation needs a token with the scope {scope}.");
+        Self::new(Reason::ScopeMissing, message).with("scope", scope)
+    }
+
     /// The company has an affiliate of this name already.
     pub fn affiliate_name_exists(client_affiliate_id: &str) -> Self {
         Self::new(Reason::AffiliateNameExists, NAME_EXISTS).with("client_affiliate_id", client_affiliate_id)
@@ -208,6 +219,10 @@ pub const NAME_EXISTS: &str = "An affiliate with this name already exists.";
 
 /// The sentence for a record that has another etag than the request names.
 pub const RECORD_CHANGED: &str = "The record has changed since it was read. Read it again before you change it.";
+
+/// The sentence for an affiliate that only the operator can erase.
+const ERASURE_TOO_LARGE: &str = "The affiliate has too many records or changes to be erased by a request. Ask the operator of the service to \
+                                 erase it with `compliance erase`.";
 
 /// The sentence for an affiliate that the company does not have.
 pub fn affiliate_not_found_text(id: &str) -> String {

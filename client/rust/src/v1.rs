@@ -288,7 +288,7 @@ pub enum Reason {
     /// A record that the request names does not exist for the company (monitoring operations), or what a health check or a
     /// request for reflection names does not exist.
     ReferenceNotFound = 19,
-    /// The record is not in a state that allows the change (monitoring operations).
+    /// The record is not in a state that allows the change (monitoring operations), or has too many records or changes to be erased.
     FailedPrecondition = 20,
     /// The request does not name exactly one host.
     HostInvalid = 21,
@@ -2687,13 +2687,14 @@ pub struct Change {
     #[prost(message, optional, tag = "2")]
     pub time: ::core::option::Option<::prost_types::Timestamp>,
     /// The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or
-    /// `vocabulary_entry` (a name of the company's own).
+    /// `vocabulary_entry` (a name of the company's own). What was erased as a whole is an `affiliate` or the `company`.
     #[prost(string, tag = "3")]
     pub resource: ::prost::alloc::string::String,
     /// ID of the record.
     #[prost(int64, tag = "4")]
     pub id: i64,
-    /// What was done: `created`, `updated` or `deleted`.
+    /// What was done: `created`, `updated` or `deleted`; or `erased`: the record is deleted, and of its changes only IDs, dates and statuses
+    /// are left.
     #[prost(string, tag = "5")]
     pub operation: ::prost::alloc::string::String,
     /// The fields that changed; of a record that is new or deleted, all that have a value.
@@ -2827,6 +2828,141 @@ pub mod change_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("compliance.v1.ChangeService", "ListChanges"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// A request to erase an affiliate.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EraseAffiliateRequest {
+    /// ID of the affiliate.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+}
+/// How many records were erased, besides the affiliate.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EraseAffiliateResponse {
+    /// URLs of the affiliate.
+    #[prost(int64, tag = "1")]
+    pub urls: i64,
+    /// Cases of the affiliate.
+    #[prost(int64, tag = "2")]
+    pub cases: i64,
+    /// Incidents of these cases, and those of other cases with these URLs.
+    #[prost(int64, tag = "3")]
+    pub incidents: i64,
+    /// Infractions of these URLs.
+    #[prost(int64, tag = "4")]
+    pub infractions: i64,
+}
+/// Generated client implementations.
+pub mod erasure_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Removes personal data for good. The company is the one that the token names.
+    #[derive(Debug, Clone)]
+    pub struct ErasureServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> ErasureServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> ErasureServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            ErasureServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Erases an affiliate, with its URLs and cases and all that belongs to these. The record of changes keeps IDs, dates and statuses of
+        /// them. All or nothing. NOT_FOUND if the company has no affiliate with this ID. FAILED_PRECONDITION if it has too many records or
+        /// changes for one call: then the operator erases it with `compliance erase`.
+        pub async fn erase_affiliate(
+            &mut self,
+            request: impl tonic::IntoRequest<super::EraseAffiliateRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::EraseAffiliateResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ErasureService/EraseAffiliate",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("compliance.v1.ErasureService", "EraseAffiliate"),
+                );
             self.inner.unary(req, path, codec).await
         }
     }
@@ -4983,6 +5119,11 @@ impl crate::Request for ListChangesRequest {
     const PATH: &'static str = "/compliance.v1.ChangeService/ListChanges";
 }
 impl crate::UnaryRequest for ListChangesRequest {}
+impl crate::Request for EraseAffiliateRequest {
+    type Response = EraseAffiliateResponse;
+    const PATH: &'static str = "/compliance.v1.ErasureService/EraseAffiliate";
+}
+impl crate::UnaryRequest for EraseAffiliateRequest {}
 impl crate::Request for GetVocabulariesRequest {
     type Response = GetVocabulariesResponse;
     const PATH: &'static str = "/compliance.v1.VocabularyService/GetVocabularies";

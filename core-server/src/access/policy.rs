@@ -6,7 +6,7 @@ use std::{
 };
 
 use compliance_api::{
-    error::{Error, Reason},
+    error::Error,
     token::{TokenError, VerifiedToken, Verifier},
     v1::RateLimitHeaders,
     wire::Authorization,
@@ -78,10 +78,7 @@ impl AccessPolicy {
         };
         let token = claims.clone();
         let caller = match authorization {
-            Authorization::Scope(scope) if !claims.has_scope(scope) => {
-                let message = format!("The operation needs a token with the scope {scope}.");
-                Err(Error::new(Reason::ScopeMissing, message).with("scope", scope))
-            }
+            Authorization::Scope(scope) if !claims.has_scope(scope) => Err(Error::scope_missing(scope)),
             _ => Ok(Some(Identity { company_id, claims })),
         };
         (Some(token), rate_limit, caller)
@@ -114,6 +111,7 @@ fn now() -> i64 {
 #[cfg(test)]
 mod tests {
     use compliance_api::{
+        error::Reason,
         token::{Claims, KeySource, SCOPE_MONITOR, Secret, issue},
         v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService as _},
         wire::Operation,

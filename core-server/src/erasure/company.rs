@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::{COMMAND, COMPANY, Erasure, begin};
+use super::{COMMAND, Erasure, begin};
 use crate::limits::{ERASED_CHANGES, ERASED_RECORDS};
 
 /// The tables with records, each before those that it refers to, with the column by which they are deleted.
@@ -70,7 +70,7 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
             tracing::info!(table, deleted, "records are erased");
         }
     }
-    let erasure = Erasure { company_id, resource: COMPANY, id: company_id, by: COMMAND };
+    let erasure = Erasure { company_id, affiliate_id: None, by: COMMAND };
     let next = "select array(
         select position from changes where company_id = $1 and position > $2 and operation <> 4 order by position limit $3)";
     let mut position = 0;

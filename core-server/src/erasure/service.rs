@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use compliance_api::{
-    error::{Error, Reason},
+    error::Error,
     v1::{EraseAffiliateRequest, EraseAffiliateResponse, erasure_service_server::ErasureService},
 };
 use tonic::{Request, Response};
@@ -35,11 +35,7 @@ impl ErasureService for Erasures {
                 infractions: erased.infractions,
             })),
             Step::NotFound => Err(Error::affiliate_not_found(id).into()),
-            Step::Part(_) | Step::TooLarge => {
-                let message = "The affiliate has too many records or changes to be erased by a request. Ask the operator of the \
-                               service to erase it with `compliance erase`.";
-                Err(Error::new(Reason::FailedPrecondition, message).with("affiliate_id", id).into())
-            }
+            Step::Part(_) | Step::TooLarge => Err(Error::erasure_too_large(id).into()),
         }
     }
 }

@@ -103,7 +103,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (GATEWAY, &["READ_BATCHES_WHEN_SLOW", "WATCHES_OF_A_CONNECTION"]),
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
-    (CORE, &["CHANGE_ROWS", "WATCH_PAGE", "PUBLISHED_PAGES"]),
+    (CORE, &["CHANGE_ROWS", "WATCH_PAGE", "PUBLISHED_PAGES", "ERASED_RECORDS", "ERASED_ROWS", "ERASED_CHANGES"]),
     (CORE, &["MAX_CONFLICTS", "ROSTER_IDENTIFIER", "ABSENT_PAGE", "REPORTED_ABSENT"]),
     (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),

@@ -128,10 +128,8 @@ fn refusals() -> String {
     reasons.retain(|reason| {
         !matches!(
             reason,
-            Reason::ScopeMissing
-                | Reason::RequestIdReused
+            Reason::RequestIdReused
                 | Reason::ReferenceNotFound
-                | Reason::FailedPrecondition
                 | Reason::ContentTypeInvalid
                 | Reason::CompressionUnsupported
         )

@@ -136,6 +136,8 @@ fn sample(reason: Reason) -> Error {
         Reason::UrlNotFound => Error::url_not_found(7),
         Reason::CaseNotFound => Error::case_not_found(7),
         Reason::AffiliateNameExists => Error::affiliate_name_exists("A-1001"),
+        Reason::ScopeMissing => Error::scope_missing("erase"),
+        Reason::FailedPrecondition => Error::erasure_too_large(7),
         Reason::PositionGone => Error::position_gone(7, 12, 345),
         Reason::EtagMismatch => Error::etag_mismatch("affiliate_id", 7, "2"),
         Reason::HostInvalid => Error::host_invalid(),

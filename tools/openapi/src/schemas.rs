@@ -29,6 +29,9 @@ pub(crate) fn all() -> Vec<(String, Json)> {
         all.push((name.to_owned(), envelope(result, FOUND_DETAIL, synced(), false)));
     }
     all.extend(SYNC.map(|name| (name.to_owned(), record::schema(name))));
+    let erased = Some(reference("EraseAffiliateResponse"));
+    all.push(("AffiliateErased".to_owned(), envelope(ResultCode::Saved, FOUND_DETAIL, erased, false)));
+    all.push(("EraseAffiliateResponse".to_owned(), record::schema("EraseAffiliateResponse")));
     all.push(("VocabulariesFound".to_owned(), found(list_of(reference("VocabularyNames")), false)));
     all.extend(["VocabularyNames", "VocabularyEntry"].map(|name| (name.to_owned(), record::schema(name))));
     all.push(("ChangesFound".to_owned(), found(reference("ListChangesResponse"), false)));

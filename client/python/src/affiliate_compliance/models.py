@@ -597,11 +597,11 @@ class Change(TypedDict):
     time: str | None
     """When it was made, UTC. It never decreases with the position."""
     resource: str
-    """The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or `vocabulary_entry` (a name of the company's own)."""
+    """The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or `vocabulary_entry` (a name of the company's own). What was erased as a whole is an `affiliate` or the `company`."""
     id: int
     """ID of the record."""
     operation: str
-    """What was done: `created`, `updated` or `deleted`."""
+    """What was done: `created`, `updated` or `deleted`; or `erased`: the record is deleted, and of its changes only IDs, dates and statuses are left."""
     fields: list[FieldChange]
     """The fields that changed; of a record that is new or deleted, all that have a value."""
     subject: str | None
