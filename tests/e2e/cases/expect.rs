@@ -20,7 +20,7 @@ fn good(http: u16, body: impl Into<String>) -> Expect {
     Expect { http, grpc: Code::Ok, reason: None, body: body.into() }
 }
 
-fn refused(http: u16, grpc: Code, reason: &'static str, code: &str, msg: &str) -> Expect {
+pub(super) fn refused(http: u16, grpc: Code, reason: &'static str, code: &str, msg: &str) -> Expect {
     let body = format!(r#"{{"code":"{code}","status":"error","detail":{{"msg":{}}}}}"#, text(msg));
     Expect { http, grpc, reason: Some(reason), body }
 }

@@ -3,17 +3,14 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use compliance_api::{
-    token::SCOPE_MONITOR,
-    v1::{AffiliateInput, CreateAffiliateRequest},
-};
+use compliance_api::v1::{AffiliateInput, CreateAffiliateRequest};
 use futures::stream::{self, StreamExt as _};
 use http::{HeaderMap, HeaderName, Method, Request, header::CONTENT_TYPE};
 use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
 use hyper::{body::Frame, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message as _;
-use test_support::{Options, TestService, fresh_database, new_company, reason_of, tests, token_with_scope};
+use test_support::{Options, TestService, fresh_database, new_company, reason_of, tests, token};
 use tokio::net::TcpStream;
 use tonic::{Code, Status};
 
@@ -47,7 +44,7 @@ impl Connection {
         let http2 = http2::Builder::new(TokioExecutor::new());
         let (sender, connection) = http2.handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
-        Self { sender, address: service.grpc, token: token_with_scope(company, Some(SCOPE_MONITOR), 3600) }
+        Self { sender, address: service.grpc, token: token(company) }
     }
 
     /// Calls an operation. `change` changes the head, and each of `frames` is a frame of the body.

@@ -68,8 +68,15 @@ const SYNC_CODES: [&str; 3] = ["1020", "1021", "1023"];
 const SYNC_OUTCOMES: [&str; 4] = ["created", "updated", "unchanged", "refused"];
 
 /// Messages whose integers are no IDs.
-const COUNTS: [&str; 6] =
-    ["CaseOverview", "OpenCasesByRisk", "OpenCasesByAge", "UrlOverview", "InfractionOverview", "OverviewWeek"];
+const COUNTS: [&str; 7] = [
+    "CaseOverview",
+    "OpenCasesByRisk",
+    "OpenCasesByAge",
+    "UrlOverview",
+    "InfractionOverview",
+    "OverviewWeek",
+    "EraseAffiliateResponse",
+];
 
 fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64, i64) {
     if let Some(rules) = column.and_then(rules_of_column) {
