@@ -15,7 +15,7 @@ alter table changes
 drop function change_digest(smallint, smallint, smallint, bigint[], text[], jsonb);
 create function change_digest(
     resource smallint, columns smallint, operation smallint, ids bigint[], records text[], changed_by jsonb, key uuid
-) returns bytea language sql immutable parallel safe as $$
+) returns bytea language sql stable parallel safe as $$
     select sha256(convert_to(concat_ws(' ', resource, columns, operation, ids, records, changed_by, key), 'UTF8'))
 $$;
 

@@ -36,10 +36,12 @@ with chosen as materialized (
     from rewritten r
     where c.company_id = $1 and c.position = r.position and c.changed_at = r.changed_at
         and (c.records <> r.records or c.changed_by is distinct from r.changed_by)
-    returning c.position, change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest
+    returning c.*
+), digests as materialized (
+    select r.position, change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by, r.key) as digest from redacted r
 )
 select count(*) as rows, record_changes(array[row(
-    $1, $2::smallint, 0, 4, array[$3::bigint], array[jsonb_object_agg(r.position, encode(r.digest, 'hex'))::text], $12::jsonb, null
+    $1, $2::smallint, 0, 4, array[$3::bigint], array[jsonb_object_agg(d.position, encode(d.digest, 'hex'))::text], $12::jsonb, null
 )::change_entry])::text as recorded
-from redacted r
+from digests d
 having count(*) > 0
