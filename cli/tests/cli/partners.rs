@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use test_support::output;
 
-use crate::common::{DataDir, Service, compliance, start};
+use crate::common::{DataDir, Service, compliance, start, token};
 
 const REFERENCE: &str = include_str!("../../../docs/partners.md");
 

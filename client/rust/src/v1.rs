@@ -2677,6 +2677,24 @@ pub struct ListChangesResponse {
     #[prost(int64, tag = "4")]
     pub dropped_position: i64,
 }
+/// A request for changes as they are committed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchChangesRequest {
+    /// The position that the changes follow: the `position` of the last message that was received. Without it, the watch begins at the
+    /// last position.
+    #[prost(int64, optional, tag = "1")]
+    pub after: ::core::option::Option<i64>,
+    /// Only changes of these kinds of records; all by default.
+    #[prost(string, repeated, tag = "2")]
+    pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// Changes of a watch.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct WatchChangesResponse {
+    /// The changes, or none: then the message only has the position up to which all of the request's types were sent.
+    #[prost(message, optional, tag = "1")]
+    pub page: ::core::option::Option<ListChangesResponse>,
+}
 /// A change of one record.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Change {
@@ -2829,6 +2847,35 @@ pub mod change_service_client {
             req.extensions_mut()
                 .insert(GrpcMethod::new("compliance.v1.ChangeService", "ListChanges"));
             self.inner.unary(req, path, codec).await
+        }
+        /// Changes as they are committed, until the caller leaves: first those that follow `after`, then every later one, in the order of their
+        /// positions. The first message is sent at once, and one without changes after some seconds without any. A watch ends with its token
+        /// (UNAUTHENTICATED), when its caller does not read (RESOURCE_EXHAUSTED), when the service stops (UNAVAILABLE), and after a day
+        /// (DEADLINE_EXCEEDED). Another one with the last `position` as `after` goes on where it ended. OUT_OF_RANGE with the reason
+        /// POSITION_GONE as in ListChanges.
+        pub async fn watch_changes(
+            &mut self,
+            request: impl tonic::IntoRequest<super::WatchChangesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::WatchChangesResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.ChangeService/WatchChanges",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.ChangeService", "WatchChanges"));
+            self.inner.server_streaming(req, path, codec).await
         }
     }
 }
@@ -5119,6 +5166,10 @@ impl crate::Request for ListChangesRequest {
     const PATH: &'static str = "/compliance.v1.ChangeService/ListChanges";
 }
 impl crate::UnaryRequest for ListChangesRequest {}
+impl crate::Request for WatchChangesRequest {
+    type Response = WatchChangesResponse;
+    const PATH: &'static str = "/compliance.v1.ChangeService/WatchChanges";
+}
 impl crate::Request for EraseAffiliateRequest {
     type Response = EraseAffiliateResponse;
     const PATH: &'static str = "/compliance.v1.ErasureService/EraseAffiliate";

@@ -5,7 +5,14 @@ use compliance_api::v1::{
     AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
     BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest,
     CaseInput, CheckAccessRequest, CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest,
-    EraseAffiliateRequest, ExportCasesRequest, ExportUrlsRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WithdrawInfractionsRequest,
+    EraseAffiliateRequest, ExportCasesRequest, ExportUrlsRequest, GetAffiliateRequest, GetComplianceCaseRequest,
+    GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest, IncidentInput, IncidentKey, IncidentType,
+    InfractionInput, ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest,
+    ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
+    ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest,
+    SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest,
+    SyncAffiliatesRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort,
+    VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
