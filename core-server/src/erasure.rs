@@ -4,6 +4,7 @@
 mod company;
 mod service;
 
+use compliance_api::v1::EraseAffiliateResponse;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
 
 pub use self::company::{Held, erase_company, held, tables};
@@ -16,40 +17,11 @@ const REDACT: &str = include_str!("erasure/redact.sql");
 /// Who makes the changes of [`erase_affiliate`] and [`erase_company`], as the record of changes keeps it.
 const COMMAND: &str = r#"[null, "compliance erase"]"#;
 
-/// How many records were erased.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Erased {
-    /// Compliance URLs.
-    pub urls: i64,
-    /// Compliance cases.
-    pub cases: i64,
-    /// Incidents of these cases, and those of others with these URLs.
-    pub incidents: i64,
-    /// Infractions of these URLs.
-    pub infractions: i64,
-}
-
-impl Erased {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            urls: self.urls + other.urls,
-            cases: self.cases + other.cases,
-            incidents: self.incidents + other.incidents,
-            infractions: self.infractions + other.infractions,
-        }
-    }
-}
-
 /// What one transaction has erased of an affiliate.
-enum Step {
-    /// The company has no such affiliate.
-    NotFound,
-    /// Of its history there are more rows than may be erased.
-    TooLarge,
-    /// Some of its records. The affiliate and others stay.
-    Part(Erased),
-    /// The affiliate, with all of its records that there were.
-    Whole(Erased),
+struct Step {
+    erased: EraseAffiliateResponse,
+    /// Whether nothing is left of it.
+    is_whole: bool,
 }
 
 /// The entries of what is erased.
@@ -74,16 +46,19 @@ pub async fn erase_affiliate(
     connection: &mut PgConnection,
     company_id: i64,
     affiliate_id: i64,
-) -> Result<Option<Erased>, sqlx::Error> {
-    let mut total = Erased::default();
+) -> Result<Option<EraseAffiliateResponse>, sqlx::Error> {
+    let mut total = EraseAffiliateResponse::default();
     loop {
         let mut transaction = begin(connection).await?;
         let step = step(&mut transaction, company_id, affiliate_id, i64::MAX, COMMAND).await?;
         transaction.commit().await?;
-        match step {
-            Step::NotFound | Step::TooLarge => return Ok(None),
-            Step::Part(erased) => total = total.plus(erased),
-            Step::Whole(erased) => return Ok(Some(total.plus(erased))),
+        let Some(Step { erased, is_whole }) = step else { return Ok(None) };
+        total.urls += erased.urls;
+        total.cases += erased.cases;
+        total.incidents += erased.incidents;
+        total.infractions += erased.infractions;
+        if is_whole {
+            return Ok(Some(total));
         }
     }
 }
@@ -96,19 +71,20 @@ async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres
     connection.begin_with(AssertSqlSafe(begin)).await
 }
 
-/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if it has no others. What is erased of the record of
-/// changes is looked for before positions are locked, so that other writers of the company wait for the rest only.
+/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if it has no others; nothing if it has more rows of changes
+/// than `most_rows`. These are looked for before positions are locked, so that other writers of the company wait for the rest only. `None` if
+/// the company has no such affiliate.
 async fn step(
     connection: &mut PgConnection,
     company_id: i64,
     affiliate_id: i64,
     most_rows: i64,
     by: &str,
-) -> Result<Step, sqlx::Error> {
+) -> Result<Option<Step>, sqlx::Error> {
     // While they are locked, no record that refers to them can be added.
     let affiliate = "select from affiliates where company_id = $1 and id = $2 for update";
     if sqlx::query(affiliate).bind(company_id).bind(affiliate_id).fetch_optional(&mut *connection).await?.is_none() {
-        return Ok(Step::NotFound);
+        return Ok(None);
     }
     let [urls, cases] = [
         "select id from compliance_urls where company_id = $1 and affiliate_id = $2 order by id limit (select $3::bigint) for update",
@@ -120,7 +96,7 @@ async fn step(
     let find = sqlx::query_as(FIND).bind(company_id).bind(is_whole.then_some(affiliate_id)).bind(&urls).bind(&cases);
     let entries: Entries = find.bind(most_rows.saturating_add(1)).fetch_one(&mut *connection).await?;
     if entries.positions.len() as i64 > most_rows {
-        return Ok(Step::TooLarge);
+        return Ok(Some(Step { erased: EraseAffiliateResponse::default(), is_whole: false }));
     }
     let mut counts = [0; 7];
     for (count, (delete, ids)) in counts.iter_mut().zip([
@@ -139,8 +115,8 @@ async fn step(
     let erasure = Erasure { company_id, affiliate_id: Some(affiliate_id), by };
     erasure.redact(connection, &entries.positions, entries.last_position, Some(&entries)).await?;
     let [of_cases, of_urls, infractions, _, urls, cases, _] = counts;
-    let erased = Erased { urls, cases, incidents: of_cases + of_urls, infractions };
-    Ok(if is_whole { Step::Whole(erased) } else { Step::Part(erased) })
+    let erased = EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions };
+    Ok(Some(Step { erased, is_whole }))
 }
 
 /// What the record of changes has of an erasure.

@@ -4,7 +4,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use compliance_api::MAX_ID;
+use compliance_api::{MAX_ID, v1::EraseAffiliateResponse};
 use core_server::{database::check_migrated, erasure};
 use runtime::DatabaseUrlArgs;
 
@@ -56,7 +56,7 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
         let Some(erased) = erasure::erase_affiliate(connection, company, affiliate).await? else {
             bail!("company {company} has no affiliate {affiliate}");
         };
-        let erasure::Erased { urls, cases, incidents, infractions } = erased;
+        let EraseAffiliateResponse { urls, cases, incidents, infractions } = erased;
         return print(&format!(
             "affiliate {affiliate} is erased, with {urls} URLs, {cases} cases, {incidents} incidents and {infractions} infractions"
         ));

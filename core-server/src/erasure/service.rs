@@ -27,26 +27,20 @@ impl ErasureService for Erasures {
         let (company_id, EraseAffiliateRequest { id }) = accept(request)?;
         let permit = self.0.queues.updated_affiliates.all(company_id).await?;
         let erase = |pool, _| erase(pool, company_id, id);
-        match permit.write(&self.0.pool, is_contention, erase).await? {
-            Step::Whole(erased) => Ok(Response::new(EraseAffiliateResponse {
-                urls: erased.urls,
-                cases: erased.cases,
-                incidents: erased.incidents,
-                infractions: erased.infractions,
-            })),
-            Step::NotFound => Err(Error::affiliate_not_found(id).into()),
-            Step::Part(_) | Step::TooLarge => Err(Error::erasure_too_large(id).into()),
-        }
+        let Some(Step { erased, is_whole }) = permit.write(&self.0.pool, is_contention, erase).await? else {
+            return Err(Error::affiliate_not_found(id).into());
+        };
+        if is_whole { Ok(Response::new(erased)) } else { Err(Error::erasure_too_large(id).into()) }
     }
 }
 
 /// All or nothing, in a transaction.
-async fn erase(pool: Connections, company_id: i64, affiliate_id: i64) -> Result<Step, sqlx::Error> {
+async fn erase(pool: Connections, company_id: i64, affiliate_id: i64) -> Result<Option<Step>, sqlx::Error> {
     // A connection that is not `done` is closed, which rolls back what was not committed.
     let mut lease = pool.lease().await?;
     let mut transaction = pool.begin(&mut lease).await?;
     let step = step(&mut transaction, company_id, affiliate_id, ERASED_ROWS, &statement::writer()).await?;
-    if matches!(step, Step::Whole(_)) {
+    if step.as_ref().is_some_and(|step| step.is_whole) {
         check_caller().await;
         transaction.commit().await?;
     } else {

@@ -115,7 +115,7 @@ async fn unknown_paths_and_wrong_methods_need_no_token() {
     }
     for (method, path, allow) in [
         (Method::DELETE, "/api/affiliates", "GET,HEAD,POST"),
-        (Method::POST, "/api/affiliates/1", "GET,HEAD,PUT"),
+        (Method::POST, "/api/affiliates/1", "GET,HEAD,PUT,DELETE"),
         (Method::PATCH, "/api/urls/1", "GET,HEAD"),
         (Method::OPTIONS, "/api/cases", "GET,HEAD"),
     ] {
