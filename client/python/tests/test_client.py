@@ -90,6 +90,16 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(self.client.search_urls("no such text"), [])
         self.assertEqual(set(self.refusal(self.client.search_urls, "ab").violations), {"q"})
 
+    def test_changes_are_watched_over_connections_that_break(self) -> None:
+        after = self.client.call("GET", "/api/changes")["data"]["last_position"]
+        ids = [self.client.create_affiliate(self.affiliate(affiliate_name=f"{self.name} {number}")) for number in range(3)]
+        with Client(start_proxy(self, ["lost before", 503, "lost after"]), TOKEN) as client:
+            watched = client.watch_changes(after, types=["affiliate"])
+            seen = [next(watched) for _ in ids]
+            ids.append(self.client.create_affiliate(self.affiliate(affiliate_name=f"{self.name} 3")))
+            seen.append(next(watched))
+        self.assertEqual([(change["id"], change["operation"]) for change in seen], [(id, "created") for id in ids])
+
     def test_the_overview_counts_what_is_new(self) -> None:
         before = self.client.overview()
         self.client.add_urls([f"https://example.org/{self.name}"])

@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, pin::pin, time::Duration};
 
 use compliance_client::{
     Error, List, Retries,
-    v1::{AffiliateInput, BatchCreateAffiliatesRequest, ExportUrlsRequest, ListAffiliatesRequest, Reason},
+    v1::{
+        AffiliateInput, BatchCreateAffiliatesRequest, ExportUrlsRequest, ListAffiliatesRequest, Reason,
+        WatchChangesRequest,
+    },
 };
 use futures::{StreamExt as _, TryStreamExt as _};
 use test_support::Proxy;
@@ -18,6 +21,7 @@ test_support::tests![
     a_list_resumes_after_the_last_record,
     an_export_continues_after_an_id,
     a_list_that_goes_silent_ends,
+    a_watch_resumes_after_the_last_page,
 ];
 
 /// Reads a list through a proxy that cuts its connection after some records, and again after some more.
@@ -90,4 +94,23 @@ async fn a_list_that_goes_silent_ends() {
     let error = service.client_at(service.address).token("t").build().unwrap();
     let error = pin!(error.list(ListAffiliatesRequest {})).try_next().await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::TokenInvalid));
+}
+
+async fn a_watch_resumes_after_the_last_page() {
+    let service = Service::start().await;
+    let proxy = Proxy::tcp(service.address).await;
+    let client = service.client_at(proxy.address()).build().unwrap();
+    let mut watch = pin!(client.watch(WatchChangesRequest::default()));
+    assert_eq!(watch.try_next().await.unwrap().unwrap().position, 0);
+    let mut positions = Vec::new();
+    while positions.len() < RECORDS {
+        if positions.is_empty() {
+            service.client().call(observations(RECORDS, 4000)).await.unwrap();
+        }
+        let page = watch.try_next().await.unwrap().unwrap();
+        positions.extend(page.changes.iter().map(|change| change.position));
+        proxy.cut();
+    }
+    assert_eq!(positions, (1..=RECORDS as i64).collect::<Vec<_>>());
+    assert!(proxy.connections() >= 3, "{} connections", proxy.connections());
 }
