@@ -1,5 +1,6 @@
 """A proxy of the service that fails as networks and busy services do."""
 
+import itertools
 import json
 import os
 import threading
@@ -29,7 +30,10 @@ class FailingProxy(BaseHTTPRequestHandler):
         if failure == "lost before":
             self.connection.close()
             return
-        headers = {name: self.headers[name] for name in ("Authorization", "Content-Type", "If-Match") if name in self.headers}
+        headers = {name: self.headers[name] for name in ("Authorization", "Content-Type", "If-Match", "Accept", "Last-Event-ID") if name in self.headers}
+        if isinstance(failure, tuple):
+            self.stream(headers, *failure)
+            return
         answer = requests.request(self.command, BASE + self.path, data=body, headers=headers, timeout=60)
         if failure == "lost after":
             self.connection.close()
@@ -44,6 +48,14 @@ class FailingProxy(BaseHTTPRequestHandler):
             self.respond(answer.status_code, answer.content)
         else:
             self.respond(answer.status_code, answer.content)
+
+    def stream(self, headers: dict[str, str], lines: int) -> None:
+        """Passes on so many lines of a stream of events."""
+        with requests.get(BASE + self.path, headers=headers, timeout=60, stream=True) as answer:
+            self.send_response(answer.status_code)
+            self.end_headers()
+            for line in itertools.islice(answer.iter_lines(), lines):
+                self.wfile.write(line + b"\n")
 
     def respond(self, status: int, body: bytes, headers: dict[str, str] = {}) -> None:
         self.send_response(status)

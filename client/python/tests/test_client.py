@@ -93,7 +93,7 @@ class ClientTest(unittest.TestCase):
     def test_changes_are_watched_over_connections_that_break(self) -> None:
         after = self.client.call("GET", "/api/changes")["data"]["last_position"]
         ids = [self.client.create_affiliate(self.affiliate(affiliate_name=f"{self.name} {number}")) for number in range(3)]
-        with Client(start_proxy(self, ["lost before", 503, "lost after"]), TOKEN) as client:
+        with Client(start_proxy(self, ["lost before", 503, (3,), (5,), (1000,)]), TOKEN) as client:
             watched = client.watch_changes(after, types=["affiliate"])
             seen = [next(watched) for _ in ids]
             ids.append(self.client.create_affiliate(self.affiliate(affiliate_name=f"{self.name} 3")))

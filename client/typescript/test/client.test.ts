@@ -266,3 +266,33 @@ test("the program creates the affiliates of a file", (context) => {
   assert.equal(third.status, 2);
   assert.match(third.stderr, /\n {2}affiliates\.0\.email_one: /);
 });
+
+test("changes are watched over connections that break", async (context) => {
+  const page = (await client.call("GET", "/api/changes")) as { data: { last_position: number } };
+  const ids = [await client.createAffiliate(affiliate())];
+  let connections = 0;
+  // The first connections end after what arrives first.
+  const proxy = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    connections += 1;
+    const { authorization = "", accept = "", "last-event-id": last = "" } = request.headers;
+    const headers = { Authorization: authorization, Accept: accept, "Last-Event-ID": String(last) };
+    const reader = (await fetch(`${BASE}${request.url}`, { headers })).body?.getReader();
+    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+      response.write(part.value);
+      if (connections < 3) {
+        break;
+      }
+    }
+    await reader?.cancel();
+    response.end();
+  });
+  await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
+  context.after(() => proxy.closeAllConnections());
+  context.after(() => proxy.close());
+  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const watch = new Client(address, TOKEN).watchChanges(page.data.last_position, ["affiliate"]);
+  const seen = [(await watch.next()).value?.id];
+  ids.push(await client.createAffiliate(affiliate()));
+  seen.push((await watch.next()).value?.id);
+  assert.deepEqual(seen, ids);
+});
