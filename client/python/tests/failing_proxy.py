@@ -53,9 +53,10 @@ class FailingProxy(BaseHTTPRequestHandler):
         """Passes on so many lines of a stream of events."""
         with requests.get(BASE + self.path, headers=headers, timeout=60, stream=True) as answer:
             self.send_response(answer.status_code)
+            self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             for line in itertools.islice(answer.iter_lines(), lines):
-                self.wfile.write(line + b"\n")
+                self.wfile.write(b"%x\r\n%s\n\r\n" % (len(line) + 1, line))
 
     def respond(self, status: int, body: bytes, headers: dict[str, str] = {}) -> None:
         self.send_response(status)
