@@ -171,10 +171,8 @@ pub(crate) const CHANGE_ROWS: i64 = 2000;
 pub(crate) const WATCH_PAGE: i64 = 1000;
 /// How often the positions of watched companies are read: each commit waits for half of it, on average, before it is noticed.
 pub(crate) const WATCH_INTERVAL: Duration = Duration::from_millis(10);
-/// The same while the database does not respond, or takes long. It may work for one in so many intervals.
+/// The same, at most: while the database does not respond, or takes long.
 pub(crate) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// See [`LONGEST_WATCH_INTERVAL`].
-pub(crate) const WATCH_COST: u32 = 4;
 /// Pages that a watcher may be behind the others of its company. Then it reads on alone.
 pub(crate) const PUBLISHED_PAGES: usize = 16;
 /// When a message without changes is sent. Proxies often close what is silent for a minute.

@@ -24,7 +24,7 @@ use super::{POSITIONS, feed};
 use crate::{
     backend::Backend,
     database::{self, Connections},
-    limits::{LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, PART, PUBLISHED_PAGES, WATCH_COST, WATCH_INTERVAL, WATCH_PAGE},
+    limits::{LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, PART, PUBLISHED_PAGES, WATCH_INTERVAL, WATCH_PAGE},
     lists::Source,
     shares::{self, Work},
     statement::Purpose,
@@ -146,8 +146,8 @@ impl Hub {
             match database::short_read(&self.backend.pool, read).await {
                 Ok(positions) => {
                     self.found(&companies, positions.into_iter().collect());
-                    // A slow database is asked less often.
-                    interval = (start.elapsed() * WATCH_COST).clamp(WATCH_INTERVAL, LONGEST_WATCH_INTERVAL);
+                    // A slow database works for this half of the time, at most.
+                    interval = start.elapsed().clamp(WATCH_INTERVAL, LONGEST_WATCH_INTERVAL);
                     has_failed = false;
                 }
                 Err(error) => {
