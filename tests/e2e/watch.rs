@@ -89,7 +89,7 @@ impl Watch {
             Self::Rest(response, text) => loop {
                 if let Some((event, rest)) = text.split_once("\n\n") {
                     let message = event_message(event);
-                    *text = rest.to_owned();
+                    text.drain(..text.len() - rest.len());
                     return Ok(Some(message));
                 }
                 match response.chunk().await.unwrap() {

@@ -24,7 +24,9 @@ use super::{POSITIONS, feed};
 use crate::{
     backend::Backend,
     database::{self, Connections},
-    limits::{LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, PART, PUBLISHED_PAGES, WATCH_INTERVAL, WATCH_PAGE},
+    limits::{
+        LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, MESSAGE_STALLED, PART, PUBLISHED_PAGES, WATCH_INTERVAL, WATCH_PAGE,
+    },
     lists::Source,
     shares::{self, Work},
     statement::Purpose,
@@ -190,6 +192,13 @@ impl Hub {
             }
             known = Some(position);
             while published < position {
+                // Watchers who keep up share what follows; those who do not hold it up only for a while.
+                let has_room = async {
+                    while pages.len() >= PUBLISHED_PAGES {
+                        sleep(WATCH_INTERVAL).await;
+                    }
+                };
+                let _ = timeout(MESSAGE_STALLED, has_room).await;
                 let page = match self.read(company_id, Some(published), &[]).await {
                     Ok(page) => page,
                     Err(error) if error.reason == Reason::PositionGone => Page::notice(i64::MAX, position),

@@ -45,6 +45,7 @@ pub(super) async fn watch(
     let shutdown = http_server::shutdown();
     let ended = async move {
         tokio::select! {
+            biased;
             () = sleep_until(deadline) => Error::deadline_exceeded(),
             () = sleep_until(expiry) => TokenError::Expired.into(),
             () = shutdown.cancelled() => Error::core_unavailable(),
