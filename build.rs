@@ -46,6 +46,9 @@ fn main() -> anyhow::Result<()> {
     let messages = ["affiliate", "url", "case"].into_iter().fold(tonic_prost_build::configure(), |messages, field| {
         messages.boxed(format!(".compliance.v1.BatchReadResponse.result.{field}"))
     });
+    // See `proto/src/secrets.rs`.
+    let secret = ["CreateWebhookResponse", "RotateWebhookSecretResponse"];
+    let messages = messages.skip_debug(secret.map(|message| format!(".compliance.v1.{message}")));
     json::attributes(messages, &pool).compile_fds(compiler.file_descriptor_set())?;
     Ok(())
 }

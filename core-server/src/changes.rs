@@ -6,6 +6,7 @@ mod keep;
 mod service;
 mod watch;
 
+pub(crate) use feed::read;
 pub(crate) use keep::keep;
 pub(crate) use service::Changes;
 

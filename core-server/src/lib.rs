@@ -35,10 +35,11 @@ mod statement;
 mod table;
 mod urls;
 mod vocabulary;
+mod webhooks;
 mod writes;
 
 pub use serve::{Core, CoreService, StartError, unready};
-pub use settings::CoreSettings;
+pub use settings::{CoreSettings, WebhookSettings};
 pub use table::SchemaError;
 
 /// Every statement that reads a page of a list, with its name and the types of its parameters. For tools that look at plans.

@@ -192,6 +192,48 @@ pub(crate) const ERASED_RECORDS: i64 = 1000;
 pub(crate) const ERASED_ROWS: i64 = 10_000;
 /// The same of the erasure of a company, in a statement.
 pub(crate) const ERASED_CHANGES: i64 = 256;
+// Webhooks.
+/// Webhooks of a company. Each is a reader of its changes.
+pub(crate) const MAX_WEBHOOKS: i64 = 20;
+/// How often webhooks with changes to deliver are looked for: the statement reads all webhooks.
+pub(crate) const WEBHOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Webhooks that are found at once, of which some may have no slot.
+pub(crate) const WEBHOOK_CANDIDATES: i64 = 1000;
+/// Deliveries in flight of a core, and those of one company. Webhooks whose last attempt failed have as many slots of their own.
+pub(crate) const WEBHOOK_SLOTS: usize = 32;
+/// See [`WEBHOOK_SLOTS`].
+pub(crate) const WEBHOOK_COMPANY_SLOTS: usize = 4;
+/// Messages that are sent to one webhook before others have the slot.
+pub(crate) const WEBHOOK_MESSAGES: usize = 16;
+/// Changes of a message, at most, and what their rows take, in bytes; the first one in any case.
+pub(crate) const WEBHOOK_CHANGES: i64 = 100;
+/// See [`WEBHOOK_CHANGES`].
+pub(crate) const WEBHOOK_BYTES: usize = 1 << 20;
+/// How long an endpoint may take to accept a connection, and as a whole until its response begins.
+pub(crate) const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// See [`WEBHOOK_CONNECT_TIMEOUT`].
+pub(crate) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a request that names an endpoint waits for its addresses.
+pub(crate) const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a core has a webhook to itself: longer than an attempt takes with its statements. If a core dies, the next attempt waits
+/// as long.
+pub(crate) const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
+/// The longest wait after the first failure, which doubles with each other one, and at most.
+pub(crate) const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
+/// See [`WEBHOOK_BACKOFF`].
+pub(crate) const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
+/// How long a webhook fails before it is disabled.
+pub(crate) const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
+/// Entries of a webhook's log.
+pub(crate) const WEBHOOK_LOG: i64 = 1000;
+/// Characters of a reason that the log keeps.
+pub(crate) const WEBHOOK_ERROR_CHARS: usize = 200;
+/// How long a secret is used next to the one that replaced it.
+pub(crate) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
+/// Test messages in flight, and those of one company.
+pub(crate) const WEBHOOK_TESTS: usize = 32;
+/// See [`WEBHOOK_TESTS`].
+pub(crate) const WEBHOOK_COMPANY_TESTS: usize = 4;
 
 // Statements and connections.
 /// How often a write is tried that conflicts with another one.

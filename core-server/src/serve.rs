@@ -26,6 +26,7 @@ use compliance_api::{
         compliance_url_service_server::ComplianceUrlServiceServer, erasure_service_server::ErasureServiceServer,
         monitoring_service_server::MonitoringServiceServer, overview_service_server::OverviewServiceServer,
         read_service_server::ReadServiceServer, vocabulary_service_server::VocabularyServiceServer,
+        webhook_service_server::WebhookServiceServer,
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
@@ -54,6 +55,7 @@ use crate::{
     schema,
     table::SchemaError,
     urls::ComplianceUrls,
+    webhooks::{self, Sender, Webhooks},
 };
 
 use batch_read::BatchReads;
@@ -76,6 +78,9 @@ pub enum StartError {
     /// Reflection cannot be offered.
     #[error("reflection cannot be offered: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
+    /// Webhooks cannot be delivered.
+    #[error("the file of --webhook-ca cannot be used: {0}")]
+    WebhookAuthorities(String),
 }
 
 /// The service over a database.
@@ -127,6 +132,11 @@ impl Core {
         let overview = Arc::new(Overviews(Arc::clone(&backend)));
         let changes = Arc::new(Changes::new(&backend));
         let monitoring = Arc::new(Monitoring::new(&backend));
+        let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
+        let webhooks = Arc::new(Webhooks::new(&backend, &sender));
+        if settings.webhooks.deliver {
+            webhooks::start(&mut tasks, &backend, &sender);
+        }
         let syncs = Arc::new(Syncs(Arc::clone(&backend)));
         let erasures = Arc::new(Erasures(Arc::clone(&backend)));
         let clients = Clients {
@@ -139,6 +149,7 @@ impl Core {
             vocabularies: behind(&pipeline, Arc::clone(&monitoring)),
             changes: behind(&pipeline, Arc::clone(&changes)),
             erasures: behind(&pipeline, Arc::clone(&erasures)),
+            webhooks: behind(&pipeline, Arc::clone(&webhooks)),
             health: behind(&pipeline, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
@@ -150,6 +161,7 @@ impl Core {
             .add_service(sized!(settings, VocabularyServiceServer, monitoring))
             .add_service(sized!(settings, ChangeServiceServer, changes))
             .add_service(ErasureServiceServer::from_arc(erasures))
+            .add_service(WebhookServiceServer::from_arc(webhooks))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
             // A batch of reads is small, and is decoded before its tokens are checked.

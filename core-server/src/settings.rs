@@ -1,8 +1,9 @@
 //! Settings of the core.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use http_server::ConnectionLimits;
+use ipnet::IpNet;
 
 use crate::access::RateLimit;
 
@@ -33,6 +34,19 @@ pub struct CoreSettings {
     pub change_retention: i32,
     /// Streams that a company may have open: lists, exports and streams of observations.
     pub max_streams: usize,
+    /// The delivery to webhooks.
+    pub webhooks: WebhookSettings,
+}
+
+/// How changes are delivered to webhooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookSettings {
+    /// Whether this core delivers.
+    pub deliver: bool,
+    /// Networks that endpoints may be in, besides the internet.
+    pub networks: Vec<IpNet>,
+    /// PEM file with authorities of endpoints, besides those that the system trusts.
+    pub ca: Option<PathBuf>,
 }
 
 impl Default for CoreSettings {
@@ -55,6 +69,7 @@ impl Default for CoreSettings {
             coordinator_only: false,
             change_retention: 90,
             max_streams: 64,
+            webhooks: WebhookSettings { deliver: true, networks: Vec::new(), ca: None },
         }
     }
 }

@@ -8,6 +8,7 @@ mod monitoring;
 mod schema;
 mod shutdown;
 mod single_reads;
+mod webhooks;
 mod wire;
 mod writes;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         schema::large_tables::tests(),
         shutdown::tests(),
         single_reads::tests(),
+        webhooks::tests(),
         wire::tests(),
         writes::tests(),
     ])

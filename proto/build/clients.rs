@@ -17,6 +17,7 @@ const SERVICES: &[&str] = &[
     "VocabularyService",
     "ChangeService",
     "ErasureService",
+    "WebhookService",
 ];
 
 /// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.

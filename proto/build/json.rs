@@ -29,6 +29,11 @@ const SERIALISED: &[&str] = &[
     "AbsentAffiliate",
     "FieldViolation",
     "EraseAffiliateResponse",
+    "Webhook",
+    "CreateWebhookResponse",
+    "RotateWebhookSecretResponse",
+    "TestWebhookResponse",
+    "WebhookDelivery",
 ];
 
 /// Messages that files of records hold; everything they hold is one of them, too.

@@ -21,6 +21,7 @@ const PARTNER_SERVICES: &[&str] = &[
     "VocabularyService",
     "ChangeService",
     "ErasureService",
+    "WebhookService",
 ];
 
 /// The enums whose numbers partners see, or that say why a request is refused.

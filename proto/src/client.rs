@@ -19,13 +19,14 @@ use crate::{
         erasure_service_client::ErasureServiceClient, erasure_service_server::ErasureService,
         overview_service_client::OverviewServiceClient, overview_service_server::OverviewService, read::Operation,
         vocabulary_service_client::VocabularyServiceClient, vocabulary_service_server::VocabularyService,
+        webhook_service_client::WebhookServiceClient, webhook_service_server::WebhookService,
     },
     wire::Items,
 };
 pub use generated::{
     AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, ChangeServiceStubs,
     ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
-    VocabularyServiceStubs,
+    VocabularyServiceStubs, WebhookServiceStubs,
 };
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
@@ -106,6 +107,8 @@ pub struct Clients {
     pub changes: Arc<dyn ChangeService<WatchChangesStream = BoxStream<WatchChangesResponse>>>,
     /// Erasure of personal data.
     pub erasures: Arc<dyn ErasureService>,
+    /// Endpoints that receive changes.
+    pub webhooks: Arc<dyn WebhookService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -131,6 +134,7 @@ impl Clients {
             vocabularies: remote!(VocabularyServiceClient),
             changes: remote!(ChangeServiceClient),
             erasures: remote!(ErasureServiceClient),
+            webhooks: remote!(WebhookServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

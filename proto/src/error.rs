@@ -29,9 +29,11 @@ pub const fn meaning(reason: Reason) -> Meaning {
         Reason::ScopeMissing => (Grpc::PermissionDenied, Http::FORBIDDEN, ResultCode::Forbidden),
         Reason::RateLimited => (Grpc::ResourceExhausted, Http::TOO_MANY_REQUESTS, ResultCode::RateLimited),
         Reason::InvalidFields => (Grpc::InvalidArgument, Http::UNPROCESSABLE_ENTITY, ResultCode::Unspecified),
-        Reason::AffiliateNotFound | Reason::UrlNotFound | Reason::CaseNotFound | Reason::ReferenceNotFound => {
-            (Grpc::NotFound, Http::NOT_FOUND, ResultCode::NotFound)
-        }
+        Reason::AffiliateNotFound
+        | Reason::UrlNotFound
+        | Reason::CaseNotFound
+        | Reason::ReferenceNotFound
+        | Reason::WebhookNotFound => (Grpc::NotFound, Http::NOT_FOUND, ResultCode::NotFound),
         Reason::AffiliateNameExists | Reason::RequestIdReused => {
             (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate)
         }
@@ -122,6 +124,11 @@ impl Error {
     /// The company has no such case.
     pub fn case_not_found(id: impl ToString) -> Self {
         Self::new(Reason::CaseNotFound, "Case not found.").with("case_id", id)
+    }
+
+    /// The company has no such webhook.
+    pub fn webhook_not_found(id: impl ToString) -> Self {
+        Self::new(Reason::WebhookNotFound, "Webhook not found.").with("webhook_id", id)
     }
 
     /// The record, whose ID is `id` of the kind `name`, has another etag than the request names.

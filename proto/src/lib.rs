@@ -24,6 +24,7 @@ pub mod record;
 #[path = "../build/records.rs"]
 mod record_generator;
 pub mod rules;
+mod secrets;
 #[cfg(feature = "service")]
 pub mod token;
 #[cfg(feature = "service")]

@@ -11,11 +11,23 @@ pub(crate) mod path;
 pub(crate) mod query;
 pub(crate) mod tags;
 pub(crate) mod urls;
+pub(crate) mod webhooks;
 
 use compliance_api::{
     error::Error,
     rules::{self, Check, Violations},
 };
+
+use self::path::PathId;
+
+/// The ID of a record in a path. Violations of the rest of the request come before an ID that no record can have.
+pub(crate) fn id_with(path: PathId, rest: &impl Check, not_found: fn(String) -> Error) -> Result<i64, Error> {
+    let refuse = |not_found| {
+        let violations = rules::check(rest);
+        if violations.is_empty() { not_found } else { Error::invalid(violations) }
+    };
+    path.record_id(not_found).map_err(refuse)
+}
 
 /// The message if there are no violations, otherwise all of them, those of the rules included.
 fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> {
@@ -28,7 +40,7 @@ fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> 
 
 #[cfg(test)]
 mod tests {
-    use super::{affiliates, path::PathId, tags::IfMatch, urls};
+    use super::{affiliates, path::PathId, tags::IfMatch, urls, webhooks};
 
     #[test]
     fn the_documented_bodies_are_accepted() {
@@ -43,6 +55,7 @@ mod tests {
                     let is_accepted = match (&**method, &**path) {
                         ("post", "/api/affiliates:sync") => affiliates::sync(&body, MEMORY).is_ok(),
                         ("post", "/api/affiliates") => affiliates::create(&body, MEMORY).is_ok(),
+                        (_, "/api/webhooks" | "/api/webhooks/{id}") => webhooks::input(&body, MEMORY).is_ok(),
                         ("put", _) => {
                             affiliates::update(&body, MEMORY, &PathId::of("/api/affiliates/1"), &IfMatch::NONE).is_ok()
                         }
@@ -53,6 +66,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(bodies, 6);
+        assert_eq!(bodies, 8);
     }
 }

@@ -23,7 +23,8 @@ use crate::{
     limits::PREFLIGHT_MAX_AGE,
     observe::observe,
     routes::{
-        about, affiliates, cases, changes, health, overview, pages, unknown_path, urls, vocabularies, wrong_method,
+        about, affiliates, cases, changes, health, overview, pages, unknown_path, urls, vocabularies, webhooks,
+        wrong_method,
     },
     settings::Settings,
 };
@@ -114,6 +115,14 @@ routes! {
     get "/api/overview" => overview::get;
     get "/api/vocabularies" => vocabularies::get;
     get "/api/changes" => changes::list;
+    get "/api/webhooks" => webhooks::list;
+    post "/api/webhooks" => webhooks::create;
+    get "/api/webhooks/{id}" => webhooks::get;
+    put "/api/webhooks/{id}" => webhooks::update;
+    delete "/api/webhooks/{id}" => webhooks::delete;
+    post "/api/webhooks/{id}/secret" => webhooks::rotate_secret;
+    post "/api/webhooks/{id}/test" => webhooks::test;
+    get "/api/webhooks/{id}/deliveries" => webhooks::deliveries;
     get "/livez" => health::live;
     get "/readyz" => health::ready;
     get "/" => about::get;

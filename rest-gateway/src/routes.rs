@@ -9,6 +9,7 @@ pub(crate) mod overview;
 pub(crate) mod pages;
 pub(crate) mod urls;
 pub(crate) mod vocabularies;
+pub(crate) mod webhooks;
 
 use compliance_api::error::{Error, Reason};
 use http::Method;

@@ -35,4 +35,5 @@ mod starts;
 mod stopped;
 mod token;
 mod watch;
+mod webhooks;
 mod witness;

@@ -313,6 +313,8 @@ pub enum Reason {
     /// Changes that follow the position are no longer kept, or it is above the last one. `dropped_position` and `last_position` have the
     /// range of those that can be read.
     PositionGone = 31,
+    /// The company has no webhook with this ID.
+    WebhookNotFound = 32,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -353,6 +355,7 @@ impl Reason {
             Self::EtagMismatch => "REASON_ETAG_MISMATCH",
             Self::RequestIdReused => "REASON_REQUEST_ID_REUSED",
             Self::PositionGone => "REASON_POSITION_GONE",
+            Self::WebhookNotFound => "REASON_WEBHOOK_NOT_FOUND",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -390,6 +393,7 @@ impl Reason {
             "REASON_ETAG_MISMATCH" => Some(Self::EtagMismatch),
             "REASON_REQUEST_ID_REUSED" => Some(Self::RequestIdReused),
             "REASON_POSITION_GONE" => Some(Self::PositionGone),
+            "REASON_WEBHOOK_NOT_FOUND" => Some(Self::WebhookNotFound),
             _ => None,
         }
     }
@@ -5093,6 +5097,511 @@ pub mod read_service_client {
         }
     }
 }
+/// An endpoint.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Webhook {
+    /// ID assigned by the service.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+    /// Address of the endpoint.
+    #[prost(string, tag = "2")]
+    pub url: ::prost::alloc::string::String,
+    /// The kinds of records whose changes are sent; all if there are none here.
+    #[prost(string, repeated, tag = "3")]
+    pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// What it is for.
+    #[prost(string, optional, tag = "4")]
+    pub description: ::core::option::Option<::prost::alloc::string::String>,
+    /// `enabled` or `disabled`.
+    #[prost(string, tag = "5")]
+    pub status: ::prost::alloc::string::String,
+    /// Why it is disabled.
+    #[prost(string, optional, tag = "6")]
+    pub disabled_reason: ::core::option::Option<::prost::alloc::string::String>,
+    /// The changes up to this position were delivered.
+    #[prost(int64, tag = "7")]
+    pub position: i64,
+    /// How often the next message has failed.
+    #[prost(int64, tag = "8")]
+    pub attempts: i64,
+    /// When it failed first. After three days, the webhook is disabled.
+    #[prost(message, optional, tag = "9")]
+    pub failing_since: ::core::option::Option<::prost_types::Timestamp>,
+    /// When a message that has failed is sent again.
+    #[prost(message, optional, tag = "10")]
+    pub next_attempt_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// Until when messages are signed with the secret before as well.
+    #[prost(message, optional, tag = "11")]
+    pub previous_secret_until: ::core::option::Option<::prost_types::Timestamp>,
+    /// When it was created.
+    #[prost(message, optional, tag = "12")]
+    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// What a webhook is sent, and where.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WebhookInput {
+    /// Address of the endpoint, beginning with `<https://`,> at a public address. A new webhook needs it.
+    #[prost(string, optional, tag = "1")]
+    pub url: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only changes of these kinds of records. A new webhook gets all by default; name all to go back to that.
+    #[prost(string, repeated, tag = "2")]
+    pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// What it is for. The empty text removes it.
+    #[prost(string, optional, tag = "3")]
+    pub description: ::core::option::Option<::prost::alloc::string::String>,
+    /// `disabled`, or `enabled` to deliver again after it was disabled. A new webhook is enabled.
+    #[prost(string, optional, tag = "4")]
+    pub status: ::core::option::Option<::prost::alloc::string::String>,
+    /// Send the changes after this position: 0 for all that are kept. A new webhook gets those that are made from then on by default.
+    #[prost(int64, optional, tag = "5")]
+    pub position: ::core::option::Option<i64>,
+}
+/// A request to add an endpoint.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateWebhookRequest {
+    /// The endpoint.
+    #[prost(message, optional, tag = "1")]
+    pub webhook: ::core::option::Option<WebhookInput>,
+}
+/// A new endpoint.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateWebhookResponse {
+    /// The webhook.
+    #[prost(message, optional, tag = "1")]
+    pub webhook: ::core::option::Option<Webhook>,
+    /// The secret that messages are signed with. It cannot be read later.
+    #[prost(string, tag = "2")]
+    pub secret: ::prost::alloc::string::String,
+}
+/// A request for all webhooks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListWebhooksRequest {}
+/// All webhooks.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListWebhooksResponse {
+    /// The webhooks.
+    #[prost(message, repeated, tag = "1")]
+    pub webhooks: ::prost::alloc::vec::Vec<Webhook>,
+}
+/// A request for a webhook.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetWebhookRequest {
+    /// ID of the webhook.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+}
+/// A request to change a webhook.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UpdateWebhookRequest {
+    /// ID of the webhook.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+    /// What changes; the rest stays as it is.
+    #[prost(message, optional, tag = "2")]
+    pub webhook: ::core::option::Option<WebhookInput>,
+}
+/// A webhook that was changed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UpdateWebhookResponse {
+    /// The webhook as it is now.
+    #[prost(message, optional, tag = "1")]
+    pub webhook: ::core::option::Option<Webhook>,
+}
+/// A request to delete a webhook.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteWebhookRequest {
+    /// ID of the webhook.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+}
+/// The webhook is deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteWebhookResponse {}
+/// A request for a new secret.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RotateWebhookSecretRequest {
+    /// ID of the webhook.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+}
+/// A new secret.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RotateWebhookSecretResponse {
+    /// The webhook.
+    #[prost(message, optional, tag = "1")]
+    pub webhook: ::core::option::Option<Webhook>,
+    /// The secret. It cannot be read later.
+    #[prost(string, tag = "2")]
+    pub secret: ::prost::alloc::string::String,
+}
+/// A request to send a test message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TestWebhookRequest {
+    /// ID of the webhook.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+}
+/// What came of a test message.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TestWebhookResponse {
+    /// ID of the message, as its `webhook-id`.
+    #[prost(string, tag = "1")]
+    pub message_id: ::prost::alloc::string::String,
+    /// The status of the response.
+    #[prost(int64, optional, tag = "2")]
+    pub http_status: ::core::option::Option<i64>,
+    /// Why it was not delivered.
+    #[prost(string, optional, tag = "3")]
+    pub error: ::core::option::Option<::prost::alloc::string::String>,
+    /// How long it took, in milliseconds.
+    #[prost(int64, tag = "4")]
+    pub duration_ms: i64,
+}
+/// A request for attempts to deliver changes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListWebhookDeliveriesRequest {
+    /// ID of the webhook.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+    /// How many, at most; 100 by default.
+    #[prost(int64, optional, tag = "2")]
+    pub limit: ::core::option::Option<i64>,
+}
+/// Attempts to deliver changes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListWebhookDeliveriesResponse {
+    /// The attempts.
+    #[prost(message, repeated, tag = "1")]
+    pub deliveries: ::prost::alloc::vec::Vec<WebhookDelivery>,
+}
+/// An attempt to deliver the changes of a range of positions.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WebhookDelivery {
+    /// Its number among the attempts of the webhook. Numbers may be missing.
+    #[prost(int64, tag = "1")]
+    pub number: i64,
+    /// ID of the message, as its `webhook-id`. Every attempt to send the message has it.
+    #[prost(string, tag = "2")]
+    pub message_id: ::prost::alloc::string::String,
+    /// The changes follow this position.
+    #[prost(int64, tag = "3")]
+    pub after: i64,
+    /// The changes reach up to this position.
+    #[prost(int64, tag = "4")]
+    pub position: i64,
+    /// Which attempt of the message it was, from 1.
+    #[prost(int64, tag = "5")]
+    pub attempt: i64,
+    /// When it began.
+    #[prost(message, optional, tag = "6")]
+    pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// How long it took, in milliseconds.
+    #[prost(int64, tag = "7")]
+    pub duration_ms: i64,
+    /// The status of the response.
+    #[prost(int64, optional, tag = "8")]
+    pub http_status: ::core::option::Option<i64>,
+    /// Why the message was not delivered.
+    #[prost(string, optional, tag = "9")]
+    pub error: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// Generated client implementations.
+pub mod webhook_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Endpoints of the company that receive its changes by HTTPS, signed as Standard Webhooks says. The company is the one that the token
+    /// names. NOT_FOUND with the reason WEBHOOK_NOT_FOUND if it has no webhook with this ID.
+    #[derive(Debug, Clone)]
+    pub struct WebhookServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> WebhookServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> WebhookServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            WebhookServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Adds an endpoint. Its secret is in this response only. FAILED_PRECONDITION if the company has as many as it may have.
+        pub async fn create_webhook(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateWebhookRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CreateWebhookResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/CreateWebhook",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("compliance.v1.WebhookService", "CreateWebhook"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// All webhooks by ID.
+        pub async fn list_webhooks(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListWebhooksRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListWebhooksResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/ListWebhooks",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.WebhookService", "ListWebhooks"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// One webhook by its ID.
+        pub async fn get_webhook(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetWebhookRequest>,
+        ) -> std::result::Result<tonic::Response<super::Webhook>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/GetWebhook",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.WebhookService", "GetWebhook"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Changes what is sent. The next attempt follows at once, with a new message.
+        pub async fn update_webhook(
+            &mut self,
+            request: impl tonic::IntoRequest<super::UpdateWebhookRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UpdateWebhookResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/UpdateWebhook",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("compliance.v1.WebhookService", "UpdateWebhook"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes a webhook with its log.
+        pub async fn delete_webhook(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteWebhookRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteWebhookResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/DeleteWebhook",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("compliance.v1.WebhookService", "DeleteWebhook"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Makes a new secret. For a day, messages are signed with the secret before as well.
+        pub async fn rotate_webhook_secret(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RotateWebhookSecretRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RotateWebhookSecretResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/RotateWebhookSecret",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.WebhookService",
+                        "RotateWebhookSecret",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Sends a message of the type `test` now, also to a webhook that is disabled, and returns what came of it.
+        pub async fn test_webhook(
+            &mut self,
+            request: impl tonic::IntoRequest<super::TestWebhookRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::TestWebhookResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/TestWebhook",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.WebhookService", "TestWebhook"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// The last attempts to deliver changes, the latest first. The last 1,000 are kept.
+        pub async fn list_webhook_deliveries(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListWebhookDeliveriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListWebhookDeliveriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.WebhookService/ListWebhookDeliveries",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "compliance.v1.WebhookService",
+                        "ListWebhookDeliveries",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
 impl crate::Request for CheckAccessRequest {
     type Response = CheckAccessResponse;
     const PATH: &'static str = "/compliance.v1.AccessService/CheckAccess";
@@ -5291,3 +5800,43 @@ impl crate::Request for AddComplianceUrlsRequest {
     const PATH: &'static str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
 }
 impl crate::UnaryRequest for AddComplianceUrlsRequest {}
+impl crate::Request for CreateWebhookRequest {
+    type Response = CreateWebhookResponse;
+    const PATH: &'static str = "/compliance.v1.WebhookService/CreateWebhook";
+}
+impl crate::UnaryRequest for CreateWebhookRequest {}
+impl crate::Request for ListWebhooksRequest {
+    type Response = ListWebhooksResponse;
+    const PATH: &'static str = "/compliance.v1.WebhookService/ListWebhooks";
+}
+impl crate::UnaryRequest for ListWebhooksRequest {}
+impl crate::Request for GetWebhookRequest {
+    type Response = Webhook;
+    const PATH: &'static str = "/compliance.v1.WebhookService/GetWebhook";
+}
+impl crate::UnaryRequest for GetWebhookRequest {}
+impl crate::Request for UpdateWebhookRequest {
+    type Response = UpdateWebhookResponse;
+    const PATH: &'static str = "/compliance.v1.WebhookService/UpdateWebhook";
+}
+impl crate::UnaryRequest for UpdateWebhookRequest {}
+impl crate::Request for DeleteWebhookRequest {
+    type Response = DeleteWebhookResponse;
+    const PATH: &'static str = "/compliance.v1.WebhookService/DeleteWebhook";
+}
+impl crate::UnaryRequest for DeleteWebhookRequest {}
+impl crate::Request for RotateWebhookSecretRequest {
+    type Response = RotateWebhookSecretResponse;
+    const PATH: &'static str = "/compliance.v1.WebhookService/RotateWebhookSecret";
+}
+impl crate::UnaryRequest for RotateWebhookSecretRequest {}
+impl crate::Request for TestWebhookRequest {
+    type Response = TestWebhookResponse;
+    const PATH: &'static str = "/compliance.v1.WebhookService/TestWebhook";
+}
+impl crate::UnaryRequest for TestWebhookRequest {}
+impl crate::Request for ListWebhookDeliveriesRequest {
+    type Response = ListWebhookDeliveriesResponse;
+    const PATH: &'static str = "/compliance.v1.WebhookService/ListWebhookDeliveries";
+}
+impl crate::UnaryRequest for ListWebhookDeliveriesRequest {}

@@ -39,8 +39,21 @@ static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     of::<ComplianceUrl>().chain(of::<ComplianceCase>()).collect()
 });
 
-/// The changes that follow a position, with the memory that they take.
+/// The changes that follow a position, with the memory that they take. Refused if some of them are no longer kept.
 pub(super) async fn list(
+    source: Source,
+    request: &ListChangesRequest,
+) -> Result<(ListChangesResponse, Reservation), Error> {
+    let (response, memory) = read(source, request).await?;
+    let (dropped, last) = (response.dropped_position, response.last_position);
+    match request.after {
+        Some(after) if !(dropped..=last).contains(&after) => Err(Error::position_gone(after, dropped, last)),
+        _ => Ok((response, memory)),
+    }
+}
+
+/// The changes that follow a position, as far as they are kept, with the memory that they take.
+pub(crate) async fn read(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<(ListChangesResponse, Reservation), Error> {
@@ -57,11 +70,7 @@ pub(super) async fn list(
     };
     let read = || response(first, &fetched.rows, fetched.end == End::Complete, request);
     let response = admission::compute(fetched.memory.bytes(), read).map_err(from_database)?;
-    let (dropped, last) = (response.dropped_position, response.last_position);
-    match request.after {
-        Some(after) if !(dropped..=last).contains(&after) => Err(Error::position_gone(after, dropped, last)),
-        _ => Ok((response, fetched.memory)),
-    }
+    Ok((response, fetched.memory))
 }
 
 fn response(

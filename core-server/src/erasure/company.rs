@@ -6,7 +6,9 @@ use super::{COMMAND, Erasure, begin};
 use crate::limits::{ERASED_CHANGES, ERASED_RECORDS};
 
 /// The tables with records, each before those that it refers to, with the column by which they are deleted.
-const RECORDS: [(&str, &str); 6] = [
+const RECORDS: [(&str, &str); 8] = [
+    ("webhook_deliveries", "webhook_id"),
+    ("webhooks", "id"),
     ("incidents", "case_id"),
     ("infractions", "url_id"),
     ("compliance_urls", "id"),

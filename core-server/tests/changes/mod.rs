@@ -35,8 +35,15 @@ tests![
 ];
 
 /// Tables without records of companies: counts, the record itself, the history of the schema.
-const NOT_RECORDED: [&str; 5] =
-    ["change_positions", "changes", "compliance_case_counts", "compliance_url_counts", "_sqlx_migrations"];
+const NOT_RECORDED: [&str; 7] = [
+    "change_positions",
+    "changes",
+    "compliance_case_counts",
+    "compliance_url_counts",
+    "webhook_deliveries",
+    "webhooks",
+    "_sqlx_migrations",
+];
 
 pub(crate) async fn list(
     clients: &mut GrpcClients,

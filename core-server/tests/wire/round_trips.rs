@@ -118,6 +118,7 @@ async fn service() -> (Proxy, TestCore) {
         insert into compliance_cases (company_id, id, affiliate_id) values (7, 1, 1);
         insert into compliance_urls (company_id, id, url, url_hash)
             values (7, 1, 'https://example.com/', sha256('https://example.com/'));
+        insert into webhooks (company_id, id, url, types, secret, position) values (7, 1, 'https://example.com/', '{}', '', 0);
         select setval('affiliates_id_seq', 100), setval('compliance_urls_id_seq', 100);";
     sqlx::raw_sql(sql).execute(&service.pool).await.unwrap();
     (proxy, service)

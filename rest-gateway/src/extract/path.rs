@@ -36,6 +36,18 @@ impl PathId {
     }
 }
 
+/// The ID before the last segment of a path.
+pub(crate) struct ParentId(pub(crate) PathId);
+
+impl<S: Sync> FromRequestParts<S> for ParentId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let path = parts.uri.path();
+        Ok(Self(PathId::of(path.rsplit_once('/').map_or(path, |(parent, _)| parent))))
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for PathId {
     type Rejection = Infallible;
 

@@ -8,8 +8,8 @@ use compliance_api::{
     rules::{Check, Violations, label, not_one_of},
     v1::{
         CaseSort, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest,
-        ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest,
-        SortDirection, UrlSort,
+        ListComplianceCasesRequest, ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, SearchAffiliatesRequest,
+        SearchComplianceUrlsRequest, SortDirection, UrlSort,
     },
 };
 use url::form_urlencoded;
@@ -107,6 +107,13 @@ pub(crate) fn changes(query: Option<&str>, after: Option<&str>) -> Result<ListCh
     let types = query.text("types").map(|types| types.split(',').map(str::to_owned).collect());
     let (after, limit) = (query.integer("after"), query.integer("limit"));
     accept(query.violations, ListChangesRequest { after, types: types.unwrap_or_default(), limit })
+}
+
+/// The parameters of a list of deliveries, without the ID of their webhook.
+pub(crate) fn webhook_deliveries(query: Option<&str>) -> Result<ListWebhookDeliveriesRequest, Error> {
+    let mut query = Query::of::<ListWebhookDeliveriesRequest>(query);
+    let limit = query.integer("limit");
+    accept(query.violations, ListWebhookDeliveriesRequest { id: 0, limit })
 }
 
 /// The parameters of a query, and the violations found in them.

@@ -4,7 +4,7 @@ use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs,
         ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
-        VocabularyServiceStubs,
+        VocabularyServiceStubs, WebhookServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
@@ -257,6 +257,9 @@ impl ChangeServiceStubs for Fake {
         Ok(success(Box::pin(stream::iter([first]).chain(stream::pending()))))
     }
 }
+
+#[async_trait]
+impl WebhookServiceStubs for Fake {}
 
 #[async_trait]
 impl ReadService for Fake {

@@ -49,7 +49,8 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         vocabularies: service.clone(),
         syncs: service.clone(),
         erasures: service.clone(),
-        changes: service,
+        changes: service.clone(),
+        webhooks: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
     }
 }

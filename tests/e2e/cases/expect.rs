@@ -202,6 +202,17 @@ pub(super) fn url_unknown() -> Expect {
     refused(404, Code::NotFound, "URL_NOT_FOUND", "1025", "URL not found.")
 }
 
+/// A write that succeeded, with what it returns.
+pub(super) fn saved(http: u16, msg: &str, data: Option<&str>) -> Expect {
+    let data = data.map(|data| format!(r#","data":{data}"#)).unwrap_or_default();
+    good(http, format!(r#"{{"code":"1020","status":"ok","detail":{{"msg":"{msg}"}}{data}}}"#))
+}
+
+/// 404 of a webhook.
+pub(super) fn webhook_unknown() -> Expect {
+    refused(404, Code::NotFound, "WEBHOOK_NOT_FOUND", "1025", "Webhook not found.")
+}
+
 /// 404 of a case.
 pub(super) fn case_unknown() -> Expect {
     refused(404, Code::NotFound, "CASE_NOT_FOUND", "1025", "Case not found.")

@@ -25,6 +25,7 @@ mod thresholds;
 mod updates;
 mod urls;
 mod vocabularies;
+mod webhooks;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -143,6 +144,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         thresholds::tests(),
         vocabularies::tests(),
         syncs::tests(),
+        webhooks::tests(),
     ];
     tables.into_iter().flatten().collect()
 }

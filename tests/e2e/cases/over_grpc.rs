@@ -10,9 +10,11 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
         BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
-        CreateAffiliateRequest, EraseAffiliateRequest, GetOverviewRequest, GetVocabulariesRequest,
-        ListAffiliatesRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, PageMeta,
-        SearchAffiliatesRequest, SearchComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
+        CreateAffiliateRequest, CreateWebhookRequest, DeleteWebhookRequest, EraseAffiliateRequest, GetOverviewRequest,
+        GetVocabulariesRequest, GetWebhookRequest, ListAffiliatesRequest, ListChangesRequest,
+        ListComplianceCasesRequest, ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
+        PageMeta, RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, TestWebhookRequest,
+        UpdateAffiliateRequest, UpdateWebhookRequest, UrlInput, WebhookInput,
     },
     wire::Operation,
 };
@@ -35,6 +37,9 @@ use crate::described::messages::contract;
 pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {
     let mut grpc = grpc.clone();
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    if let Some(rest) = path.strip_prefix("/webhooks") {
+        return over_webhooks(&mut grpc, method, rest, query, body).await;
+    }
     let route = documented_route(method, path).filter(|route| method == "GET" && !route.values.is_empty());
     if let Some(DocumentedRoute { operation, values, .. }) = route {
         return read_one(&grpc, &operation, &values).await;
@@ -92,6 +97,64 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         }
         _ => panic!("{method} {path}: gRPC has no such operation"),
     }
+}
+
+/// An operation on webhooks: `path` is what follows `/webhooks`.
+async fn over_webhooks(
+    grpc: &mut GrpcClients,
+    method: &str,
+    path: &str,
+    query: &str,
+    body: Option<&str>,
+) -> Result<String, Status> {
+    let body: Value = body.map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
+    let text = |name: &str| body[name].as_str().map(str::to_owned);
+    let (id, action) = path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_start_matches('/'), ""));
+    let id = if id.is_empty() { 0 } else { id.parse().unwrap() };
+    let types = elements(&body, "types", |element| element.as_str().unwrap().to_owned());
+    let (url, description, status) = (text("url"), text("description"), text("status"));
+    let webhook = Some(WebhookInput { url, types, description, status, position: body["position"].as_i64() });
+    let client = &mut grpc.webhooks;
+    Ok(match (method, id, action) {
+        ("GET", 0, "") => {
+            let webhooks = client.list_webhooks(ListWebhooksRequest {}).await?.into_inner().webhooks;
+            found("Webhooks found", &webhooks, None)
+        }
+        ("POST", 0, "") => {
+            let request = CreateWebhookRequest { webhook };
+            saved("Webhook created successfully.", &client.create_webhook(request).await?.into_inner())
+        }
+        ("GET", id, "") => {
+            found("Webhook found.", &client.get_webhook(GetWebhookRequest { id }).await?.into_inner(), None)
+        }
+        ("PUT", id, "") => {
+            let request = UpdateWebhookRequest { id, webhook };
+            let updated = client.update_webhook(request).await?.into_inner();
+            saved("Webhook updated successfully.", &updated.webhook.unwrap())
+        }
+        ("DELETE", id, "") => {
+            client.delete_webhook(DeleteWebhookRequest { id }).await?;
+            rest_form(1020, None, None, None, "Webhook deleted successfully.")
+        }
+        ("POST", id, "secret") => {
+            let rotated = client.rotate_webhook_secret(RotateWebhookSecretRequest { id }).await?.into_inner();
+            saved("Secret rotated successfully.", &rotated)
+        }
+        ("POST", id, "test") => {
+            found("Webhook tested.", &client.test_webhook(TestWebhookRequest { id }).await?.into_inner(), None)
+        }
+        ("GET", id, "deliveries") => {
+            let request = ListWebhookDeliveriesRequest { id, ..list_request(query) };
+            let found = client.list_webhook_deliveries(request).await?.into_inner();
+            self::found("Deliveries found", &found.deliveries, None)
+        }
+        _ => panic!("{method} {path}: gRPC has no such operation"),
+    })
+}
+
+/// What a write returns, as the envelope has it.
+fn saved<T: Serialize>(msg: &str, data: &T) -> String {
+    found(msg, data, None).replacen("1026", "1020", 1)
 }
 
 /// A read of one record: the operation of the contract that has the document's ID, without what its service is called. Its

@@ -1,4 +1,5 @@
-//! Texts with placeholders: `<id>` is any ID, which is kept; `<now>` is the current time; all else is literal.
+//! Texts with placeholders: `<id>` is any ID, which is kept; `<now>` is the current time, `<tomorrow>` a day later; `<number>` is any
+//! number and `<secret>` any secret; all else is literal.
 
 use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
@@ -18,7 +19,8 @@ pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
 pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(), String> {
     let (mut pattern, mut rest) = (pattern, text);
     loop {
-        let next = ["<id>", "<now>"].into_iter().filter_map(|placeholder| pattern.find(placeholder)).min();
+        let next = ["<id>", "<now>", "<tomorrow>", "<number>", "<secret>"].into_iter();
+        let next = next.filter_map(|placeholder| pattern.find(placeholder)).min();
         let literal = &pattern[..next.unwrap_or(pattern.len())];
         let Some(after) = rest.strip_prefix(literal) else { return Err(difference(literal, rest)) };
         let Some(next) = next else {
@@ -32,18 +34,29 @@ pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(
             }
             ids.push(id);
             (pattern, rest) = (&pattern[next + 4..], &after[digits..]);
+        } else if pattern[next..].starts_with("<number>") {
+            (pattern, rest) =
+                (&pattern[next + 8..], after.trim_start_matches(|character: char| character.is_ascii_digit()));
+        } else if pattern[next..].starts_with("<secret>") {
+            let secret = after.split('"').next().unwrap_or_default();
+            if !secret.starts_with("whsec_") || secret.len() != 50 {
+                return Err(format!("no secret here: {after}"));
+            }
+            (pattern, rest) = (&pattern[next + 8..], &after[secret.len()..]);
         } else {
             let timestamp = after.get(..19).ok_or_else(|| format!("no timestamp here: {after}"))?;
-            is_present(timestamp)?;
-            (pattern, rest) = (&pattern[next + 5..], &after[19..]);
+            let is_tomorrow = pattern[next..].starts_with("<tomorrow>");
+            is_present(timestamp, time::Duration::days(is_tomorrow.into()))?;
+            (pattern, rest) = (&pattern[next + if is_tomorrow { 10 } else { 5 }..], &after[19..]);
         }
     }
 }
 
-fn is_present(timestamp: &str) -> Result<(), String> {
+/// Whether it is the current time, so much later.
+fn is_present(timestamp: &str, later: time::Duration) -> Result<(), String> {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     let timestamp = PrimitiveDateTime::parse(timestamp, format).map_err(|error| format!("{timestamp}: {error}"))?;
-    let age = OffsetDateTime::now_utc() - timestamp.assume_utc();
+    let age = OffsetDateTime::now_utc() + later - timestamp.assume_utc();
     if age.abs() < PRESENT { Ok(()) } else { Err(format!("{timestamp} is not the present")) }
 }
 

@@ -80,6 +80,9 @@ const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
+    (CORE, &["MAX_WEBHOOKS"]),
+    ("rest-gateway/src/extract/webhooks.rs", &["MOST", "ELEMENT", "KEY"]),
+    ("core-server/src/webhooks/message.rs", &["SECRET"]),
     (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),
     (CORE, &["WATCHERS", "WATCHERS_OF_A_COMPANY"]),
     (CORE, &["MAX_QUEUED_LARGE_PAGES", "LOGGED_REQUESTS", "MAX_HOSTS", "MAX_CONNECT_SECONDS", "POOLER_CHECKS"]),
@@ -95,7 +98,8 @@ const OTHERS: &[(&str, &[&str])] = &[
     (CORE, &["NOT_BORROWED", "READS_WHEN_SLOW", "WRITES_WHEN_SLOW", "HEAVY_BYTES", "BYTES_OF_AN_ITEM", "CALL_SHARE"]),
     (CORE, &["CALLS_AT_LEAST", "STREAM_COMPANIES", "ITEMS_OF_A_STATEMENT", "RECORDS_OF_A_STATEMENT", "LARGE_PAGES"]),
     (CORE, &["CONNECTIONS_OF_COALESCED", "STATEMENTS_PER_CPU", "LONG_BATCHES_AT_LEAST", "LARGE_PAGE_SHARE"]),
-    (CORE, &["QUEUE_SHARE", "SLOT_SHARE", "CPUS_PER_SLOT_WITH_OTHERS"]),
+    (CORE, &["QUEUE_SHARE", "SLOT_SHARE", "CPUS_PER_SLOT_WITH_OTHERS", "WEBHOOK_SLOTS"]),
+    (CORE, &["WEBHOOK_MESSAGES", "WEBHOOK_TESTS", "WEBHOOK_COMPANY_TESTS", "WEBHOOK_COMPANY_SLOTS"]),
     (CORE, &["TOKEN_FAILURES", "TOKEN_FAILURES_OF_A_TURN", "FEW_SIGNATURES", "WRITES_APART", "LOCK_TURNS"]),
     (CORE, &["BATCHES_OF_A_COMPANY", "MONITORING_WRITES", "MAX_LOCKS_REMEMBERED"]),
     (SHARED, &["MEMORY_SHARE", "WITHOUT_COMPANY", "OLDEST_EVERY"]),
@@ -104,6 +108,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
     (CORE, &["CHANGE_ROWS", "WATCH_PAGE", "PUBLISHED_PAGES", "ERASED_RECORDS", "ERASED_ROWS", "ERASED_CHANGES"]),
+    (CORE, &["WEBHOOK_CANDIDATES", "WEBHOOK_CHANGES", "WEBHOOK_BYTES", "WEBHOOK_ERROR_CHARS", "WEBHOOK_LOG"]),
     (CORE, &["MAX_CONFLICTS", "ROSTER_IDENTIFIER", "ABSENT_PAGE", "REPORTED_ABSENT"]),
     (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),

@@ -51,7 +51,8 @@ async fn rows_of(pool: &PgPool, company: i64) -> String {
     for table in tables(pool).await {
         // An entry of an erasure has digests.
         let statement = format!(
-            "select (to_jsonb(t) - array['changed_at', 'digest', 'hash', 'key', 'erased_digest',
+            "select (to_jsonb(t) - array['changed_at', 'digest', 'hash', 'key', 'erased_digest', 'created_at', 'next_attempt_at',
+                'previous_secret_until',
                 case when to_jsonb(t) @> '{{\"operation\":4,\"resource\":1}}' then 'records' else '' end])::text
             from {table} t where company_id = $1 order by 1"
         );

@@ -40,6 +40,14 @@ pub(super) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/vocabularies", ""),
     ("GET", "/changes", ""),
     ("GET", "/changes?after=0&types=affiliate,url,case", ""),
+    ("GET", "/webhooks", ""),
+    ("POST", "/webhooks", r#"{"url":"https://127.0.0.1:1/same","types":["url"],"position":1}"#),
+    ("GET", "/webhooks/7701", ""),
+    ("PUT", "/webhooks/7701", r#"{"description":"New","position":1}"#),
+    ("DELETE", "/webhooks/7701", ""),
+    ("POST", "/webhooks/7701/secret", ""),
+    ("POST", "/webhooks/7701/test", ""),
+    ("GET", "/webhooks/7701/deliveries?limit=5", ""),
 ];
 
 /// A path or a body with these IDs.

@@ -4,22 +4,24 @@ use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateSync, AffiliateUpdate,
     AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
     BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest,
-    CaseInput, CheckAccessRequest, CloseCaseRequest, CreateAffiliateRequest, DetachIncidentsRequest,
-    EraseAffiliateRequest, ExportCasesRequest, ExportUrlsRequest, GetAffiliateRequest, GetComplianceCaseRequest,
-    GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest, IncidentInput, IncidentKey, IncidentType,
-    InfractionInput, ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest,
-    ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
+    CaseInput, CheckAccessRequest, CloseCaseRequest, CreateAffiliateRequest, CreateWebhookRequest,
+    DeleteWebhookRequest, DetachIncidentsRequest, EraseAffiliateRequest, ExportCasesRequest, ExportUrlsRequest,
+    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest,
+    GetWebhookRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest,
+    ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
+    ListComplianceUrlsRequest, ListVocabulariesRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
     ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest,
-    SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest,
-    SyncAffiliatesRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort,
-    VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WithdrawInfractionsRequest,
+    RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest,
+    StreamUrlObservationsRequest, SyncAffiliatesRequest, TestWebhookRequest, UpdateAffiliateRequest, UpdateCaseRequest,
+    UpdateWebhookRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind,
+    WatchChangesRequest, WebhookInput, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
 use test_support::GrpcClients;
 use tonic::Status;
 
-use super::twins::{AFFILIATE, CASE, INCIDENT, OTHER_URL, Side, UPLINE, URL};
+use super::twins::{AFFILIATE, CASE, INCIDENT, OTHER_URL, Side, UPLINE, URL, WEBHOOK};
 use crate::batch_read::{self, Batch};
 
 /// A company whose operations are called.
@@ -178,6 +180,18 @@ calls! {
     "ChangeService/ListChanges" unary changes.list_changes |twin|
         ListChangesRequest { after: Some(0), types: vec!["affiliate".to_owned(), "url".to_owned()], limit: Some(3) };
     "ErasureService/EraseAffiliate" unary erasures.erase_affiliate |twin| EraseAffiliateRequest { id: AFFILIATE };
+    "WebhookService/ListWebhooks" unary webhooks.list_webhooks |twin| ListWebhooksRequest {};
+    "WebhookService/CreateWebhook" unary webhooks.create_webhook |twin|
+        CreateWebhookRequest { webhook: Some(webhook()) };
+    "WebhookService/GetWebhook" unary webhooks.get_webhook |twin| GetWebhookRequest { id: WEBHOOK };
+    "WebhookService/UpdateWebhook" unary webhooks.update_webhook |twin|
+        UpdateWebhookRequest { id: WEBHOOK, webhook: Some(webhook()) };
+    "WebhookService/DeleteWebhook" unary webhooks.delete_webhook |twin| DeleteWebhookRequest { id: WEBHOOK };
+    "WebhookService/RotateWebhookSecret" unary webhooks.rotate_webhook_secret |twin|
+        RotateWebhookSecretRequest { id: WEBHOOK };
+    "WebhookService/TestWebhook" unary webhooks.test_webhook |twin| TestWebhookRequest { id: WEBHOOK };
+    "WebhookService/ListWebhookDeliveries" unary webhooks.list_webhook_deliveries |twin|
+        ListWebhookDeliveriesRequest { id: WEBHOOK, limit: Some(7) };
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))
@@ -269,6 +283,10 @@ fn synced(client_id: &str, city: &str) -> AffiliateSync {
 fn roster(side: Side) -> Vec<AffiliateSync> {
     let new = |client_id, name: &str| AffiliateSync { affiliate: Some(affiliate(client_id, name)), update_mask: None };
     vec![synced("A", "Elsewhere"), new("C", &format!("{} upline", side.other())), new("D", "Same")]
+}
+
+fn webhook() -> WebhookInput {
+    WebhookInput { url: text("https://127.0.0.1:1/same"), position: Some(1), ..WebhookInput::default() }
 }
 
 fn affiliate(client_id: &str, name: &str) -> AffiliateInput {

@@ -6,7 +6,7 @@ use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs, Clients,
         ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
-        VocabularyServiceStubs,
+        VocabularyServiceStubs, WebhookServiceStubs,
     },
     error::Error,
     rules::{self, Check},
@@ -64,6 +64,7 @@ impl Core {
             erasures: core.clone(),
             vocabularies: core.clone(),
             changes: core.clone(),
+            webhooks: core.clone(),
             health: core,
         }
     }
@@ -125,6 +126,11 @@ operations! {
     VocabularyServiceStubs { get_vocabularies(GetVocabulariesRequest) -> GetVocabulariesResponse unchecked; }
     ChangeServiceStubs { list_changes(ListChangesRequest) -> ListChangesResponse checked; }
     ErasureServiceStubs { erase_affiliate(EraseAffiliateRequest) -> EraseAffiliateResponse unchecked; }
+    WebhookServiceStubs {
+        create_webhook(CreateWebhookRequest) -> CreateWebhookResponse checked;
+        update_webhook(UpdateWebhookRequest) -> UpdateWebhookResponse checked;
+        list_webhook_deliveries(ListWebhookDeliveriesRequest) -> ListWebhookDeliveriesResponse checked;
+    }
 }
 
 #[async_trait]

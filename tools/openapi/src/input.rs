@@ -36,6 +36,8 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.push(("AffiliateRosterItem".to_owned(), roster_item()));
     all.push(("UrlsAdd".to_owned(), list_body("AddComplianceUrlsRequest", "urls", reference("UrlInput"))));
     all.push(("UrlInput".to_owned(), url()));
+    all.push(("WebhookCreate".to_owned(), webhook(true)));
+    all.push(("WebhookUpdate".to_owned(), webhook(false)));
     all
 }
 
@@ -93,6 +95,30 @@ fn url() -> Json {
             let schema = most_characters(schema, field);
             (field.name, schema.with("description", field.doc))
         })),
+    }
+}
+
+/// A webhook to be created or changed.
+fn webhook(is_new: bool) -> Json {
+    let property = |field: &Field| match field.kind {
+        _ if field.is_list => {
+            let list = list_of(choice(field.one_of));
+            any_of([field.max_items.map_or(list.clone(), |most| list.with("maxItems", most)), null()])
+        }
+        Kind::Integer(bits) => any_of([integer(bits, range(bits, field)), null()]),
+        _ if field.format == Format::Url => {
+            let url = pattern::required_url().replace("[Ss]?", "[Ss]");
+            let url = most_characters(object! { "type": "string", "format": "url", "pattern": url }, field);
+            if is_new { url } else { optional(url, field) }
+        }
+        _ => property(field, false),
+    };
+    let fields = Message::of("WebhookInput").map_or(&[][..], |message| message.fields).iter();
+    let required: &[&str] = if is_new { &["url"] } else { &[] };
+    object! {
+        "type": "object",
+        "required": required,
+        "properties": Json::object(fields.map(|field| (field.name, property(field).with("description", field.doc)))),
     }
 }
 

@@ -46,10 +46,10 @@ pub(crate) fn path_text(field: &Field) -> Json {
     }
 }
 
-/// The parameters of a list: the fields of its request, which has this name.
+/// The parameters of a list: the fields of its request, which has this name. An `id` is in the path.
 pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
     let message = Message::of(request).unwrap_or_else(|| panic!("no message {request}"));
-    message.fields.iter().map(query_parameter)
+    message.fields.iter().filter(|field| field.name != "id").map(query_parameter)
 }
 
 fn query_parameter(field: &Field) -> Json {

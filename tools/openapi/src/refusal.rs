@@ -138,6 +138,7 @@ fn sample(reason: Reason) -> Error {
         Reason::AffiliateNameExists => Error::affiliate_name_exists("A-1001"),
         Reason::ScopeMissing => Error::scope_missing("erase"),
         Reason::FailedPrecondition => Error::erasure_too_large(7),
+        Reason::WebhookNotFound => Error::webhook_not_found(7),
         Reason::PositionGone => Error::position_gone(7, 12, 345),
         Reason::EtagMismatch => Error::etag_mismatch("affiliate_id", 7, "2"),
         Reason::HostInvalid => Error::host_invalid(),

@@ -36,6 +36,23 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.extend(["VocabularyNames", "VocabularyEntry"].map(|name| (name.to_owned(), record::schema(name))));
     all.push(("ChangesFound".to_owned(), found(reference("ListChangesResponse"), false)));
     all.extend(["ListChangesResponse", "Change", "FieldChange"].map(|name| (name.to_owned(), record::schema(name))));
+    for (name, data) in [
+        ("WebhookFound", reference("Webhook")),
+        ("WebhooksFound", list_of(reference("Webhook"))),
+        ("WebhookTested", reference("TestWebhookResponse")),
+        ("WebhookDeliveriesFound", list_of(reference("WebhookDelivery"))),
+    ] {
+        all.push((name.to_owned(), found(data, false)));
+    }
+    for (name, data) in [
+        ("WebhookCreated", Some(reference("CreateWebhookResponse"))),
+        ("WebhookUpdated", Some(reference("Webhook"))),
+        ("WebhookSecretRotated", Some(reference("RotateWebhookSecretResponse"))),
+        ("WebhookDeleted", None),
+    ] {
+        all.push((name.to_owned(), envelope(ResultCode::Saved, FOUND_DETAIL, data, false)));
+    }
+    all.extend(WEBHOOK.map(|name| (name.to_owned(), record::schema(name))));
     all.extend(OVERVIEW.iter().map(|name| ((*name).to_owned(), record::schema(name))));
     all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
     all.extend(input::all());
@@ -50,6 +67,10 @@ pub(crate) fn all() -> Vec<(String, Json)> {
 
 /// What the result of a sync consists of.
 const SYNC: [&str; 4] = ["BatchSyncAffiliatesResponse", "AffiliateSyncResult", "AbsentAffiliate", "FieldViolation"];
+
+/// What responses about webhooks consist of.
+const WEBHOOK: [&str; 5] =
+    ["Webhook", "CreateWebhookResponse", "RotateWebhookSecretResponse", "TestWebhookResponse", "WebhookDelivery"];
 
 /// What the overview consists of.
 const OVERVIEW: [&str; 8] = [

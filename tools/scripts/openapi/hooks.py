@@ -42,6 +42,8 @@ def before_call(context, case, kwargs):
         case.query["after"] = 0
     if not is_valid or not isinstance(case.body, dict):
         return
+    if "/webhooks" in case.operation.path and isinstance(case.body.get("url"), str):
+        case.body["url"] = re.sub("^http:", "https:", case.body["url"])
     if isinstance(case.body.get("affiliate_name"), str):
         case.body["affiliate_name"] = uuid4().hex
     if case.method.upper() != "PUT":

@@ -9,6 +9,7 @@ use compliance_api::v1::{
     compliance_url_service_client::ComplianceUrlServiceClient, erasure_service_client::ErasureServiceClient,
     monitoring_service_client::MonitoringServiceClient, overview_service_client::OverviewServiceClient,
     read_service_client::ReadServiceClient, vocabulary_service_client::VocabularyServiceClient,
+    webhook_service_client::WebhookServiceClient,
 };
 use http::uri::PathAndQuery;
 use tonic::{
@@ -46,6 +47,7 @@ pub struct GrpcClients {
     pub overview: OverviewServiceClient<Calls>,
     pub vocabularies: VocabularyServiceClient<Calls>,
     pub changes: ChangeServiceClient<Calls>,
+    pub webhooks: WebhookServiceClient<Calls>,
     pub monitoring: MonitoringServiceClient<Calls>,
     pub reads: ReadServiceClient<Calls>,
     calls: Calls,
@@ -91,6 +93,7 @@ impl GrpcClients {
             overview: OverviewServiceClient::new(calls.clone()),
             vocabularies: VocabularyServiceClient::new(calls.clone()),
             changes: ChangeServiceClient::new(calls.clone()),
+            webhooks: WebhookServiceClient::new(calls.clone()),
             monitoring: MonitoringServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             reads: ReadServiceClient::new(calls.clone()),
             calls,

@@ -30,6 +30,8 @@ mod service;
 mod test_core;
 mod tokens;
 pub mod values;
+#[cfg(feature = "core")]
+mod webhook_receiver;
 
 #[cfg(feature = "core")]
 pub use citus::{activity, connect_to_citus};
@@ -53,8 +55,10 @@ pub use server_process::{ServerProcess, serve_if_requested};
 #[cfg(feature = "service")]
 pub use service::{Layer, Options, TestService};
 #[cfg(feature = "core")]
-pub use test_core::TestCore;
+pub use test_core::{TestCore, webhooks};
 pub use tokens::{forged_token, invalid_tokens, new_company, now, secret, sign, token, token_with_scope, verifier};
+#[cfg(feature = "core")]
+pub use webhook_receiver::{Reaction, Received, WebhookReceiver};
 
 /// Whether tests that take longer than a few seconds run in full: `COMPLIANCE_LONG_TESTS=1`.
 pub fn long_tests() -> bool {

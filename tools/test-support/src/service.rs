@@ -2,13 +2,13 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use core_server::{CoreSettings, access::RateLimit};
+use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
 use rest_gateway::Settings;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{GrpcClients, RestClient, TestCore, fresh_database, test_core::DEADLINE, token, verifier};
+use crate::{GrpcClients, RestClient, TestCore, fresh_database, test_core::DEADLINE, token, verifier, webhooks};
 
 /// How a request reaches the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Options {
     pub request_memory: usize,
     /// The largest message of the core.
     pub message_limit: usize,
+    /// The delivery to webhooks. Off by default.
+    pub webhooks: WebhookSettings,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             list_timeout: core.list_timeout,
             request_memory: core.request_memory,
             message_limit: core.message_limit,
+            webhooks: webhooks(false),
         }
     }
 }
@@ -93,6 +96,7 @@ impl TestService {
             message_limit: options.message_limit,
             coordinator_only: options.coordinator_only,
             max_streams: options.company_streams,
+            webhooks: options.webhooks,
             ..CoreSettings::default()
         };
         let TestCore { pool, core } = TestCore::with_settings(database, 16, settings).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use core_server::{Core, CoreSettings, access::RateLimit, database};
+use core_server::{Core, CoreSettings, WebhookSettings, access::RateLimit, database};
 use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{PgPool, postgres::PgConnectOptions};
 
@@ -11,6 +11,11 @@ use crate::{GrpcClients, citus::ROLES, database::behind_pooler, fresh_database, 
 /// How long a call may take in tests, on a busy machine. Longer than any test waits for one, so nothing ends at a deadline
 /// that a test does not set.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(10);
+
+/// Webhooks on this machine, with deliveries or without.
+pub fn webhooks(deliver: bool) -> WebhookSettings {
+    WebhookSettings { deliver, networks: vec!["127.0.0.0/8".parse().unwrap()], ca: None }
+}
 
 /// A core that is called within the process.
 #[derive(Debug)]
@@ -34,7 +39,8 @@ impl TestCore {
 
     /// A core over a database.
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
-        let settings = CoreSettings { rate_limit, call_timeout: DEADLINE, ..CoreSettings::default() };
+        let settings =
+            CoreSettings { rate_limit, call_timeout: DEADLINE, webhooks: webhooks(false), ..CoreSettings::default() };
         Self::with_settings(database, connections, settings).await
     }
 

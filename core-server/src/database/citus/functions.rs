@@ -9,7 +9,7 @@ use sqlx::{
 };
 
 /// The tables that are distributed, each after those that it refers to.
-pub(super) const TABLES: [&str; 10] = [
+pub(super) const TABLES: [&str; 12] = [
     "affiliates",
     "vocabulary_entries",
     "compliance_case_counts",
@@ -20,11 +20,13 @@ pub(super) const TABLES: [&str; 10] = [
     "incidents",
     "change_positions",
     "changes",
+    "webhooks",
+    "webhook_deliveries",
 ];
 
 /// The tables whose records have IDs of a sequence, with the column.
-const NUMBERED: [&str; 6] =
-    ["affiliates", "vocabulary_entries", "compliance_cases", "compliance_urls", "infractions", "incidents"];
+const NUMBERED: [&str; 7] =
+    ["affiliates", "vocabulary_entries", "compliance_cases", "compliance_urls", "infractions", "incidents", "webhooks"];
 
 /// What triggers call to write other tables. Each is a list of statements, and has the company as its argument or within the first.
 const TRIGGERED: [&str; 4] =
@@ -66,7 +68,8 @@ pub(super) struct Function {
 pub(super) fn functions() -> impl Iterator<Item = Function> {
     let pages = crate::list_statements().map(|(_, statement, types)| (statement, &*types.leak()));
     let reads = crate::read_statements().chain(crate::scan_statements());
-    let writes = crate::write_statements().chain(crate::monitoring::SMALL_STATEMENTS);
+    let writes =
+        crate::write_statements().chain(crate::monitoring::SMALL_STATEMENTS).chain(crate::webhooks::STATEMENTS);
     pages.chain(reads).chain(writes).filter_map(|(statement, types)| Function::new(statement, types))
 }
 

@@ -1,10 +1,11 @@
 //! The settings of the core.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
-use core_server::{CoreSettings, access::RateLimit};
+use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
 use http_server::ConnectionLimits;
+use ipnet::IpNet;
 
 use super::units::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 use crate::Port;
@@ -63,6 +64,15 @@ pub struct CoreArgs {
     #[arg(long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = CoreSettings::default().max_streams,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
     company_streams: usize,
+    /// Leave the delivery to webhooks to other cores.
+    #[arg(long, env = "COMPLIANCE_NO_WEBHOOK_DELIVERY")]
+    no_webhook_delivery: bool,
+    /// Networks in which webhooks may be, besides the internet, such as 10.1.0.0/16.
+    #[arg(long, env = "COMPLIANCE_WEBHOOK_NETWORKS", value_name = "NETWORK", value_delimiter = ',')]
+    webhook_networks: Vec<IpNet>,
+    /// PEM file with authorities of webhooks, besides those that the system trusts.
+    #[arg(long, env = "COMPLIANCE_WEBHOOK_CA", value_name = "FILE")]
+    webhook_ca: Option<PathBuf>,
     /// Longest time to receive the head of a gRPC request, and until the first request of a connection.
     #[arg(long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
@@ -117,6 +127,11 @@ impl From<&CoreArgs> for CoreSettings {
             coordinator_only: args.coordinator_only,
             change_retention: args.change_retention,
             max_streams: args.company_streams,
+            webhooks: WebhookSettings {
+                deliver: !args.no_webhook_delivery,
+                networks: args.webhook_networks.clone(),
+                ca: args.webhook_ca.clone(),
+            },
             connections: ConnectionLimits {
                 max_connections: args.grpc_max_connections,
                 max_connections_per_peer: args.grpc_max_connections_per_peer,

@@ -1,0 +1,57 @@
+//! Webhooks, of which one core is killed while it delivers to it, with everything logged.
+
+use std::sync::Arc;
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+use test_support::{Reaction, RestClient, WebhookReceiver};
+use tokio::{runtime::Runtime, sync::Notify};
+
+use crate::{
+    common::{Service, wait_until},
+    programs::{Programs, token_of},
+};
+
+const COMPANY: i64 = 7;
+
+#[test]
+fn a_core_that_is_killed_while_it_delivers_loses_nothing_and_no_log_has_the_secret() {
+    let (programs, threads) = (Programs::new(), Runtime::new().unwrap());
+    let receiver = threads.block_on(WebhookReceiver::start());
+    let ca = receiver.ca();
+    let arguments = ["--webhook-networks", "127.0.0.0/8", "--webhook-ca", ca.to_str().unwrap(), "--log", "trace"];
+    let start = || Service::start_as(&mut programs.serve(&arguments));
+    let rest = |service: &Service| RestClient::new(service.rest, Some(token_of(COMPANY)));
+    let create = |service: &Service, names: &[&str]| {
+        let affiliates: Vec<_> =
+            names.iter().map(|name| json!({"client_affiliate_id": name, "affiliate_name": name})).collect();
+        let body = json!({"affiliates": affiliates}).to_string();
+        threads.block_on(rest(service).post("/affiliates", body)).with_status(201);
+    };
+
+    let first = start();
+    let body = json!({"url": receiver.url()}).to_string();
+    let created = threads.block_on(rest(&first).post("/webhooks", body)).with_status(201);
+    let secret = created["data"]["secret"].as_str().unwrap();
+    receiver.react(Reaction::Hang(Arc::new(Notify::new())));
+    create(&first, &["A", "B"]);
+    threads.block_on(receiver.wait_for(1));
+    first.signal(Signal::SIGKILL);
+    let (_, log_of_first) = first.end_with_log();
+
+    let second = start();
+    create(&second, &["C"]);
+    receiver.react(Reaction::OK);
+    // When the lease of the first one has ended.
+    programs.run("update webhooks set leased_until = now()");
+    wait_until("everything is delivered", || programs.number("select position from webhooks") == 3);
+    second.signal(Signal::SIGTERM);
+    let (_, log_of_second) = second.end_with_log();
+
+    let [attempt, again, rest] = &receiver.received()[..] else { panic!("there are other messages") };
+    assert_eq!((attempt.header("webhook-id"), &attempt.body), (again.header("webhook-id"), &again.body));
+    assert_eq!((again.positions(), rest.positions()), (vec![1, 2], vec![3]));
+    for log in [log_of_first, log_of_second] {
+        assert!(log.contains("\"TRACE\"") && !log.contains(secret.trim_start_matches("whsec_")));
+    }
+}

@@ -1,0 +1,15 @@
+//! Webhooks: endpoints of companies, and the delivery of changes to them. The record of changes is the queue, in which each endpoint
+//! has a position.
+
+mod deliver;
+mod endpoint;
+mod message;
+mod networks;
+mod send;
+mod service;
+mod statements;
+
+pub(crate) use deliver::start;
+pub(crate) use send::Sender;
+pub(crate) use service::Webhooks;
+pub(crate) use statements::STATEMENTS;

@@ -1,0 +1,220 @@
+//! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves it there once the
+//! endpoint has accepted them. A message that fails is sent again with the same content: the row has where it ends.
+
+use std::{sync::Arc, time::Duration};
+
+use admission::{Count, Counts, Full};
+use compliance_api::{
+    error::Error,
+    v1::{Change, ListChangesRequest},
+};
+use metrics::{describe_gauge, gauge};
+use sqlx::query_as;
+use telemetry::metrics::{count, describe};
+use time::OffsetDateTime;
+use tokio::task::JoinSet;
+
+use super::{
+    endpoint::Endpoint,
+    message::{Message, new_id},
+    send::{Attempt, Sender},
+    statements::{CLAIM, DUE, FAILING, FINISH, PASS},
+};
+use crate::{
+    backend::Backend,
+    changes,
+    error::from_database,
+    limits::{
+        WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CANDIDATES, WEBHOOK_CHANGES, WEBHOOK_COMPANY_SLOTS, WEBHOOK_GIVE_UP,
+        WEBHOOK_INTERVAL, WEBHOOK_LEASE, WEBHOOK_LOG, WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES, WEBHOOK_SLOTS,
+    },
+    lists::Source,
+    statement::Purpose,
+};
+
+const DELIVERIES: &str = "compliance_webhook_deliveries_total";
+const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
+
+/// Starts to deliver. Webhooks whose last attempt failed have slots of their own, so that they delay no other one.
+pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
+    describe(DELIVERIES, "Attempts to deliver changes to webhooks.", "outcome", &["delivered", "failed", "disabled"]);
+    describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last attempt failed.");
+    for is_failing in [false, true] {
+        tasks.spawn(deliver(Arc::clone(backend), sender.clone(), is_failing));
+    }
+}
+
+async fn deliver(backend: Arc<Backend>, sender: Sender, is_failing: bool) {
+    let slots = Counts::new(WEBHOOK_SLOTS, WEBHOOK_COMPANY_SLOTS);
+    let mut running = JoinSet::new();
+    loop {
+        tokio::time::sleep(WEBHOOK_INTERVAL).await;
+        while running.try_join_next().is_some() {}
+        let Ok(due) = Purpose::of("due webhooks").run(due(&backend, is_failing)).await else { continue };
+        for (company_id, id) in due {
+            match slots.add(company_id) {
+                Ok(slot) => {
+                    let delivery = Delivery { backend: Arc::clone(&backend), sender: sender.clone(), company_id, id };
+                    running.spawn(Purpose::of("webhook").run(delivery.run(slot)));
+                }
+                Err(Full::Company) => {}
+                Err(Full::Process) => break,
+            }
+        }
+    }
+}
+
+async fn due(backend: &Backend, is_failing: bool) -> Result<Vec<(i64, i64)>, Error> {
+    if is_failing {
+        let failing = sqlx::query_scalar::<_, i64>(FAILING).fetch_one(&backend.pool).await.map_err(from_database)?;
+        gauge!(FAILING_WEBHOOKS).set(failing as f64);
+    }
+    let due = query_as(DUE).bind(is_failing).bind(WEBHOOK_CANDIDATES).fetch_all(&backend.pool);
+    due.await.map_err(from_database)
+}
+
+/// The delivery to one webhook.
+struct Delivery {
+    backend: Arc<Backend>,
+    sender: Sender,
+    company_id: i64,
+    id: i64,
+}
+
+/// A webhook that this core has leased, with the message that is to be delivered.
+struct Leased {
+    endpoint: Endpoint,
+    message_id: String,
+    message_to: i64,
+}
+
+impl Delivery {
+    /// Delivers some messages. After an error of the database, the lease ends by its time.
+    async fn run(self, _slot: Count) {
+        for _ in 0..WEBHOOK_MESSAGES {
+            match self.deliver_one().await {
+                Ok(true) => {}
+                Ok(false) | Err(_) => break,
+            }
+        }
+    }
+
+    /// Whether the webhook's position has moved.
+    async fn deliver_one(&self) -> Result<bool, Error> {
+        let Some(leased) = self.claim().await? else { return Ok(false) };
+        let endpoint = &leased.endpoint;
+        let request = ListChangesRequest {
+            after: Some(endpoint.position),
+            types: endpoint.types.clone(),
+            limit: Some(WEBHOOK_CHANGES),
+        };
+        let source = Source { most: WEBHOOK_BYTES, ..self.backend.source(self.company_id) };
+        let (mut page, _memory) = changes::read(source, &request).await?;
+        if page.dropped_position > endpoint.position {
+            // The next message begins there, which its `after` says.
+            return self.pass(&leased, page.dropped_position).await;
+        }
+        page.changes.retain(|change| change.position <= leased.message_to);
+        let position = page.position.min(leased.message_to);
+        if page.changes.is_empty() {
+            return self.pass(&leased, position).await;
+        }
+        self.send(&leased, position, &page.changes).await
+    }
+
+    async fn claim(&self) -> Result<Option<Leased>, Error> {
+        let message_id = new_id().map_err(|_| Error::internal())?;
+        let claim = query_as::<_, Endpoint>(CLAIM).bind(self.company_id).bind(self.id);
+        let claim = claim.bind(WEBHOOK_LEASE.as_secs_f64()).bind(message_id).fetch_optional(&self.backend.pool);
+        let leased = |mut endpoint: Endpoint| {
+            let (message_id, message_to) = (endpoint.message_id.take()?, endpoint.message_to?);
+            Some(Leased { endpoint, message_id, message_to })
+        };
+        Ok(claim.await.map_err(from_database)?.and_then(leased))
+    }
+
+    /// Moves the webhook past changes that are not sent.
+    async fn pass(&self, leased: &Leased, position: i64) -> Result<bool, Error> {
+        let pass = sqlx::query(PASS).bind(self.company_id).bind(self.id).bind(leased.endpoint.leased_until);
+        let pass = pass.bind(&leased.message_id).bind(position).fetch_optional(&self.backend.pool);
+        Ok(pass.await.map_err(from_database)?.is_some())
+    }
+
+    async fn send(&self, leased: &Leased, position: i64, changes: &[Change]) -> Result<bool, Error> {
+        let Leased { endpoint, message_id, .. } = leased;
+        let message = Message::of_changes(message_id.clone(), endpoint.position, position, changes);
+        let message = message.map_err(|_| Error::internal())?;
+        let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
+        let is_delivered = attempt.error.is_none();
+        let disabled_reason = disabled_reason(&attempt, endpoint.failing_since, endpoint.read_at);
+        let outcome = match (is_delivered, &disabled_reason) {
+            (true, _) => "delivered",
+            (false, None) => "failed",
+            (false, Some(_)) => "disabled",
+        };
+        count(DELIVERIES, "outcome", outcome);
+        let wait = if is_delivered { Duration::ZERO } else { wait(endpoint.attempts, attempt.retry_after)? };
+        let finish = sqlx::query_scalar(FINISH)
+            .bind(self.company_id)
+            .bind(self.id)
+            .bind(endpoint.leased_until)
+            .bind(message_id)
+            .bind(position)
+            .bind(is_delivered)
+            .bind(wait.as_secs_f64())
+            .bind(disabled_reason)
+            .bind(endpoint.deliveries)
+            .bind(endpoint.position)
+            .bind(endpoint.attempts + 1)
+            .bind(endpoint.read_at)
+            .bind(attempt.duration.as_millis() as i64)
+            .bind(attempt.status.map(|status| i64::from(status.as_u16())))
+            .bind(attempt.error)
+            .bind(WEBHOOK_LOG);
+        let is_current: bool = finish.fetch_one(&self.backend.pool).await.map_err(from_database)?;
+        Ok(is_delivered && is_current)
+    }
+}
+
+/// Why a webhook is disabled after an attempt, if it is.
+fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now: OffsetDateTime) -> Option<String> {
+    let error = attempt.error.as_ref()?;
+    if attempt.status == Some(reqwest::StatusCode::GONE) {
+        return Some("The endpoint responded 410 Gone.".to_owned());
+    }
+    let is_given_up = failing_since.is_some_and(|since| now - since >= WEBHOOK_GIVE_UP);
+    is_given_up.then(|| format!("No attempt succeeded for three days. The last one: {error}."))
+}
+
+/// How long to wait after so many failed attempts and this one: at random up to a limit that doubles each time, so that endpoints that
+/// were down together are not all tried at once, and no shorter than the endpoint says.
+fn wait(attempts: i64, retry_after: Option<Duration>) -> Result<Duration, Error> {
+    let mut bytes = [0; 4];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| Error::internal())?;
+    let part = f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX);
+    let doublings = u32::try_from(attempts).unwrap_or(u32::MAX);
+    let limit =
+        2_u32.checked_pow(doublings).map_or(WEBHOOK_LONGEST_BACKOFF, |factor| WEBHOOK_BACKOFF.saturating_mul(factor));
+    let wait = limit.min(WEBHOOK_LONGEST_BACKOFF).mul_f64(part);
+    Ok(wait.max(retry_after.unwrap_or_default().min(WEBHOOK_LONGEST_BACKOFF)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::wait;
+    use crate::limits::{WEBHOOK_BACKOFF, WEBHOOK_LONGEST_BACKOFF};
+
+    #[test]
+    fn waits_double_up_to_a_limit_and_are_as_long_as_the_endpoint_says() {
+        let longest = |attempts| (0..200).map(|_| wait(attempts, None).unwrap()).max().unwrap();
+        for (attempts, limit) in [(0, WEBHOOK_BACKOFF), (3, WEBHOOK_BACKOFF * 8), (60, WEBHOOK_LONGEST_BACKOFF)] {
+            let longest = longest(attempts);
+            assert!(longest <= limit && longest > limit / 2, "{attempts}: {longest:?}");
+        }
+        let said = Duration::from_mins(10);
+        assert_eq!(wait(0, Some(said)).unwrap(), said);
+        assert_eq!(wait(0, Some(Duration::MAX)).unwrap(), WEBHOOK_LONGEST_BACKOFF);
+    }
+}

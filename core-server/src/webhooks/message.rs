@@ -1,0 +1,96 @@
+//! Messages as [Standard Webhooks](https://www.standardwebhooks.com) says: their bodies, IDs, secrets and signatures.
+
+use aws_lc_rs::{error::Unspecified, hmac, rand};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use compliance_api::v1::Change;
+use serde::Serialize;
+
+/// How secrets begin.
+const SECRET_PREFIX: &str = "whsec_";
+/// Bytes of a secret.
+const SECRET: usize = 32;
+
+/// A message.
+pub(super) struct Message {
+    pub(super) id: String,
+    pub(super) body: String,
+}
+
+/// The body. The same changes have the same body.
+#[derive(Serialize)]
+struct Body<D> {
+    r#type: &'static str,
+    /// When what it says happened, by RFC 3339.
+    timestamp: String,
+    data: D,
+}
+
+#[derive(Serialize)]
+struct Changes<'c> {
+    after: i64,
+    position: i64,
+    changes: &'c [Change],
+}
+
+impl Message {
+    /// One with the changes between two positions.
+    pub(super) fn of_changes(
+        id: String,
+        after: i64,
+        position: i64,
+        changes: &[Change],
+    ) -> Result<Self, serde_json::Error> {
+        let time = changes.last().and_then(|change| change.time).unwrap_or_default();
+        let data = Changes { after, position, changes };
+        let body = Body { r#type: "changes", timestamp: time.to_string(), data };
+        Ok(Self { id, body: serde_json::to_string(&body)? })
+    }
+
+    /// One that says nothing.
+    pub(super) fn of_test(id: String, now: prost_types::Timestamp) -> Result<Self, serde_json::Error> {
+        let body = Body { r#type: "test", timestamp: now.to_string(), data: serde_json::Map::new() };
+        Ok(Self { id, body: serde_json::to_string(&body)? })
+    }
+
+    /// The value of `webhook-signature`: one signature for each secret.
+    pub(super) fn signatures<'s>(&self, timestamp: u64, secrets: impl Iterator<Item = &'s str>) -> String {
+        let sign = |secret: &str| {
+            let key = STANDARD.decode(secret.trim_start_matches(SECRET_PREFIX)).unwrap_or_default();
+            let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &key));
+            context.update(format!("{}.{timestamp}.", self.id).as_bytes());
+            context.update(self.body.as_bytes());
+            format!("v1,{}", STANDARD.encode(context.sign()))
+        };
+        secrets.map(sign).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A new ID of a message.
+pub(super) fn new_id() -> Result<String, Unspecified> {
+    let mut bytes = [0; 8];
+    rand::fill(&mut bytes)?;
+    Ok(format!("msg_{}", u64::from_le_bytes(bytes)))
+}
+
+/// A new secret.
+pub(super) fn new_secret() -> Result<String, Unspecified> {
+    let mut bytes = [0; SECRET];
+    rand::fill(&mut bytes)?;
+    Ok(format!("{SECRET_PREFIX}{}", STANDARD.encode(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Message;
+
+    /// The example of the specification's libraries.
+    #[test]
+    fn a_signature_is_that_of_the_specification() {
+        let message = Message { id: "msg_p5jXN8AQM9LWM0D4loKWxJek".into(), body: r#"{"test": 2432232314}"#.into() };
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+        assert_eq!(message.signatures(1_614_265_330, [secret].into_iter()), signature);
+        let both = message.signatures(1_614_265_330, [secret, "whsec_AAAA"].into_iter());
+        assert!(both.starts_with(&format!("{signature} v1,")) && both.len() == 2 * signature.len() + 1);
+    }
+}

@@ -1,0 +1,166 @@
+//! Sending messages over HTTPS. Only addresses that [`Networks`] allow are connected to, whatever a name resolves to at that time.
+
+use std::{
+    error::Error as _,
+    fs,
+    io::ErrorKind,
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use reqwest::{
+    Certificate, Client, Response, StatusCode,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{CONTENT_TYPE, RETRY_AFTER},
+    redirect,
+};
+use tokio::{net::lookup_host, time::timeout};
+use url::{Host, Url};
+
+use super::{message::Message, networks::Networks};
+use crate::{
+    WebhookSettings,
+    limits::{WEBHOOK_CONNECT_TIMEOUT, WEBHOOK_ERROR_CHARS, WEBHOOK_RESOLVE_TIMEOUT, WEBHOOK_TIMEOUT},
+};
+
+/// Why an address is not connected to.
+const REFUSED: &str = "the host has no public address";
+
+/// Clones share the connections.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    networks: Networks,
+    authorities: Vec<Certificate>,
+    /// Made when it is needed: it reads the certificates of the system.
+    client: Arc<OnceLock<Client>>,
+}
+
+/// What came of an attempt.
+pub(super) struct Attempt {
+    pub(super) status: Option<StatusCode>,
+    /// Why the message was not delivered.
+    pub(super) error: Option<String>,
+    /// When the endpoint wants the next attempt.
+    pub(super) retry_after: Option<Duration>,
+    pub(super) duration: Duration,
+}
+
+impl Sender {
+    /// Fails if the file with authorities cannot be read.
+    pub(crate) fn new(settings: &WebhookSettings) -> Result<Self, String> {
+        let authorities = match &settings.ca {
+            Some(path) => {
+                let pem = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+                let found = Certificate::from_pem_bundle(&pem).ok().filter(|found| !found.is_empty());
+                found.ok_or_else(|| format!("{} holds no certificate in PEM", path.display()))?
+            }
+            None => Vec::new(),
+        };
+        Ok(Self { networks: Networks::new(&settings.networks), authorities, client: Arc::default() })
+    }
+
+    /// Why the address cannot be one of a webhook. A name that does not resolve now may do so later.
+    pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
+        let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("must have no user and no password");
+        }
+        let is_allowed = match url.host() {
+            Some(Host::Domain(name)) => match timeout(WEBHOOK_RESOLVE_TIMEOUT, lookup_host((name, 0))).await {
+                Ok(Ok(mut addresses)) => addresses.any(|address| self.networks.allow(address.ip())),
+                _ => true,
+            },
+            _ => self.allows_address_of(&url),
+        };
+        if is_allowed { Ok(()) } else { Err("must have a host with a public address") }
+    }
+
+    /// Whether the address in a URL is allowed. Names are resolved when they are connected to.
+    fn allows_address_of(&self, url: &Url) -> bool {
+        match url.host() {
+            Some(Host::Ipv4(address)) => self.networks.allow(address.into()),
+            Some(Host::Ipv6(address)) => self.networks.allow(address.into()),
+            Some(Host::Domain(_)) => true,
+            None => false,
+        }
+    }
+
+    /// Sends a message, signed with each of the secrets.
+    pub(super) async fn send(&self, url: &str, message: Message, secrets: impl Iterator<Item = &str>) -> Attempt {
+        let start = Instant::now();
+        let response = self.post(url, message, secrets).await;
+        let duration = start.elapsed();
+        match response {
+            Ok(response) => {
+                let status = response.status();
+                let error = (!status.is_success()).then(|| format!("the endpoint responded {}", status.as_u16()));
+                let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+                Attempt { status: Some(status), error, retry_after: seconds.map(Duration::from_secs), duration }
+            }
+            Err(error) => Attempt { status: None, error: Some(error), retry_after: None, duration },
+        }
+    }
+
+    /// The response, whose body is not read.
+    async fn post(&self, url: &str, message: Message, secrets: impl Iterator<Item = &str>) -> Result<Response, String> {
+        let url = Url::parse(url).ok().filter(|url| self.allows_address_of(url)).ok_or(REFUSED)?;
+        let timestamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let signatures = message.signatures(timestamp, secrets);
+        let request = self.client()?.post(url).header(CONTENT_TYPE, "application/json");
+        let request = request.header("webhook-id", message.id).header("webhook-timestamp", timestamp);
+        let request = request.header("webhook-signature", signatures).body(message.body);
+        request.send().await.map_err(|error| reason(&error))
+    }
+
+    fn client(&self) -> Result<&Client, String> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = Client::builder()
+            .user_agent(concat!("affiliate-compliance/", env!("CARGO_PKG_VERSION")))
+            .https_only(true)
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .connect_timeout(WEBHOOK_CONNECT_TIMEOUT)
+            .timeout(WEBHOOK_TIMEOUT)
+            .tls_certs_merge(self.authorities.iter().cloned())
+            .dns_resolver(Resolver(self.networks.clone()))
+            .build()
+            .map_err(|error| {
+                tracing::error!(%error, "no client for webhooks can be made");
+                "an internal error".to_owned()
+            })?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+/// Resolves names to the addresses that are allowed.
+struct Resolver(Networks);
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let networks = self.0.clone();
+        Box::pin(async move {
+            let found = lookup_host((name.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> = found.filter(|address| networks.allow(address.ip())).collect();
+            if allowed.is_empty() {
+                return Err(std::io::Error::new(ErrorKind::PermissionDenied, REFUSED).into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Why there was no response, for the owner of the endpoint: the cause at the end of the chain, without the URL.
+fn reason(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return format!("no response within {} s", WEBHOOK_TIMEOUT.as_secs());
+    }
+    let (mut cause, mut text) = (error.source(), "the connection failed".to_owned());
+    while let Some(source) = cause {
+        (cause, text) = (source.source(), source.to_string());
+    }
+    text.chars().take(WEBHOOK_ERROR_CHARS).collect()
+}

@@ -1,0 +1,165 @@
+//! `WebhookService`: who asks.
+
+use std::{sync::Arc, time::SystemTime};
+
+use admission::Counts;
+use compliance_api::{
+    error::{Error, Reason},
+    rules::Violations,
+    v1::{
+        CreateWebhookRequest, CreateWebhookResponse, DeleteWebhookRequest, DeleteWebhookResponse, GetWebhookRequest,
+        ListWebhookDeliveriesRequest, ListWebhookDeliveriesResponse, ListWebhooksRequest, ListWebhooksResponse,
+        RotateWebhookSecretRequest, RotateWebhookSecretResponse, TestWebhookRequest, TestWebhookResponse,
+        UpdateWebhookRequest, UpdateWebhookResponse, Webhook, WebhookInput, webhook_service_server::WebhookService,
+    },
+};
+use sqlx::{Postgres, postgres::PgArguments, query::QueryAs, query_as};
+use tonic::{Request, Response};
+
+use super::{
+    endpoint::{Endpoint, delivery},
+    message::{Message, new_id, new_secret},
+    send::Sender,
+    statements::{CREATE, DELETE, DELIVERIES, READ, ROTATE, UPDATE},
+};
+use crate::{
+    backend::Backend,
+    database,
+    error::from_database,
+    limits::{DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_COMPANY_TESTS, WEBHOOK_TESTS},
+    requests::{Served, accept},
+};
+
+/// Why a webhook is disabled that does not fail.
+const DISABLED: &str = "A request disabled it.";
+
+pub(crate) struct Webhooks {
+    backend: Arc<Backend>,
+    sender: Sender,
+    /// Test messages that are being sent.
+    tests: Counts,
+}
+
+/// A statement that returns webhooks.
+type Query = QueryAs<'static, Postgres, Endpoint, PgArguments>;
+
+impl Webhooks {
+    pub(crate) fn new(backend: &Arc<Backend>, sender: &Sender) -> Self {
+        let tests = Counts::new(WEBHOOK_TESTS, WEBHOOK_COMPANY_TESTS);
+        Self { backend: Arc::clone(backend), sender: sender.clone(), tests }
+    }
+
+    /// What is sent, with a URL that can be one, or none.
+    async fn checked(&self, webhook: Option<WebhookInput>) -> Result<WebhookInput, Error> {
+        let mut webhook = webhook.unwrap_or_default();
+        webhook.url = webhook.url.filter(|url| !url.is_empty());
+        if let Some(url) = &webhook.url {
+            let violation = |must| Error::invalid(Violations::one("url", format!("The url field {must}.")));
+            self.sender.check(url).await.map_err(violation)?;
+        }
+        Ok(webhook)
+    }
+
+    /// The webhooks, or the one with this ID.
+    async fn read(&self, company_id: i64, id: Option<i64>) -> Result<Vec<Endpoint>, Error> {
+        let read = async |pool| query_as(READ).bind(company_id).bind(id).fetch_all(&pool).await;
+        database::read(&self.backend.reads, read).await.map_err(from_database)
+    }
+
+    async fn get(&self, company_id: i64, id: i64) -> Result<Endpoint, Error> {
+        self.read(company_id, Some(id)).await?.pop().ok_or_else(|| Error::webhook_not_found(id))
+    }
+
+    /// Changes a webhook.
+    async fn change(&self, id: i64, change: Query) -> Result<Endpoint, Error> {
+        let changed = change.fetch_optional(&self.backend.pool).await.map_err(from_database)?;
+        changed.ok_or_else(|| Error::webhook_not_found(id))
+    }
+}
+
+#[tonic::async_trait]
+impl WebhookService for Webhooks {
+    async fn create_webhook(&self, request: Request<CreateWebhookRequest>) -> Served<CreateWebhookResponse> {
+        let (company_id, request) = accept(request)?;
+        let WebhookInput { url, types, description, status, position } = self.checked(request.webhook).await?;
+        let url = url.ok_or_else(|| Error::invalid(Violations::one("url", "The url field is required.")))?;
+        let secret = new_secret().map_err(|_| Error::internal())?;
+        let create = query_as::<_, Endpoint>(CREATE).bind(company_id).bind(url).bind(types);
+        let create =
+            create.bind(description).bind(secret).bind(position).bind(MAX_WEBHOOKS).bind(status).bind(DISABLED);
+        let created = create.fetch_optional(&self.backend.pool.creating(1)).await.map_err(from_database)?;
+        let full = || format!("A company can have at most {MAX_WEBHOOKS} webhooks.");
+        let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
+        let (webhook, secret) = created.with_secret();
+        Ok(Response::new(CreateWebhookResponse { webhook: Some(webhook), secret }))
+    }
+
+    async fn list_webhooks(&self, request: Request<ListWebhooksRequest>) -> Served<ListWebhooksResponse> {
+        let (company_id, _) = accept(request)?;
+        let webhooks = self.read(company_id, None).await?.into_iter().map(Webhook::from).collect();
+        Ok(Response::new(ListWebhooksResponse { webhooks }))
+    }
+
+    async fn get_webhook(&self, request: Request<GetWebhookRequest>) -> Served<Webhook> {
+        let (company_id, request) = accept(request)?;
+        Ok(Response::new(self.get(company_id, request.id).await?.into()))
+    }
+
+    async fn update_webhook(&self, request: Request<UpdateWebhookRequest>) -> Served<UpdateWebhookResponse> {
+        let (company_id, UpdateWebhookRequest { id, webhook }) = accept(request)?;
+        let WebhookInput { url, types, description, status, position } = self.checked(webhook).await?;
+        let update = query_as(UPDATE).bind(company_id).bind(id).bind(url).bind(types).bind(description);
+        let webhook = self.change(id, update.bind(status).bind(position).bind(DISABLED)).await?.into();
+        Ok(Response::new(UpdateWebhookResponse { webhook: Some(webhook) }))
+    }
+
+    async fn delete_webhook(&self, request: Request<DeleteWebhookRequest>) -> Served<DeleteWebhookResponse> {
+        let (company_id, DeleteWebhookRequest { id }) = accept(request)?;
+        let delete = sqlx::query(DELETE).bind(company_id).bind(id).fetch_optional(&self.backend.pool);
+        delete.await.map_err(from_database)?.ok_or_else(|| Error::webhook_not_found(id))?;
+        Ok(Response::new(DeleteWebhookResponse {}))
+    }
+
+    async fn rotate_webhook_secret(
+        &self,
+        request: Request<RotateWebhookSecretRequest>,
+    ) -> Served<RotateWebhookSecretResponse> {
+        let (company_id, RotateWebhookSecretRequest { id }) = accept(request)?;
+        let secret = new_secret().map_err(|_| Error::internal())?;
+        let rotate = query_as(ROTATE).bind(company_id).bind(id).bind(secret);
+        let rotated = self.change(id, rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64())).await?;
+        let (webhook, secret) = rotated.with_secret();
+        Ok(Response::new(RotateWebhookSecretResponse { webhook: Some(webhook), secret }))
+    }
+
+    async fn test_webhook(&self, request: Request<TestWebhookRequest>) -> Served<TestWebhookResponse> {
+        let (company_id, request) = accept(request)?;
+        let endpoint = self.get(company_id, request.id).await?;
+        let _sending = self.tests.add(company_id).map_err(Error::from)?;
+        let message_id = new_id().map_err(|_| Error::internal())?;
+        let message = Message::of_test(message_id.clone(), SystemTime::now().into()).map_err(|_| Error::internal())?;
+        let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
+        Ok(Response::new(TestWebhookResponse {
+            message_id,
+            http_status: attempt.status.map(|status| status.as_u16().into()),
+            error: attempt.error,
+            duration_ms: attempt.duration.as_millis() as i64,
+        }))
+    }
+
+    async fn list_webhook_deliveries(
+        &self,
+        request: Request<ListWebhookDeliveriesRequest>,
+    ) -> Served<ListWebhookDeliveriesResponse> {
+        let (company_id, request) = accept(request)?;
+        let (id, limit) = (request.id, request.limit.unwrap_or(DEFAULT_CHANGES));
+        let read = async |pool| sqlx::query(DELIVERIES).bind(company_id).bind(id).bind(limit).fetch_all(&pool).await;
+        let rows = database::read(&self.backend.reads, read).await.map_err(from_database)?;
+        if rows.is_empty() {
+            return Err(Error::webhook_not_found(id).into());
+        }
+        let deliveries = rows.iter().filter_map(|row| delivery(row).transpose()).collect::<Result<_, _>>();
+        let deliveries = deliveries.map_err(from_database)?;
+        Ok(Response::new(ListWebhookDeliveriesResponse { deliveries }))
+    }
+}

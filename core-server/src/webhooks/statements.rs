@@ -1,0 +1,146 @@
+//! The statements.
+
+macro_rules! with_columns {
+    ($before:literal, $after:literal) => {
+        concat!(
+            $before,
+            " w.id, w.url, w.types, w.description, w.secret, w.previous_secret, w.previous_secret_until, w.position, w.message_id,
+            w.message_to, w.attempts, w.failing_since, w.next_attempt_at, w.disabled_reason, w.created_at, w.leased_until,
+            w.deliveries, now() as read_at ",
+            $after
+        )
+    };
+}
+
+/// Creates a webhook, unless the company has $7 already. A position after the last one is the last one.
+pub(super) const CREATE: &str = with_columns!(
+    "with existing as (
+        select count(*) as number from webhooks w where w.company_id = $1
+    ), last as (
+        select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position
+    ), w as (
+        insert into webhooks (company_id, url, types, description, secret, position, disabled_reason)
+        select $1, $2, $3, nullif($4, ''), $5, least($6, l.position), case when $8 = 'disabled' then $9 end
+        from existing e cross join last l
+        where e.number < $7
+        returning *
+    )
+    select",
+    "from w"
+);
+
+/// The webhook with the ID $2, or all by ID.
+pub(super) const READ: &str = with_columns!(
+    "select",
+    "from webhooks w where w.company_id = $1 and ($2::bigint is null or w.id = $2) order by w.id"
+);
+
+/// Changes what is given, and lets the next attempt follow at once. A message that is being delivered is given up.
+pub(super) const UPDATE: &str = with_columns!(
+    "with last as (
+        select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position
+    )
+    update webhooks w set
+        url = coalesce($3, w.url),
+        types = case when cardinality($4) > 0 then $4 else w.types end,
+        description = case when $5::text is null then w.description else nullif($5, '') end,
+        disabled_reason = case $6 when 'enabled' then null when 'disabled' then $8 else w.disabled_reason end,
+        position = case when $7::bigint is null then w.position else least($7, l.position) end,
+        message_id = null, message_to = null, attempts = 0, failing_since = null, next_attempt_at = now()
+    from last l
+    where w.company_id = $1 and w.id = $2
+    returning",
+    ""
+);
+
+pub(super) const DELETE: &str = "delete from webhooks w where w.company_id = $1 and w.id = $2 returning w.id";
+
+/// Replaces the secret by $3. The one before is valid for $4 more seconds.
+pub(super) const ROTATE: &str = with_columns!(
+    "update webhooks w set
+        previous_secret = w.secret, previous_secret_until = now() + make_interval(secs => $4), secret = $3
+    where w.company_id = $1 and w.id = $2
+    returning",
+    ""
+);
+
+/// The last deliveries of a webhook, at most $3; a row without a number if there are none, and no row without the webhook.
+pub(super) const DELIVERIES: &str =
+    "select d.number, d.message_id, d.after, d.position, d.attempt, d.started_at, d.duration_ms,
+        d.http_status, d.error
+    from webhooks w left join webhook_deliveries d on d.company_id = $1 and d.webhook_id = $2
+    where w.company_id = $1 and w.id = $2
+    order by d.number desc
+    limit $3";
+
+/// Of all companies, webhooks with changes to deliver: those whose last attempt failed, or the others ($1), at most $2. On Citus it
+/// runs on all nodes.
+pub(super) const DUE: &str = "select w.company_id, w.id
+    from webhooks w join change_positions p on p.company_id = w.company_id
+    where w.disabled_reason is null and w.position < p.position and (w.attempts > 0) = $1
+        and w.next_attempt_at <= now() and w.leased_until <= now()
+    order by w.next_attempt_at
+    limit $2";
+
+/// How many webhooks of all companies have failed last. On Citus it runs on all nodes.
+pub(super) const FAILING: &str = "select count(*) from webhooks w where w.attempts > 0 and w.disabled_reason is null";
+
+/// Leases a webhook for $3 seconds, unless another core has it. Without a message that failed, a new one, $4, begins, which ends at the
+/// last change.
+pub(super) const CLAIM: &str = with_columns!(
+    "with last as (
+        select p.position from change_positions p where p.company_id = $1
+    )
+    update webhooks w set
+        leased_until = now() + make_interval(secs => $3), deliveries = w.deliveries + 1,
+        message_id = coalesce(w.message_id, $4), message_to = coalesce(w.message_to, l.position)
+    from last l
+    where w.company_id = $1 and w.id = $2 and w.disabled_reason is null and w.position < l.position
+        and w.next_attempt_at <= now() and w.leased_until <= now()
+    returning",
+    ""
+);
+
+/// Moves a webhook, leased until $3 for the message $4, to the position $5 without a delivery.
+pub(super) const PASS: &str = "update webhooks w set
+        position = $5, message_id = null, message_to = null, leased_until = 'epoch'
+    where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
+    returning w.id";
+
+/// Records an attempt to deliver the message $4 up to the position $5, whether it succeeded ($6), and what is next, unless the webhook
+/// was changed meanwhile. The log keeps the last $16 attempts.
+pub(super) const FINISH: &str = "with finished as (
+        update webhooks w set
+            position = case when $6 then $5 else w.position end,
+            message_id = case when $6 then null else w.message_id end,
+            message_to = case when $6 then null else w.message_to end,
+            attempts = case when $6 then 0 else w.attempts + 1 end,
+            failing_since = case when $6 then null else coalesce(w.failing_since, $12) end,
+            next_attempt_at = now() + make_interval(secs => $7), disabled_reason = $8, leased_until = 'epoch'
+        where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
+        returning w.id
+    ), pruned as (
+        delete from webhook_deliveries d where d.company_id = $1 and d.webhook_id = $2 and d.number <= $9 - $16
+    ), logged as (
+        insert into webhook_deliveries
+            (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms, http_status, error)
+        select $1, $2, $9, $4, $10, $5, $11, $12, $13, $14, $15 from webhooks w where w.company_id = $1 and w.id = $2
+    )
+    select count(*) > 0 as is_current from finished";
+
+/// Those of one company, with the types of their parameters.
+pub(crate) const STATEMENTS: [(&str, &str); 9] = [
+    (CREATE, "bigint, text, text[], text, text, bigint, bigint, text, text"),
+    (READ, "bigint, bigint"),
+    (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text"),
+    (DELETE, "bigint, bigint"),
+    (ROTATE, "bigint, bigint, text, double precision"),
+    (DELIVERIES, "bigint, bigint, bigint"),
+    (CLAIM, "bigint, bigint, double precision, text"),
+    (PASS, "bigint, bigint, timestamptz, text, bigint"),
+    (
+        FINISH,
+        "bigint, bigint, timestamptz, text, bigint, boolean, double precision, text, bigint, bigint, bigint, timestamptz, bigint, \
+         bigint, text, bigint",
+    ),
+];

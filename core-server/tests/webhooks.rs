@@ -1,0 +1,416 @@
+//! Webhooks: what arrives at an endpoint, in which order, and what happens when it does not accept it.
+
+use std::{sync::Arc, time::Duration};
+
+use compliance_api::v1::{
+    CreateWebhookRequest, GetWebhookRequest, ListChangesRequest, ListWebhookDeliveriesRequest,
+    RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
+};
+use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
+use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
+use test_support::{
+    GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, reason_of, tests,
+};
+use tokio::{sync::Notify, time::timeout};
+use tonic::Code;
+
+const PATIENCE: Duration = Duration::from_mins(1);
+const REFUSED: &str = "the host has no public address";
+
+tests![
+    changes_arrive_in_order_and_signed,
+    only_the_types_that_are_asked_for_arrive,
+    a_message_that_fails_is_sent_again_as_it_was,
+    two_secrets_sign_while_one_is_rotated,
+    an_endpoint_that_fails_for_three_days_is_disabled,
+    an_endpoint_that_is_gone_is_disabled_at_once,
+    a_redirect_is_not_followed,
+    private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to,
+    an_endpoint_that_hangs_delays_no_other,
+    a_response_is_not_read_to_its_end,
+    several_cores_send_each_message_once,
+    a_core_that_dies_loses_nothing,
+    what_is_not_committed_is_not_sent,
+    a_webhook_goes_on_at_the_oldest_change_that_is_kept,
+    the_log_is_bounded,
+];
+
+/// A core that delivers to a receiver, and a company with a webhook.
+struct Fixture {
+    core: TestCore,
+    database: PgConnectOptions,
+    company: i64,
+    clients: GrpcClients,
+    receiver: WebhookReceiver,
+    id: i64,
+    secret: String,
+}
+
+async fn core(database: &PgConnectOptions, webhooks: WebhookSettings) -> TestCore {
+    let settings = CoreSettings { rate_limit: RateLimit::Off, webhooks, ..CoreSettings::default() };
+    TestCore::with_settings(database.clone(), 8, settings).await
+}
+
+async fn create(clients: &mut GrpcClients, url: String, types: &[&str]) -> (i64, String) {
+    let types = types.iter().map(|name| (*name).to_owned()).collect();
+    let webhook = WebhookInput { url: Some(url), types, ..WebhookInput::default() };
+    let request = CreateWebhookRequest { webhook: Some(webhook) };
+    let created = clients.webhooks.create_webhook(request).await.unwrap().into_inner();
+    (created.webhook.unwrap().id, created.secret)
+}
+
+async fn run(pool: &PgPool, statement: &str) {
+    sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(pool).await.unwrap();
+}
+
+/// A statement that creates so many affiliates.
+fn affiliates(company: i64, first: i64, number: i64) -> String {
+    format!(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
+         select {company}, n::text, n::text from generate_series({first}, {first} + {number} - 1) n"
+    )
+}
+
+impl Fixture {
+    async fn start() -> Self {
+        let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
+        let core = core(&database, receiver.settings()).await;
+        let company = new_company();
+        let mut clients = core.company(company);
+        let (id, secret) = create(&mut clients, receiver.url(), &[]).await;
+        Self { core, database, company, clients, receiver, id, secret }
+    }
+
+    async fn change(&self, first: i64, number: i64) {
+        run(&self.core.pool, &affiliates(self.company, first, number)).await;
+    }
+
+    async fn webhook(&mut self) -> Webhook {
+        self.clients.webhooks.get_webhook(GetWebhookRequest { id: self.id }).await.unwrap().into_inner()
+    }
+
+    /// Waits until the webhook is in a state.
+    async fn wait_until(&mut self, is: impl Fn(&Webhook) -> bool) -> Webhook {
+        let waiting = async {
+            loop {
+                let webhook = self.webhook().await;
+                if is(&webhook) {
+                    return webhook;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, waiting).await.unwrap()
+    }
+
+    async fn deliveries(&mut self) -> Vec<WebhookDelivery> {
+        let request = ListWebhookDeliveriesRequest { id: self.id, limit: Some(1000) };
+        self.clients.webhooks.list_webhook_deliveries(request).await.unwrap().into_inner().deliveries
+    }
+
+    /// Lets the next attempt follow now.
+    async fn try_again(&self) {
+        run(&self.core.pool, "update webhooks set next_attempt_at = now(), leased_until = 'epoch'").await;
+    }
+}
+
+fn positions(received: &[Received]) -> Vec<i64> {
+    received.iter().flat_map(Received::positions).collect()
+}
+
+async fn changes_arrive_in_order_and_signed() {
+    let mut fixture = Fixture::start().await;
+    for (first, number) in [(1, 1), (2, 250), (252, 1)] {
+        fixture.change(first, number).await;
+    }
+    let webhook = fixture.wait_until(|webhook| webhook.position == 252).await;
+    assert_eq!((&*webhook.status, webhook.attempts, webhook.failing_since), ("enabled", 0, None));
+    let received = fixture.receiver.received();
+    assert_eq!(positions(&received), (1..=252).collect::<Vec<_>>());
+    let mut after = 0;
+    for message in &received {
+        assert!(message.is_signed_with(&fixture.secret), "{message:?}");
+        assert_eq!(message.header("content-type"), "application/json");
+        let json = message.json();
+        assert_eq!((&json["type"], &json["data"]["after"]), (&"changes".into(), &after.into()));
+        assert!(message.positions().len() <= 100);
+        after = json["data"]["position"].as_i64().unwrap();
+    }
+    // As the feed has them.
+    let request = ListChangesRequest { after: Some(0), limit: Some(1000), ..ListChangesRequest::default() };
+    let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner().changes;
+    let sent = received.iter().flat_map(|message| message.json()["data"]["changes"].as_array().unwrap().clone());
+    let listed = serde_json::to_value(listed).unwrap();
+    assert_eq!(&sent.collect::<Vec<_>>(), listed.as_array().unwrap());
+    let log = fixture.deliveries().await;
+    assert_eq!(log.len(), received.len());
+    for (entry, message) in log.iter().rev().zip(&received) {
+        assert_eq!((&*entry.message_id, entry.http_status), (message.header("webhook-id"), Some(204)));
+        assert_eq!((entry.attempt, entry.error.as_deref()), (1, None));
+    }
+}
+
+async fn only_the_types_that_are_asked_for_arrive() {
+    let mut fixture = Fixture::start().await;
+    let other = WebhookReceiver::start().await;
+    let (id, _) = create(&mut fixture.clients, fixture.receiver.url(), &["url", "case"]).await;
+    drop(other);
+    fixture.id = id;
+    fixture.change(1, 3).await;
+    // What is not sent is passed over.
+    fixture.wait_until(|webhook| webhook.position == 3).await;
+    assert!(fixture.deliveries().await.is_empty());
+    let url = "insert into compliance_urls (company_id, url, url_hash) values ($1, 'https://a.example/', 'a')";
+    sqlx::query(url).bind(fixture.company).execute(&fixture.core.pool).await.unwrap();
+    fixture.wait_until(|webhook| webhook.position == 4).await;
+    let [entry] = &fixture.deliveries().await[..] else { panic!("it was not delivered once") };
+    assert_eq!((entry.after, entry.position), (3, 4));
+}
+
+async fn a_message_that_fails_is_sent_again_as_it_was() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("503 Service Unavailable\r\nretry-after: 600"));
+    fixture.change(1, 2).await;
+    let webhook = fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    let (failed, next) = (webhook.failing_since.unwrap().seconds, webhook.next_attempt_at.unwrap().seconds);
+    assert!((590..=620).contains(&(next - failed)), "{webhook:?}");
+    fixture.change(3, 2).await;
+    fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
+    fixture.try_again().await;
+    let webhook = fixture.wait_until(|webhook| webhook.attempts == 2).await;
+    assert_eq!((webhook.position, webhook.failing_since.unwrap().seconds), (0, failed));
+    fixture.receiver.react(Reaction::OK);
+    fixture.try_again().await;
+    fixture.wait_until(|webhook| webhook.position == 4).await;
+    let [first, second, third, rest] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    for again in [second, third] {
+        assert_eq!(again.header("webhook-id"), first.header("webhook-id"));
+        assert_eq!(again.body, first.body);
+    }
+    assert_eq!((first.positions(), rest.positions()), (vec![1, 2], vec![3, 4]));
+    assert_ne!(rest.header("webhook-id"), first.header("webhook-id"));
+    let log = fixture.deliveries().await;
+    let log: Vec<_> = log.iter().map(|entry| (entry.attempt, entry.http_status, entry.error.as_deref())).collect();
+    assert_eq!(
+        log,
+        [
+            (1, Some(204), None),
+            (3, Some(204), None),
+            (2, Some(500), Some("the endpoint responded 500")),
+            (1, Some(503), Some("the endpoint responded 503")),
+        ]
+    );
+}
+
+async fn two_secrets_sign_while_one_is_rotated() {
+    let mut fixture = Fixture::start().await;
+    let request = RotateWebhookSecretRequest { id: fixture.id };
+    let rotated = fixture.clients.webhooks.rotate_webhook_secret(request).await.unwrap().into_inner();
+    assert!(rotated.webhook.unwrap().previous_secret_until.is_some() && rotated.secret != fixture.secret);
+    let test = TestWebhookRequest { id: fixture.id };
+    let tested = fixture.clients.webhooks.test_webhook(test).await.unwrap().into_inner();
+    assert_eq!((tested.http_status, tested.error), (Some(204), None));
+    run(&fixture.core.pool, "update webhooks set previous_secret_until = now()").await;
+    fixture.clients.webhooks.test_webhook(test).await.unwrap();
+    let [first, second] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    assert_eq!((&*first.header("webhook-id"), &first.json()["type"]), (&*tested.message_id, &"test".into()));
+    assert!(first.is_signed_with(&rotated.secret) && first.is_signed_with(&fixture.secret));
+    assert!(second.is_signed_with(&rotated.secret) && !second.is_signed_with(&fixture.secret));
+    assert_eq!(fixture.webhook().await.previous_secret_until, None);
+}
+
+async fn an_endpoint_that_fails_for_three_days_is_disabled() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
+    fixture.change(1, 1).await;
+    fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    run(&fixture.core.pool, "update webhooks set failing_since = now() - interval '71 hours'").await;
+    fixture.try_again().await;
+    let webhook = fixture.wait_until(|webhook| webhook.attempts == 2).await;
+    assert_eq!(webhook.status, "enabled");
+    run(&fixture.core.pool, "update webhooks set failing_since = now() - interval '72 hours'").await;
+    fixture.try_again().await;
+    let webhook = fixture.wait_until(|webhook| webhook.status == "disabled").await;
+    let reason = "No attempt succeeded for three days. The last one: the endpoint responded 500.";
+    assert_eq!((webhook.disabled_reason.as_deref(), webhook.position), (Some(reason), 0));
+    fixture.receiver.react(Reaction::OK);
+    let enabled = WebhookInput { status: Some("enabled".to_owned()), ..WebhookInput::default() };
+    let request = UpdateWebhookRequest { id: fixture.id, webhook: Some(enabled) };
+    let enabled = fixture.clients.webhooks.update_webhook(request).await.unwrap().into_inner().webhook.unwrap();
+    assert_eq!((enabled.disabled_reason, enabled.failing_since), (None, None));
+    fixture.wait_until(|webhook| webhook.position == 1).await;
+    // Once more from the beginning.
+    let replayed = WebhookInput { position: Some(0), ..WebhookInput::default() };
+    let request = UpdateWebhookRequest { id: fixture.id, webhook: Some(replayed) };
+    fixture.clients.webhooks.update_webhook(request).await.unwrap();
+    let received = fixture.receiver.wait_for(5).await;
+    let [.., delivered, again] = &received[..] else { panic!("messages are missing") };
+    assert_eq!(delivered.body, again.body);
+    assert_ne!(delivered.header("webhook-id"), again.header("webhook-id"));
+}
+
+async fn an_endpoint_that_is_gone_is_disabled_at_once() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("410 Gone"));
+    fixture.change(1, 1).await;
+    let webhook = fixture.wait_until(|webhook| webhook.status == "disabled").await;
+    assert_eq!(webhook.disabled_reason.as_deref(), Some("The endpoint responded 410 Gone."));
+}
+
+async fn a_redirect_is_not_followed() {
+    let mut fixture = Fixture::start().await;
+    let elsewhere = WebhookReceiver::start().await;
+    let head = format!("307 Temporary Redirect\r\nlocation: {}", elsewhere.url());
+    fixture.receiver.react(Reaction::Respond(head.leak()));
+    fixture.change(1, 1).await;
+    fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    let [entry] = &fixture.deliveries().await[..] else { panic!("there are other attempts") };
+    assert_eq!((entry.http_status, entry.error.as_deref()), (Some(307), Some("the endpoint responded 307")));
+    assert!(elsewhere.received().is_empty());
+}
+
+async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to() {
+    let receiver = WebhookReceiver::start().await;
+    let settings = WebhookSettings { networks: Vec::new(), ..receiver.settings() };
+    let core = core(&fresh_database().await.options, settings).await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    for (url, must) in [
+        (&*receiver.url(), "must have a host with a public address"),
+        ("https://127.0.0.1/", "must have a host with a public address"),
+        ("https://0x7f.1/", "must have a host with a public address"),
+        ("https://[::ffff:10.0.0.1]/", "must have a host with a public address"),
+        ("https://169.254.169.254/latest/meta-data", "must have a host with a public address"),
+        ("http://partner.example/", "must begin with https://"),
+        ("https://user:password@partner.example/", "must have no user and no password"),
+    ] {
+        let webhook = WebhookInput { url: Some(url.to_owned()), ..WebhookInput::default() };
+        let request = CreateWebhookRequest { webhook: Some(webhook) };
+        let error = clients.webhooks.create_webhook(request).await.unwrap_err();
+        assert_eq!((error.code(), &*reason_of(&error)), (Code::InvalidArgument, "INVALID_FIELDS"), "{url}");
+        assert_eq!(error.message(), format!("The url field {must}."), "{url}");
+    }
+    // As if the name had another address then.
+    let (id, _) = create(&mut clients, "https://partner.example/".to_owned(), &[]).await;
+    for url in [receiver.url(), format!("https://127.0.0.1:{}/", receiver.port)] {
+        run(&core.pool, &format!("update webhooks set url = '{url}'")).await;
+        let tested = clients.webhooks.test_webhook(TestWebhookRequest { id }).await.unwrap().into_inner();
+        assert_eq!((tested.http_status, tested.error.as_deref()), (None, Some(REFUSED)), "{url}");
+    }
+    run(&core.pool, &affiliates(company, 1, 1)).await;
+    let failed = "select count(*) from webhook_deliveries where error = $1";
+    let waiting = async {
+        while sqlx::query_scalar::<_, i64>(failed).bind(REFUSED).fetch_one(&core.pool).await.unwrap() == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.unwrap();
+    assert!(receiver.received().is_empty());
+}
+
+async fn an_endpoint_that_hangs_delays_no_other() {
+    let mut fixture = Fixture::start().await;
+    let go_on = Arc::new(Notify::new());
+    fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
+    fixture.change(1, 1).await;
+    fixture.receiver.wait_for(1).await;
+    // The other one, of the same company and behind the same address, is served meanwhile.
+    fixture.receiver.react(Reaction::OK);
+    create(&mut fixture.clients, fixture.receiver.url(), &[]).await;
+    fixture.change(2, 1).await;
+    let received = fixture.receiver.wait_for(2).await;
+    assert_eq!((received[0].positions(), received[1].positions()), (vec![1], vec![2]));
+    assert_eq!(fixture.webhook().await.position, 0);
+    go_on.notify_one();
+    fixture.wait_until(|webhook| webhook.position == 2).await;
+}
+
+async fn a_response_is_not_read_to_its_end() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("200 OK"));
+    fixture.change(1, 1).await;
+    fixture.wait_until(|webhook| webhook.position == 1).await;
+    let [entry] = &fixture.deliveries().await[..] else { panic!("there are other attempts") };
+    assert_eq!((entry.http_status, entry.error.as_deref()), (Some(200), None));
+}
+
+async fn several_cores_send_each_message_once() {
+    let mut fixture = Fixture::start().await;
+    let _second = core(&fixture.database, fixture.receiver.settings()).await;
+    let _third = core(&fixture.database, fixture.receiver.settings()).await;
+    for batch in 0..6 {
+        fixture.change(1 + batch * 150, 150).await;
+    }
+    fixture.wait_until(|webhook| webhook.position == 900).await;
+    assert_eq!(positions(&fixture.receiver.received()), (1..=900).collect::<Vec<_>>());
+}
+
+async fn a_core_that_dies_loses_nothing() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Hang(Arc::new(Notify::new())));
+    fixture.change(1, 2).await;
+    fixture.receiver.wait_for(1).await;
+    let next = core(&fixture.database, fixture.receiver.settings()).await;
+    fixture.clients = next.company(fixture.company);
+    let TestCore { core, pool } = fixture.core;
+    drop(core);
+    fixture.core = next;
+    fixture.change(3, 1).await;
+    fixture.receiver.react(Reaction::OK);
+    assert_eq!(fixture.webhook().await.position, 0);
+    // When its lease has ended.
+    run(&pool, "update webhooks set leased_until = now()").await;
+    fixture.wait_until(|webhook| webhook.position == 3).await;
+    let [first, again, rest] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    assert_eq!((first.header("webhook-id"), &first.body), (again.header("webhook-id"), &again.body));
+    assert_eq!(rest.positions(), [3]);
+}
+
+async fn what_is_not_committed_is_not_sent() {
+    let mut fixture = Fixture::start().await;
+    let mut held = fixture.core.pool.begin().await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(affiliates(fixture.company, 1, 1))).execute(&mut *held).await.unwrap();
+    let other = new_company();
+    let (id, _) = create(&mut fixture.core.company(other), fixture.receiver.url(), &[]).await;
+    assert_ne!(id, fixture.id);
+    run(&fixture.core.pool, &affiliates(other, 1, 1)).await;
+    let received = fixture.receiver.wait_for(1).await;
+    let name = |message: &Received| message.json()["data"]["changes"][0]["fields"].to_string();
+    run(&fixture.core.pool, &affiliates(other, 2, 1)).await;
+    let received = [received, fixture.receiver.wait_for(2).await].concat();
+    assert!(received.iter().all(|message| message.positions().len() == 1), "{received:?}");
+    assert_eq!(fixture.webhook().await.position, 0);
+    held.rollback().await.unwrap();
+    fixture.change(7, 1).await;
+    let received = fixture.receiver.wait_for(3).await;
+    assert!(name(&received[2]).contains(r#""after":"7""#), "{received:?}");
+    fixture.wait_until(|webhook| webhook.position == 1).await;
+}
+
+async fn a_webhook_goes_on_at_the_oldest_change_that_is_kept() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
+    for first in 1..=3 {
+        fixture.change(first, 1).await;
+    }
+    fixture.wait_until(|webhook| webhook.attempts > 0).await;
+    run(&fixture.core.pool, "delete from changes where position <= 2").await;
+    fixture.receiver.react(Reaction::OK);
+    fixture.try_again().await;
+    fixture.wait_until(|webhook| webhook.position == 3).await;
+    let last = fixture.receiver.received().pop().unwrap();
+    assert_eq!((last.json()["data"]["after"].as_i64(), last.positions()), (Some(2), vec![3]));
+}
+
+async fn the_log_is_bounded() {
+    let mut fixture = Fixture::start().await;
+    let entries = "insert into webhook_deliveries
+        (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms)
+        select company_id, id, n, 'msg_1', 0, 0, 1, now(), 1 from webhooks, generate_series(1, 1500) n";
+    run(&fixture.core.pool, entries).await;
+    run(&fixture.core.pool, "update webhooks set deliveries = 1500").await;
+    fixture.change(1, 1).await;
+    fixture.wait_until(|webhook| webhook.position == 1).await;
+    let numbers: Vec<i64> = fixture.deliveries().await.iter().map(|entry| entry.number).collect();
+    assert_eq!((numbers.len(), numbers[0], numbers[999]), (1000, 1501, 502));
+}

@@ -1,0 +1,163 @@
+//! `/webhooks`
+
+use axum::{extract::RawQuery, response::Response};
+use compliance_api::{
+    error::{Error, ResultCode},
+    v1::{
+        CreateWebhookRequest, DeleteWebhookRequest, GetWebhookRequest, ListWebhooksRequest, RotateWebhookSecretRequest,
+        TestWebhookRequest, UpdateWebhookRequest,
+    },
+};
+use http::{HeaderValue, StatusCode, header::LOCATION};
+
+use crate::{
+    caller::Caller,
+    envelope::{Detail, Envelope, respond},
+    error::Refusal,
+    extract::{
+        body::RequestBody,
+        id_with,
+        path::{ParentId, PathId},
+        query, webhooks,
+    },
+    found::respond_found,
+};
+
+/// List webhooks
+///
+/// All webhooks of the company by ID.
+///
+/// - Operation: `listWebhooks`
+/// - 200: `WebhooksFound`. The webhooks; an empty list if there are none.
+pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
+    let read = caller.call(ListWebhooksRequest {}, |core, request| core.webhooks.list_webhooks(request));
+    let (found, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Webhooks found", &found.webhooks, None))
+}
+
+/// Create a webhook
+///
+/// Adds an endpoint that receives the company's changes in the order of their positions: a message has those that follow the one
+/// before, and is sent until the endpoint accepts it with a status of 2xx. Messages are signed as
+/// [Standard Webhooks](https://www.standardwebhooks.com) says. Their secret is in this response only. A company can have 20 webhooks.
+///
+/// - Operation: `createWebhook`
+/// - Body: `WebhookCreate`
+/// - 201: `WebhookCreated`, `Location`. The webhook and its secret.
+/// - Refused: `FailedPrecondition`
+pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
+    let request = CreateWebhookRequest { webhook: Some(body.read(webhooks::input).await?) };
+    let (created, rate_limit) = body.call(request, |core, request| core.webhooks.create_webhook(request)).await?;
+    let id = created.webhook.as_ref().map(|webhook| webhook.id).unwrap_or_default();
+    let envelope = Envelope::written(ResultCode::Saved, "Webhook created successfully.", &created);
+    let mut response = respond(StatusCode::CREATED, rate_limit, &envelope);
+    if let Ok(path) = HeaderValue::try_from(format!("/api/webhooks/{id}")) {
+        response.headers_mut().insert(LOCATION, path);
+    }
+    Ok(body.respond(response))
+}
+
+/// Read a webhook
+///
+/// One webhook by its ID: how far it is, and whether it fails.
+///
+/// - Operation: `getWebhook`
+/// - Path: of the webhook
+/// - 200: `WebhookFound`. The webhook.
+/// - Refused: `WebhookNotFound`
+pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+    let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
+    let read = caller.call(GetWebhookRequest { id }, |core, request| core.webhooks.get_webhook(request));
+    let (webhook, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Webhook found.", &webhook, None))
+}
+
+/// Update a webhook
+///
+/// Changes the fields that are sent. `status` enables a webhook that was disabled, or disables it. With `position`, the changes after it
+/// are sent, once more or without those before. The next attempt follows at once, with a new message.
+///
+/// - Operation: `updateWebhook`
+/// - Path: of the webhook
+/// - Body: `WebhookUpdate`
+/// - 200: `WebhookUpdated`. The webhook as it is now.
+/// - Refused: `WebhookNotFound`
+pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
+    let webhook = body.read(webhooks::input).await?;
+    let id = body.caller.accept(id_with(path, &webhook, Error::webhook_not_found)).await?;
+    let request = UpdateWebhookRequest { id, webhook: Some(webhook) };
+    let (updated, rate_limit) = body.call(request, |core, request| core.webhooks.update_webhook(request)).await?;
+    let webhook = updated.webhook.unwrap_or_default();
+    let envelope = Envelope::written(ResultCode::Saved, "Webhook updated successfully.", &webhook);
+    let response = respond(StatusCode::OK, rate_limit, &envelope);
+    Ok(body.respond(response))
+}
+
+/// Delete a webhook
+///
+/// Deletes a webhook with its log. A message that is being sent may still arrive.
+///
+/// - Operation: `deleteWebhook`
+/// - Path: of the webhook
+/// - 200: `WebhookDeleted`. It is deleted.
+/// - Refused: `WebhookNotFound`
+pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+    let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
+    let call = caller.call(DeleteWebhookRequest { id }, |core, request| core.webhooks.delete_webhook(request));
+    let (_, rate_limit, _) = call.await?;
+    let detail = Detail { msg: "Webhook deleted successfully.", ..Detail::default() };
+    Ok(respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
+}
+
+/// Rotate the secret of a webhook
+///
+/// Makes a new secret, which is in this response only. For a day, messages have two signatures: by the new secret and by the one before.
+///
+/// - Operation: `rotateWebhookSecret`
+/// - Path: of the webhook
+/// - 200: `WebhookSecretRotated`. The webhook and its secret.
+/// - Refused: `WebhookNotFound`
+pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
+    let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
+    let request = RotateWebhookSecretRequest { id };
+    let call = caller.call(request, |core, request| core.webhooks.rotate_webhook_secret(request));
+    let (rotated, rate_limit, _) = call.await?;
+    let envelope = Envelope::written(ResultCode::Saved, "Secret rotated successfully.", &rotated);
+    Ok(respond(StatusCode::OK, rate_limit, &envelope))
+}
+
+/// Test a webhook
+///
+/// Sends a message of the type `test` now, also to a webhook that is disabled, and waits for the response of the endpoint.
+///
+/// - Operation: `testWebhook`
+/// - Path: of the webhook
+/// - 200: `WebhookTested`. What came of it; without `error`, the endpoint has accepted the message.
+/// - Refused: `WebhookNotFound`
+pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
+    let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
+    let call = caller.call(TestWebhookRequest { id }, |core, request| core.webhooks.test_webhook(request));
+    let (tested, rate_limit, held) = call.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Webhook tested.", &tested, None))
+}
+
+/// List deliveries
+///
+/// The last attempts to deliver changes to a webhook, the latest first, without what was sent. The last 1,000 are kept.
+///
+/// - Operation: `listWebhookDeliveries`
+/// - Path: of the webhook
+/// - Query: `ListWebhookDeliveriesRequest`
+/// - 200: `WebhookDeliveriesFound`. The attempts; an empty list if there are none.
+/// - Refused: `WebhookNotFound`
+pub(crate) async fn deliveries(
+    caller: Caller,
+    ParentId(path): ParentId,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    let mut request = caller.accept(query::webhook_deliveries(query.as_deref())).await?;
+    request.id = caller.accept(id_with(path, &request, Error::webhook_not_found)).await?;
+    let read = caller.call(request, |core, request| core.webhooks.list_webhook_deliveries(request));
+    let (found, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Deliveries found", &found.deliveries, None))
+}

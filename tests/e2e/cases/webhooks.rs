@@ -1,0 +1,218 @@
+//! Webhooks, as callers of either layer manage them.
+
+use test_support::tests;
+
+use super::{
+    Case, Expect,
+    expect::{found, invalid, refused, saved, webhook_unknown},
+    run_table,
+};
+
+tests![webhooks, wrong_webhooks, unknown_webhooks, deliveries, as_many_as_there_may_be];
+
+/// Nobody listens on port 1.
+const URL: &str = "https://127.0.0.1:1/changes";
+/// Two changes of the company.
+const CHANGES: &str = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
+    values (<company>, 'A', 'Ann'), (<company>, 'B', 'Ben')";
+
+struct Webhook<'w> {
+    id: &'w str,
+    types: &'w str,
+    description: &'w str,
+    disabled_reason: &'w str,
+    position: i64,
+    previous_secret_until: &'w str,
+}
+
+const NEW: Webhook<'_> = Webhook {
+    id: "<1>",
+    types: "[]",
+    description: "null",
+    disabled_reason: "null",
+    position: 0,
+    previous_secret_until: "null",
+};
+
+impl Webhook<'_> {
+    fn json(&self) -> String {
+        let Self { id, types, description, disabled_reason, position, previous_secret_until } = self;
+        let status = if *disabled_reason == "null" { "enabled" } else { "disabled" };
+        format!(
+            r#"{{"id":{id},"url":"{URL}","types":{types},"description":{description},"status":"{status}","disabled_reason":{disabled_reason},"position":{position},"attempts":0,"failing_since":null,"next_attempt_at":null,"previous_secret_until":{previous_secret_until},"created_at":"<now>"}}"#
+        )
+    }
+
+    fn found(&self) -> Expect {
+        found("Webhook found.", &self.json())
+    }
+
+    fn updated(&self) -> Expect {
+        saved(200, "Webhook updated successfully.", Some(&self.json()))
+    }
+}
+
+fn created(webhook: &Webhook<'_>) -> Expect {
+    let data = format!(r#"{{"webhook":{},"secret":"<secret>"}}"#, Webhook { id: "<id>", ..*webhook }.json());
+    saved(201, "Webhook created successfully.", Some(&data))
+}
+
+fn given(name: &str) -> Case {
+    Case::new(name).post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&NEW))
+}
+
+async fn webhooks() {
+    let none = || found("Webhooks found", "[]");
+    let deleted = || saved(200, "Webhook deleted successfully.", None);
+    let described = Webhook { types: r#"["url","case"]"#, description: r#""Ours""#, ..NEW };
+    let disabled = Webhook { disabled_reason: r#""A request disabled it.""#, ..NEW };
+    let rotated = Webhook { previous_secret_until: r#""<tomorrow>""#, ..NEW };
+    let list = format!("[{},{}]", NEW.json(), Webhook { id: "<2>", ..described }.json());
+    let with_all = format!(r#"{{"url":"{URL}","types":["url","case"],"description":"Ours","position":0,"x":1}}"#);
+    let secret = format!(r#"{{"webhook":{},"secret":"<secret>"}}"#, rotated.json());
+    let tested = r#"{"message_id":"msg_<number>","http_status":null,"error":"Connection refused (os error 111)","duration_ms":<number>}"#;
+    run_table(vec![
+        Case::new("no webhooks").get("/webhooks", none()),
+        given("a webhook")
+            .get("/webhooks/<1>", NEW.found())
+            .get("/webhooks/<1>/deliveries", found("Deliveries found", "[]")),
+        given("webhooks by ID")
+            .post("/webhooks", with_all, created(&described))
+            .get("/webhooks", found("Webhooks found", &list)),
+        given("a webhook that is deleted")
+            .call("DELETE", "/webhooks/<1>", None, deleted())
+            .get("/webhooks", none())
+            .call("DELETE", "/webhooks/<1>", None, webhook_unknown()),
+        given("only what is sent is changed")
+            .put("/webhooks/<1>", r#"{"types":["url","case"],"description":"Ours"}"#, described.updated())
+            .put("/webhooks/<1>", r#"{"url":"","types":[],"position":null,"status":null}"#, described.updated())
+            .put("/webhooks/<1>", r#"{"description":""}"#, Webhook { description: "null", ..described }.updated()),
+        given("a webhook that is disabled")
+            .put("/webhooks/<1>", r#"{"status":"disabled"}"#, disabled.updated())
+            .put("/webhooks/<1>", r#"{"description":null}"#, disabled.updated())
+            .put("/webhooks/<1>", r#"{"status":"enabled"}"#, NEW.updated()),
+        Case::new("a webhook begins at the last change, or at the position that is sent")
+            .sql(CHANGES)
+            .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
+            .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
+            .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 2, ..NEW }.updated())
+            .post("/webhooks", format!(r#"{{"url":"{URL}","position":1}}"#), created(&Webhook { position: 1, ..NEW })),
+        given("a secret that is rotated")
+            .call("POST", "/webhooks/<1>/secret", None, saved(200, "Secret rotated successfully.", Some(&secret)))
+            .get("/webhooks/<1>", rotated.found()),
+        given("a test").call("POST", "/webhooks/<1>/test", None, found("Webhook tested.", tested)),
+    ])
+    .await;
+}
+
+async fn wrong_webhooks() {
+    let types = "It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
+    let color = format!("The selected types.0 is invalid. {types}");
+    let long = format!(r#"{{"url":"https://127.0.0.1/{}","description":"{}"}}"#, "x".repeat(2048), "x".repeat(256));
+    run_table(vec![
+        Case::new("a webhook without a URL")
+            .post("/webhooks", "{}", invalid(&[("url", "The url field is required.")]))
+            .post("/webhooks", r#"{"url":""}"#, invalid(&[("url", "The url field is required.")])),
+        Case::new("what is no URL").post(
+            "/webhooks",
+            r#"{"url":"x"}"#,
+            invalid(&[("url", "The url field must be a valid URL.")]),
+        ),
+        Case::new("a webhook without TLS").post(
+            "/webhooks",
+            r#"{"url":"http://127.0.0.1/"}"#,
+            invalid(&[("url", "The url field must begin with https://.")]),
+        ),
+        Case::new("a private address").post(
+            "/webhooks",
+            r#"{"url":"https://10.0.0.1/"}"#,
+            invalid(&[("url", "The url field must have a host with a public address.")]),
+        ),
+        Case::new("values that are too long, or others").post(
+            "/webhooks",
+            long,
+            invalid(&[
+                ("url", "The url field must not be greater than 2048 characters."),
+                ("description", "The description field must not be greater than 255 characters."),
+            ]),
+        ),
+        given("an update with wrong values").put(
+            "/webhooks/<1>",
+            r#"{"url":"http://127.0.0.1/","types":["color"],"status":"x","position":-1}"#,
+            invalid(&[
+                ("types.0", &*color),
+                ("status", "The selected status is invalid. It must be one of: enabled, disabled."),
+                ("position", "The position field must be between 0 and 9007199254740991."),
+            ]),
+        ),
+        Case::new("values of the wrong type")
+            .post(
+                "/webhooks",
+                r#"{"url":5,"types":"url","description":[],"position":"1"}"#,
+                invalid(&[
+                    ("url", "The url field must be a string."),
+                    ("types", "The types field must be an array."),
+                    ("description", "The description field must be a string."),
+                    ("position", "The position field must be an integer."),
+                ]),
+            )
+            .only_rest(),
+        Case::new("too many deliveries").get(
+            "/webhooks/1/deliveries?limit=1001",
+            invalid(&[("limit", "The limit field must be between 1 and 1000.")]),
+        ),
+    ])
+    .await;
+}
+
+async fn unknown_webhooks() {
+    let mut cases = Vec::new();
+    for (method, path, body) in [
+        ("GET", "", None),
+        ("PUT", "", Some("{}")),
+        ("DELETE", "", None),
+        ("POST", "/secret", None),
+        ("POST", "/test", None),
+        ("GET", "/deliveries", None),
+    ] {
+        for (id, only_rest) in [("424242", false), ("0", true), ("x", true)] {
+            let case = Case::new(format!("{method} of the webhook {id}{path}"));
+            let case = case.call(method, &format!("/webhooks/{id}{path}"), body.map(str::to_owned), webhook_unknown());
+            cases.push(if only_rest { case.only_rest() } else { case });
+        }
+    }
+    run_table(cases).await;
+}
+
+async fn deliveries() {
+    let entries = "insert into webhook_deliveries
+        (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms, http_status, error)
+        values (<company>, <1>, 1, 'msg_a', 0, 2, 1, '2026-01-31 12:00:00Z', 7, 500, 'no'), (<company>, <1>, 2, 'msg_a', 0, 2, 2, '2026-01-31 12:01:00Z', 8, 204, null)";
+    let first = r#"{"number":1,"message_id":"msg_a","after":0,"position":2,"attempt":1,"time":"2026-01-31 12:00:00","duration_ms":7,"http_status":500,"error":"no"}"#;
+    let second = r#"{"number":2,"message_id":"msg_a","after":0,"position":2,"attempt":2,"time":"2026-01-31 12:01:00","duration_ms":8,"http_status":204,"error":null}"#;
+    run_table(vec![
+        given("deliveries")
+            .sql(entries)
+            .get("/webhooks/<1>/deliveries", found("Deliveries found", &format!("[{second},{first}]")))
+            .get("/webhooks/<1>/deliveries?limit=1", found("Deliveries found", &format!("[{second}]"))),
+    ])
+    .await;
+}
+
+async fn as_many_as_there_may_be() {
+    let many = "insert into webhooks (company_id, url, types, secret, position)
+        select <company>, 'https://127.0.0.1:1/', '{}', 'whsec_', 0 from generate_series(1, 20)";
+    let refused = refused(
+        409,
+        tonic::Code::FailedPrecondition,
+        "FAILED_PRECONDITION",
+        "1021",
+        "A company can have at most 20 webhooks.",
+    );
+    run_table(vec![Case::new("too many webhooks").sql(many).post(
+        "/webhooks",
+        format!(r#"{{"url":"{URL}"}}"#),
+        refused,
+    )])
+    .await;
+}
