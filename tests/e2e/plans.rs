@@ -30,6 +30,8 @@ const LARGE: &[&str] = &[
     "compliance_case_counts",
     "infractions",
     "incidents",
+    "webhooks",
+    "webhook_deliveries",
 ];
 
 /// Records of one company, `$1`, as long as real ones: in a small table, the planner prefers other indexes.

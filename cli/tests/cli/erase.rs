@@ -45,8 +45,7 @@ fn a_company_is_erased_in_batches_that_go_on_after_a_kill() {
     assert_eq!(status.code(), Some(2), "{log}");
     assert!(log.contains("--yes"), "{log}");
     let (status, printed, _) = output(&mut programs.erase(&["--dry-run"]));
-    let has =
-        "0 incidents, 0 infractions, 2500 compliance_urls, 0 compliance_cases, 1 affiliates, 0 vocabulary_entries";
+    let has = "0 webhook_deliveries, 0 webhooks, 0 incidents, 0 infractions, 2500 compliance_urls, 0 compliance_cases, 1 affiliates, 0 vocabulary_entries";
     assert_eq!((status.code(), printed.trim_end()), (Some(0), &*format!("company 7 has {has}")));
     let urls = "select count(*) from compliance_urls where company_id = 7";
     assert_eq!(programs.number(urls), 2500);

@@ -26,7 +26,7 @@ struct Body<D> {
 }
 
 #[derive(Serialize)]
-struct Changes<'c> {
+struct Page<'c> {
     after: i64,
     position: i64,
     changes: &'c [Change],
@@ -41,7 +41,7 @@ impl Message {
         changes: &[Change],
     ) -> Result<Self, serde_json::Error> {
         let time = changes.last().and_then(|change| change.time).unwrap_or_default();
-        let data = Changes { after, position, changes };
+        let data = Page { after, position, changes };
         let body = Body { r#type: "changes", timestamp: time.to_string(), data };
         Ok(Self { id, body: serde_json::to_string(&body)? })
     }

@@ -201,10 +201,12 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, state: Arc<State>) -> O
     let length = if is_endless { "transfer-encoding: chunked" } else { "content-length: 0" };
     let response = format!("HTTP/1.1 {head}\r\n{length}\r\nconnection: close\r\n\r\n");
     stream.write_all(response.as_bytes()).await.ok()?;
-    while is_endless {
-        stream.write_all(b"1000\r\n").await.ok()?;
-        stream.write_all(&[b'x'; 0x1000]).await.ok()?;
-        stream.write_all(b"\r\n").await.ok()?;
+    if is_endless {
+        loop {
+            stream.write_all(b"1000\r\n").await.ok()?;
+            stream.write_all(&[b'x'; 0x1000]).await.ok()?;
+            stream.write_all(b"\r\n").await.ok()?;
+        }
     }
     stream.shutdown().await.ok()
 }
