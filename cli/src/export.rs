@@ -36,6 +36,9 @@ pub(crate) struct ExportArgs {
     /// Company whose records are exported.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
+    /// Only records that were created or changed after this position of the record of changes.
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
+    changed_after: Option<i64>,
     /// Format of the records [default: by the name of the file, else ndjson].
     // The log has a format, too, and IDs are unique.
     #[arg(id = "record_format", long = "format", value_enum)]
@@ -71,7 +74,7 @@ async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
     let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
     loop {
-        let mut pages = pages::after(service, kind, last).await?;
+        let mut pages = pages::after(service, kind, last, args.changed_after).await?;
         let error = loop {
             match pages.next().await {
                 Some(Ok((records, last_of_page))) => {

@@ -1,18 +1,26 @@
 //! The record of changes. Triggers write it (`migrations/20261126000001_changes.sql`); here it is read, and its months are kept.
 
+mod as_of;
+mod changed;
 mod feed;
 mod hub;
 mod keep;
+mod search;
 mod service;
 mod watch;
 
+pub(crate) use as_of::{STATEMENTS as PAST, read as read_as_of};
+pub(crate) use changed::{Changed, STATEMENT as CHANGED};
 pub(crate) use feed::read;
 pub(crate) use keep::keep;
+pub(crate) use search::STATEMENTS as SEARCHES;
 pub(crate) use service::Changes;
 
 /// The statement that reads changes, with the types of its parameters.
-pub(crate) const STATEMENT: (&str, &str) =
-    (include_str!("changes/list.sql"), "bigint, bigint, smallint[], bigint, bigint");
+pub(crate) const STATEMENT: (&str, &str) = (
+    concat!(include_str!("changes/state.sql"), include_str!("changes/list.sql"), include_str!("changes/entries.sql")),
+    "bigint, bigint, smallint[], bigint, bigint",
+);
 
 /// The last positions of companies, for the service itself: the only statement that reads several companies and no records. On Citus it
 /// runs on all nodes with some of them.

@@ -19,7 +19,7 @@ mod url;
 pub use citus::{Nodes, check_nodes};
 pub(crate) use citus::{Session, watch_nodes};
 pub(crate) use connection::Unavailable;
-pub(crate) use connections::{Connections, End, Fetched, SharedConnections, size};
+pub(crate) use connections::{Connections, End, Fetched, SharedConnections, copy_within, size};
 pub(crate) use lease::Lease;
 pub(crate) use probe::probe;
 pub(crate) use replicas::probe_replica;

@@ -182,6 +182,8 @@ pub(crate) const WATCH_STALLED: Duration = Duration::from_secs(10);
 /// Watchers of all companies and of one. They hold little, and each has a connection or a stream of one.
 pub(crate) const WATCHERS: usize = 10_000;
 pub(crate) const WATCHERS_OF_A_COMPANY: usize = 2000;
+/// Records that have changed, of which a page of a list may have some. So many IDs are sent with its statement.
+pub(crate) const CHANGED_WINDOW: usize = 1000;
 /// How often months are made and dropped. They are made a month before.
 pub(crate) const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 

@@ -44,9 +44,10 @@ pub(crate) const SMALL_STATEMENTS: [(&str, &str); 3] = [
 
 /// The statements that read pages of an export, with the types of their parameters.
 pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [ExportUrlsResponse::statement(&()), ExportCasesResponse::statement(&())]
-        .map(|page| (page, "bigint, bigint, bigint"))
-        .into_iter()
+    let all = [ExportUrlsResponse::statement, ExportCasesResponse::statement];
+    all.into_iter().flat_map(|statement| {
+        [(statement(&(), false), "bigint, bigint, bigint"), (statement(&(), true), "bigint, bigint, bigint, bigint[]")]
+    })
 }
 
 /// Adds what the statements expect of the database.

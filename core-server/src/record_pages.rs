@@ -20,6 +20,7 @@ use tonic::{Response, Status, codegen::BoxStream};
 
 use crate::{
     backend::Backend,
+    changes::Changed,
     database::{self, Connections, End, Fetched},
     error::from_database,
     limits::{MESSAGE_BYTES, MESSAGE_RECORDS, MESSAGE_STALLED, PAGE_RECORDS, PART, SLOT_KEPT},
@@ -37,8 +38,8 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
     type Filters: Send + Sync + 'static;
 
     /// The statement for a page. Its first parameters are the company, the ID that the page follows, and the number of records;
-    /// its column `last_id` is the ID of a record.
-    fn statement(filters: &Self::Filters) -> &'static str;
+    /// its column `last_id` is the ID of a record. Of `changed` records, it has their IDs as its last parameter.
+    fn statement(filters: &Self::Filters, changed: bool) -> &'static str;
 
     /// Binds the other parameters.
     fn bind(query: PageOfRecords, _: &Self::Filters) -> PageOfRecords {
@@ -54,13 +55,14 @@ pub(crate) type RecordPages<T> = BoxStream<T>;
 /// A statement for a page, with its parameters.
 pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
-/// Reads every record of the company that the filters let through and that has a higher ID than `after`, until the timeout. A page is read while the one before is
+/// Reads every record of the company that the filters let through, that has a higher ID than `after`, and that is one of `changed`, until the timeout. A page is read while the one before is
 /// sent. A reader that stops to read holds no connection and, after a short while, no page.
 pub(crate) fn all<T: RecordPage>(
     backend: &Arc<Backend>,
     company_id: i64,
     after: i64,
     filters: T::Filters,
+    changed: Option<Arc<Changed>>,
     timeout: Duration,
 ) -> Result<Response<RecordPages<T>>, Error> {
     let deadline = Instant::now() + timeout;
@@ -72,6 +74,7 @@ pub(crate) fn all<T: RecordPage>(
         company_id,
         after,
         filters,
+        changed,
         deadline,
         wanted,
         is_wanted: false,
@@ -101,6 +104,8 @@ struct Producer<T: RecordPage> {
     company_id: i64,
     after: i64,
     filters: T::Filters,
+    /// The records that are read, if not all.
+    changed: Option<Arc<Changed>>,
     deadline: Instant,
     /// Receives once for each message that is asked for. Closed when the reader has left.
     wanted: mpsc::Receiver<()>,
@@ -135,9 +140,12 @@ impl<T: RecordPage> Producer<T> {
                 page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
             };
             let read = page.rows.len();
+            let window_end = self.changed.as_ref().and_then(|changed| changed.window(self.after).last().copied());
             let is_last = page.end == End::Complete && read < PAGE_RECORDS as usize && (read == 0 || !T::MAY_BE_SHORT);
             match self.send(&page.rows, slot).await? {
                 Progress::All if !is_last => {}
+                // All records of the window were sent.
+                Progress::All if window_end.is_some() => self.after = window_end.unwrap_or(self.after),
                 Progress::Some => {
                     drop(page);
                     let asked = timeout_at(self.deadline, self.wanted.recv()).await;
@@ -169,8 +177,13 @@ impl<T: RecordPage> Producer<T> {
     async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<Slot>), Error> {
         let slot = self.backend.shares.enter(self.company_id, Work::Statement(1)).await?;
         let query = || {
-            let query = sqlx::query(T::statement(&self.filters)).bind(self.company_id).bind(self.after);
-            T::bind(query.bind(PAGE_RECORDS), &self.filters)
+            let statement = T::statement(&self.filters, self.changed.is_some());
+            let query = sqlx::query(statement).bind(self.company_id).bind(self.after);
+            let query = T::bind(query.bind(PAGE_RECORDS), &self.filters);
+            match &self.changed {
+                Some(changed) => query.bind(changed.window(self.after).to_vec()),
+                None => query,
+            }
         };
         let read = async |pool: Connections| pool.fetch_at_most(query(), PART, memory).await;
         let rows = database::read(&self.backend.reads, read).await;

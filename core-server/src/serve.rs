@@ -22,7 +22,8 @@ use compliance_api::{
     v1::{
         access_service_server::AccessServiceServer, affiliate_roster_service_server::AffiliateRosterServiceServer,
         affiliate_service_server::AffiliateServiceServer, affiliate_sync_service_server::AffiliateSyncServiceServer,
-        change_service_server::ChangeServiceServer, compliance_case_service_server::ComplianceCaseServiceServer,
+        audit_service_server::AuditServiceServer, change_service_server::ChangeServiceServer,
+        compliance_case_service_server::ComplianceCaseServiceServer,
         compliance_url_service_server::ComplianceUrlServiceServer, erasure_service_server::ErasureServiceServer,
         monitoring_service_server::MonitoringServiceServer, overview_service_server::OverviewServiceServer,
         read_service_server::ReadServiceServer, vocabulary_service_server::VocabularyServiceServer,
@@ -150,6 +151,7 @@ impl Core {
             changes: behind(&pipeline, Arc::clone(&changes)),
             erasures: behind(&pipeline, Arc::clone(&erasures)),
             webhooks: behind(&pipeline, Arc::clone(&webhooks)),
+            audit: behind(&pipeline, Arc::clone(&changes)),
             health: behind(&pipeline, Arc::new(health())),
         };
         let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
@@ -162,6 +164,7 @@ impl Core {
             .add_service(sized!(settings, ChangeServiceServer, changes))
             .add_service(ErasureServiceServer::from_arc(erasures))
             .add_service(WebhookServiceServer::from_arc(webhooks))
+            .add_service(sized!(settings, AuditServiceServer, changes))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
             // A batch of reads is small, and is decoded before its tokens are checked.

@@ -6,6 +6,9 @@ pub(crate) mod record;
 mod search;
 mod service;
 
+/// The statement that finds URLs by their hashes, with the types of its parameters.
+pub(crate) const KNOWN: (&str, &str) = (add::KNOWN, "bigint, bytea[]");
+
 /// The statements that write URLs, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 1] =
     [(include_str!("urls/add.sql"), "bigint[], text[], bytea[], text[], text[]")];

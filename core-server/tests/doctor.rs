@@ -22,7 +22,7 @@ async fn run(pool: &PgPool, statement: &'static str) {
 async fn add_urls(clients: &mut GrpcClients, name: &str, count: usize) {
     let urls =
         (0..count).map(|number| UrlInput { url: Some(format!("https://example.org/{name}/{number}")) }).collect();
-    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap();
+    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap();
 }
 
 async fn fill(clients: &mut GrpcClients) {

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         changes::chain::tests(),
         changes::erasure::tests(),
         changes::order::tests(),
+        changes::past::tests(),
         changes::replay::tests(),
         changes::watch::tests(),
         citus::tests(),

@@ -65,10 +65,12 @@ async fn both_paths_answer_alike() {
     let url = clients.observe_one(observation("https://a.example/")).await;
     let case = clients.open(opening("r")).await;
     let kinds: [(&str, i64, Encode); 3] = [
-        ("AffiliateService/GetAffiliate", affiliate, |id| GetAffiliateRequest { id }.encode_to_vec()),
-        ("ComplianceUrlService/GetComplianceUrl", url, |id| GetComplianceUrlRequest { id }.encode_to_vec()),
+        ("AffiliateService/GetAffiliate", affiliate, |id| GetAffiliateRequest { id, as_of: None }.encode_to_vec()),
+        ("ComplianceUrlService/GetComplianceUrl", url, |id| {
+            GetComplianceUrlRequest { id, as_of: None }.encode_to_vec()
+        }),
         ("ComplianceCaseService/GetComplianceCase", case, |case_id| {
-            GetComplianceCaseRequest { id: case_id }.encode_to_vec()
+            GetComplianceCaseRequest { id: case_id, as_of: None }.encode_to_vec()
         }),
     ];
     for (operation, id, message) in kinds {
@@ -111,7 +113,7 @@ async fn a_read_whose_connections_are_lost_before_its_statement() {
         let add = vec![UrlInput { url: Some("https://example.org/".to_owned()) }];
         let (updated, added, ()) = join!(
             affiliates.update_affiliate(UpdateAffiliateRequest { update }),
-            urls.add_compliance_urls(AddComplianceUrlsRequest { urls: add }),
+            urls.add_compliance_urls(AddComplianceUrlsRequest { urls: add, validate_only: false }),
             async {
                 sleep(Duration::from_millis(50)).await;
                 drop(held);
@@ -120,6 +122,9 @@ async fn a_read_whose_connections_are_lost_before_its_statement() {
         updated.unwrap();
         added.unwrap();
         proxy.cut();
-        assert_eq!(clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner().id, id);
+        assert_eq!(
+            clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner().id,
+            id
+        );
     }
 }

@@ -18,6 +18,7 @@ const SERVICES: &[&str] = &[
     "ChangeService",
     "ErasureService",
     "WebhookService",
+    "AuditService",
 ];
 
 /// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.
@@ -115,11 +116,15 @@ fn coalesced(pool: &DescriptorPool, method: &MethodDescriptor) -> Option<String>
     let read = pool.get_message_by_name("compliance.v1.Read")?;
     let field = read.fields().find(|field| field.kind() == Kind::Message(method.input()))?;
     let variant = field.name().to_upper_camel_case();
+    // A past state of a record is read alone.
     Some(format!(
-        "let (metadata, outcome, extensions) =\n\
+        "if request.get_ref().as_of.is_some() {{\n\
+         return {};\n}}\n\
+         let (metadata, outcome, extensions) =\n\
          self.reads.read(request.map(Operation::{variant})).await?.into_parts();\n\
          match outcome {{\n\
          Outcome::{variant}(record) => Ok(Response::from_parts(metadata, *record, extensions)),\n\
-         _ => Err(Error::internal().into()),\n}}"
+         _ => Err(Error::internal().into()),\n}}",
+        call_over_channel(method)
     ))
 }

@@ -22,6 +22,7 @@ const SERIALISED: &[&str] = &[
     "VocabularyNames",
     "VocabularyEntry",
     "ListChangesResponse",
+    "SearchChangesResponse",
     "Change",
     "FieldChange",
     "BatchSyncAffiliatesResponse",

@@ -22,6 +22,7 @@ const PARTNER_SERVICES: &[&str] = &[
     "ChangeService",
     "ErasureService",
     "WebhookService",
+    "AuditService",
 ];
 
 /// The enums whose numbers partners see, or that say why a request is refused.

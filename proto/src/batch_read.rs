@@ -37,7 +37,7 @@ impl Read {
         Self {
             authorization,
             request_id: header(REQUEST_ID),
-            operation: Some(*request.get_ref()),
+            operation: Some(request.get_ref().clone()),
             traceparent: header(TRACEPARENT),
         }
     }

@@ -11,7 +11,8 @@ use crate::{
         StreamComplianceUrlsResponse, WatchChangesResponse, access_service_client::AccessServiceClient,
         access_service_server::AccessService, affiliate_service_client::AffiliateServiceClient,
         affiliate_service_server::AffiliateService, affiliate_sync_service_client::AffiliateSyncServiceClient,
-        affiliate_sync_service_server::AffiliateSyncService, batch_read_response::Result as Outcome,
+        affiliate_sync_service_server::AffiliateSyncService, audit_service_client::AuditServiceClient,
+        audit_service_server::AuditService, batch_read_response::Result as Outcome,
         change_service_client::ChangeServiceClient, change_service_server::ChangeService,
         compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
@@ -24,7 +25,7 @@ use crate::{
     wire::Items,
 };
 pub use generated::{
-    AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, ChangeServiceStubs,
+    AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, AuditServiceStubs, ChangeServiceStubs,
     ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
     VocabularyServiceStubs, WebhookServiceStubs,
 };
@@ -109,6 +110,8 @@ pub struct Clients {
     pub erasures: Arc<dyn ErasureService>,
     /// Endpoints that receive changes.
     pub webhooks: Arc<dyn WebhookService>,
+    /// Searches of that record.
+    pub audit: Arc<dyn AuditService>,
     /// Whether the services can serve.
     pub health: Arc<dyn CheckHealth>,
 }
@@ -135,6 +138,7 @@ impl Clients {
             changes: remote!(ChangeServiceClient),
             erasures: remote!(ErasureServiceClient),
             webhooks: remote!(WebhookServiceClient),
+            audit: remote!(AuditServiceClient),
             health: Arc::new(HealthClient::new(channel)),
         }
     }

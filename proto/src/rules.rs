@@ -5,7 +5,7 @@
 mod formats;
 mod violations;
 
-pub use formats::{normalised_url, start_date};
+pub use formats::{normalised_url, start_date, timestamp};
 pub use violations::{MAX_VIOLATIONS, Violation, Violations, label};
 
 use std::fmt::{self, Write as _};
@@ -307,6 +307,7 @@ mod tests {
                     ..Default::default()
                 },
             ],
+            validate_only: false,
         };
         let reported: Vec<String> = messages(&request).into_iter().map(|(_, message)| message).collect();
         assert_eq!(
@@ -368,6 +369,7 @@ mod tests {
                 v1::UrlInput { url: Some("ftp://example.org/".into()) },
                 v1::UrlInput { url: Some(String::new()) },
             ],
+            validate_only: false,
         };
         assert_eq!(
             messages(&request),

@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn elements_and_bytes_are_counted() {
         let url = v1::UrlInput { url: Some("http://example.org/".into()) };
-        let request = AddComplianceUrlsRequest { urls: vec![url; 1000] };
+        let request = AddComplianceUrlsRequest { urls: vec![url; 1000], validate_only: false };
         let measure = measured(ADD, &request.encode_to_vec()).unwrap();
         let least = 1000 * (size_of::<v1::UrlInput>() + 19);
         assert_eq!(measure.items, 1000);
@@ -269,7 +269,8 @@ mod tests {
             update_mask: Some(prost_types::FieldMask { paths: vec!["city".into(), "zip".into()] }),
             etag: String::new(),
         };
-        let request = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 10] };
+        let request =
+            BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 10], validate_only: false };
         assert_eq!(measured(UPDATE, &request.encode_to_vec()).unwrap().items, 10);
         // Numbers are packed.
         let request = BatchGetComplianceUrlsRequest { ids: (0..1000).collect() };
@@ -317,7 +318,9 @@ mod tests {
             update_mask: Some(prost_types::FieldMask { paths: vec!["city".into()] }),
             etag: String::new(),
         };
-        let good = BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 2] }.encode_to_vec();
+        let good =
+            BatchUpdateAffiliatesRequest { anchor_id: Some(1), affiliates: vec![update; 2], validate_only: false }
+                .encode_to_vec();
         let ids = BatchGetComplianceUrlsRequest { ids: vec![1, 300, 70_000] }.encode_to_vec();
         let mut state = 7_u64;
         let mut random = |below: usize| {

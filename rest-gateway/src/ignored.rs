@@ -6,8 +6,8 @@ use compliance_api::{
     description::Message,
     rules::Check as _,
     v1::{
-        ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchAffiliatesRequest,
-        SearchComplianceUrlsRequest,
+        GetAffiliateRequest, ListAffiliatesRequest, ListChangesRequest, ListComplianceCasesRequest,
+        ListComplianceUrlsRequest, SearchAffiliatesRequest, SearchChangesRequest, SearchComplianceUrlsRequest,
     },
 };
 use http::{HeaderName, HeaderValue, Method, Uri};
@@ -22,10 +22,13 @@ pub(crate) const IGNORED_PARAMETERS: HeaderName = HeaderName::from_static("x-ign
 fn parameters(method: &Method, path: &str) -> Option<&'static Message> {
     match path {
         "/api/urls" if method == Method::GET => Some(ListComplianceUrlsRequest::MESSAGE),
+        "/api/affiliates" if method == Method::GET => Some(ListAffiliatesRequest::MESSAGE),
         "/api/affiliates:search" if method == Method::GET => Some(SearchAffiliatesRequest::MESSAGE),
         "/api/urls:search" if method == Method::GET => Some(SearchComplianceUrlsRequest::MESSAGE),
         "/api/cases" if method == Method::GET => Some(ListComplianceCasesRequest::MESSAGE),
         "/api/changes" if method == Method::GET => Some(ListChangesRequest::MESSAGE),
+        "/api/audit" if method == Method::GET => Some(SearchChangesRequest::MESSAGE),
+        _ if method == Method::GET && path.matches('/').count() == 3 => Some(GetAffiliateRequest::MESSAGE),
         _ => None,
     }
 }
@@ -37,7 +40,9 @@ pub(crate) fn ignored_parameters(method: &Method, uri: &Uri) -> Option<HeaderVal
     let known = parameters(method, uri.path());
     let mut names = Vec::new();
     for (name, _) in form_urlencoded::parse(query.as_bytes()) {
-        let is_known = known.is_some_and(|message| message.field(&name).is_some());
+        let is_known = known.is_some_and(|message| message.field(&name).is_some())
+            && (name != "id" || uri.path() == "/api/audit")
+            || name == "changed_after" && ["/api/urls", "/api/cases"].contains(&uri.path());
         if !is_known && !names.contains(&name) {
             names.push(name);
         }

@@ -123,6 +123,7 @@ routes! {
     post "/api/webhooks/{id}/secret" => webhooks::rotate_secret;
     post "/api/webhooks/{id}/test" => webhooks::test;
     get "/api/webhooks/{id}/deliveries" => webhooks::deliveries;
+    get "/api/audit" => changes::audit;
     get "/livez" => health::live;
     get "/readyz" => health::ready;
     get "/" => about::get;

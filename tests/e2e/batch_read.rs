@@ -82,15 +82,15 @@ pub(crate) async fn connect(core: SocketAddr) -> Channel {
 }
 
 pub(crate) fn affiliate(id: i64) -> Operation {
-    Operation::Affiliate(GetAffiliateRequest { id })
+    Operation::Affiliate(GetAffiliateRequest { id, as_of: None })
 }
 
 pub(crate) fn url(id: i64) -> Operation {
-    Operation::Url(GetComplianceUrlRequest { id })
+    Operation::Url(GetComplianceUrlRequest { id, as_of: None })
 }
 
 pub(crate) fn case(case_id: i64) -> Operation {
-    Operation::Case(GetComplianceCaseRequest { id: case_id })
+    Operation::Case(GetComplianceCaseRequest { id: case_id, as_of: None })
 }
 
 /// What a read shows: the company's name for the affiliate, or the reason why there is none.

@@ -38,7 +38,7 @@ async fn update(
     let update_mask = mask.map(|paths| FieldMask { paths: paths.iter().map(ToString::to_string).collect() });
     let update = Some(AffiliateUpdate { id: Some(id), affiliate: Some(input), update_mask, etag: String::new() });
     grpc.affiliates.update_affiliate(UpdateAffiliateRequest { update }).await?;
-    Ok(grpc.affiliates.get_affiliate(GetAffiliateRequest { id }).await?.into_inner())
+    Ok(grpc.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await?.into_inner())
 }
 
 /// Path and message of each violation.
@@ -122,7 +122,12 @@ async fn many_ids() {
     let found = grpc.affiliates.batch_get_affiliates(BatchGetAffiliatesRequest { ids }).await.unwrap().into_inner();
     assert_eq!(found.affiliates.iter().map(|one| one.id).collect::<Vec<_>>(), [first, second]);
     let urls = vec![UrlInput { url: text("https://example.org") }];
-    let added = grpc.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap().into_inner();
+    let added = grpc
+        .urls
+        .add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false })
+        .await
+        .unwrap()
+        .into_inner();
     let ids = vec![added.results[0].url_id.unwrap(); 2];
     let found = grpc.urls.batch_get_compliance_urls(BatchGetComplianceUrlsRequest { ids }).await.unwrap().into_inner();
     assert_eq!(found.urls.len(), 1);
@@ -149,7 +154,7 @@ async fn details_of_errors() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     created(grpc, "N").await;
-    let status = grpc.affiliates.get_affiliate(GetAffiliateRequest { id: 77 }).await.unwrap_err();
+    let status = grpc.affiliates.get_affiliate(GetAffiliateRequest { id: 77, as_of: None }).await.unwrap_err();
     let details = status.get_error_details();
     assert_eq!(details.error_info().unwrap().metadata["affiliate_id"], "77");
     let affiliate =

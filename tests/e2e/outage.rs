@@ -69,9 +69,12 @@ async fn every_operation_reports_it() {
         ..AffiliateInput::default()
     };
     let create = CreateAffiliateRequest { affiliate: Some(input) };
-    let add = AddComplianceUrlsRequest { urls: vec![UrlInput { url: Some("http://a.example/".to_owned()) }] };
+    let add = AddComplianceUrlsRequest {
+        urls: vec![UrlInput { url: Some("http://a.example/".to_owned()) }],
+        validate_only: false,
+    };
     for status in [
-        grpc.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap_err(),
+        grpc.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap_err(),
         grpc.affiliates.create_affiliate(create).await.unwrap_err(),
         grpc.urls.add_compliance_urls(add).await.unwrap_err(),
         grpc.cases.list_compliance_cases(ListComplianceCasesRequest::default()).await.unwrap_err(),

@@ -182,12 +182,17 @@ async fn scans_read_one_company_along_its_keys() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
         bring_to(&mut connection, state).await;
+        // A month without changes has nothing to scan. It is planned again when it has.
+        let empty = "select relname::text from pg_class where relname like 'changes\\_%' and pg_relation_size(oid) = 0";
+        let empty: Vec<String> = sqlx::query_scalar(empty).fetch_all(&mut connection).await.unwrap();
         for mode in ["force_generic_plan", "force_custom_plan"] {
             set_mode(&mut connection, mode).await;
             for (number, (statement, types)) in core_server::scan_statements().into_iter().enumerate() {
                 let arguments = match types.split(", ").count() {
                     2 => "1, '2025-06-01Z'",
                     3 => "1, 'abc', 20",
+                    4 => "1, 1, 7, 1700000000",
+                    10 => "1, 1000, 1, 7, null, null, 0, 9999999999, 20, 2000",
                     _ => "1, 10, null, 20, 2000",
                 };
                 let plan = plan(&mut connection, types, statement, arguments).await;
@@ -196,9 +201,14 @@ async fn scans_read_one_company_along_its_keys() {
                 collect_scans(&plan, &mut scans);
                 assert!(!scans.is_empty(), "{what}: no scans in {plan}");
                 for Scan { table, kind, index, condition } in scans {
+                    if kind == "Seq Scan" && empty.contains(&table) {
+                        continue;
+                    }
                     let is_key = index == format!("{table}_pkey")
-                        // Both unique keys of infractions begin with what is looked for.
-                        || table == "infractions" && condition.matches(" = ").count() >= 2;
+                        // Changes of a record, or of records of a kind.
+                        || table.starts_with("changes_") && index.starts_with(&format!("{table}_company_id_resource_"))
+                        // Both unique keys of these begin with what is looked for.
+                        || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2;
                     let what = format!("{what}: {kind} of {table} by {index}, {condition}");
                     assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
                     assert!(condition.contains("company_id = "), "{what}: the index is read across companies");

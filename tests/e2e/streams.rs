@@ -35,7 +35,12 @@ struct Ended {
 const CASES: &[Case] = &[
     ("AffiliateService/ListAffiliates", "affiliates", |grpc, pool| {
         Box::pin(async move {
-            let list = grpc.affiliates.list_affiliates(ListAffiliatesRequest {}).await.unwrap().into_inner();
+            let list = grpc
+                .affiliates
+                .list_affiliates(ListAffiliatesRequest { changed_after: None })
+                .await
+                .unwrap()
+                .into_inner();
             read(list, |message| message.affiliates.len(), pool, "affiliates").await
         })
     }),
@@ -183,13 +188,13 @@ async fn an_export_goes_on_after_any_of_its_messages() {
     }
     assert!(urls.len() > 20 && cases.len() > 20, "{} and {} messages", urls.len(), cases.len());
     for (sent, page) in urls.iter().enumerate().step_by(11).chain(urls.iter().enumerate().next_back()) {
-        let request = ExportUrlsRequest { after_url_id: Some(page.last_url_id) };
+        let request = ExportUrlsRequest { after_url_id: Some(page.last_url_id), changed_after: None };
         let mut pages = grpc.monitoring.export_urls(request).await.unwrap().into_inner();
         let next = pages.message().await.unwrap().map(|page| page.observations[0].clone());
         assert_eq!(next.as_ref(), urls.get(sent + 1).map(|page| &page.observations[0]), "after message {sent}");
     }
     for (sent, page) in cases.iter().enumerate().step_by(11).chain(cases.iter().enumerate().next_back()) {
-        let request = ExportCasesRequest { after_case_id: Some(page.last_case_id) };
+        let request = ExportCasesRequest { after_case_id: Some(page.last_case_id), changed_after: None };
         let mut pages = grpc.monitoring.export_cases(request).await.unwrap().into_inner();
         let next = pages.message().await.unwrap().map(|page| page.cases[0].clone());
         assert_eq!(next.as_ref(), cases.get(sent + 1).map(|page| &page.cases[0]), "after message {sent}");

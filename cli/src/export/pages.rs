@@ -16,16 +16,19 @@ use tonic::Status;
 
 use crate::service::{RecordKind, Service, patiently};
 
-/// Opens the stream of the records whose IDs are greater than `id`: some at a time, with the ID of their last. The stream of
+/// Opens the stream of the records whose IDs are greater than `id`, or of those that have changed after a position: some at a time, with the ID of their last. The stream of
 /// affiliates always has all of them.
 pub(super) async fn after(
     service: &Service,
     kind: RecordKind,
     id: i64,
+    changed_after: Option<i64>,
 ) -> anyhow::Result<BoxStream<'static, Result<(Vec<Value>, i64), Status>>> {
     Ok(match kind {
         RecordKind::Affiliates => {
-            let list = patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest {}).await).await?;
+            let list =
+                patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest { changed_after }).await)
+                    .await?;
             list.map_ok(|message| {
                 let last_id = message.affiliates.last().map_or(0, |affiliate| affiliate.id);
                 (message.affiliates.iter().map(|affiliate| written(affiliate).into()).collect(), last_id)
@@ -33,12 +36,12 @@ pub(super) async fn after(
             .boxed()
         }
         RecordKind::Urls => {
-            let request = ExportUrlsRequest { after_url_id: Some(id) };
+            let request = ExportUrlsRequest { after_url_id: Some(id), changed_after };
             let list = patiently(async || service.monitoring().export_urls(request).await).await?;
             list.map_ok(|message| (values(&message.observations), message.last_url_id)).boxed()
         }
         RecordKind::Cases => {
-            let request = ExportCasesRequest { after_case_id: Some(id) };
+            let request = ExportCasesRequest { after_case_id: Some(id), changed_after };
             let list = patiently(async || service.monitoring().export_cases(request).await).await?;
             list.map_ok(|message| (values(&message.cases), message.last_case_id)).boxed()
         }

@@ -73,7 +73,7 @@ pub(super) async fn send(
     let mut ids: Option<ByName<i64>> = None;
     while let Some(rows) = batches.next(recorder).await? {
         let affiliates = rows.iter().map(|(_, affiliate)| affiliate.input.clone()).collect();
-        let request = BatchCreateAffiliatesRequest { affiliates };
+        let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
         let response = patiently(async || service.affiliates().batch_create_affiliates(request.clone()).await).await?;
         let mut existing = Vec::new();
         for ((position, affiliate), result) in rows.into_iter().zip(response.results) {
@@ -125,7 +125,7 @@ async fn update(
     if positions.is_empty() {
         return Ok(());
     }
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
     let response = patiently(async || service.affiliates().batch_update_affiliates(request.clone()).await).await?;
     for (position, result) in positions.into_iter().zip(response.results) {
         if result.code() == ResultCode::Saved {
@@ -139,7 +139,9 @@ async fn update(
 
 /// The IDs of all affiliates of the company by name.
 async fn ids_by_name(service: &Service) -> anyhow::Result<ByName<i64>> {
-    let mut list = patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest {}).await).await?;
+    let mut list =
+        patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest { changed_after: None }).await)
+            .await?;
     let mut ids = ByName::new();
     while let Some(message) = list.message().await.map_err(|status| refused(&Error::from(&status)))? {
         for affiliate in message.affiliates {

@@ -18,6 +18,7 @@ mod health;
 mod hostile;
 mod interleavings;
 mod keys;
+mod killed_sync;
 mod observability;
 mod partners;
 mod personal_data;

@@ -27,7 +27,8 @@ async fn main() -> anyhow::Result<()> {
     }
     let client = builder.build()?;
 
-    print("affiliates by status", &client, ListAffiliatesRequest {}, |it| it.distributor_status.clone()).await?;
+    print("affiliates by status", &client, ListAffiliatesRequest::default(), |it| it.distributor_status.clone())
+        .await?;
     print("URLs by incident status", &client, ExportUrlsRequest::default(), |it| it.incident_status.clone()).await?;
     let status_of_case = |it: &compliance_client::v1::OpenCaseRequest| it.case.as_ref()?.case_status.clone();
     print("cases by status", &client, ExportCasesRequest::default(), status_of_case).await

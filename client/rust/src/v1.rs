@@ -510,6 +510,8 @@ pub enum Format {
     StartDate = 4,
     /// An ISO 3166-1 alpha-2 code, in either case.
     Country = 5,
+    /// An instant in whole seconds, UTC: YYYY-MM-DD HH:MM:SS, or YYYY-MM-DDTHH:MM:SSZ.
+    Timestamp = 6,
 }
 impl Format {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -524,6 +526,7 @@ impl Format {
             Self::Date => "FORMAT_DATE",
             Self::StartDate => "FORMAT_START_DATE",
             Self::Country => "FORMAT_COUNTRY",
+            Self::Timestamp => "FORMAT_TIMESTAMP",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -535,6 +538,7 @@ impl Format {
             "FORMAT_DATE" => Some(Self::Date),
             "FORMAT_START_DATE" => Some(Self::StartDate),
             "FORMAT_COUNTRY" => Some(Self::Country),
+            "FORMAT_TIMESTAMP" => Some(Self::Timestamp),
             _ => None,
         }
     }
@@ -876,7 +880,12 @@ pub struct Affiliate {
 }
 /// A request for every affiliate of the company.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListAffiliatesRequest {}
+pub struct ListAffiliatesRequest {
+    /// Only records that were created or changed after this position of the record of changes. OUT_OF_RANGE with the reason POSITION_GONE
+    /// if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone.
+    #[prost(int64, optional, tag = "1")]
+    pub changed_after: ::core::option::Option<i64>,
+}
 /// A part of the list of affiliates.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListAffiliatesResponse {
@@ -885,11 +894,15 @@ pub struct ListAffiliatesResponse {
     pub affiliates: ::prost::alloc::vec::Vec<Affiliate>,
 }
 /// A request for one affiliate.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetAffiliateRequest {
     /// ID assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
+    /// The record as it was at the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then; OUT_OF_RANGE with the
+    /// reason POSITION_GONE if changes after that are no longer kept.
+    #[prost(string, optional, tag = "2")]
+    pub as_of: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for many affiliates.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -945,6 +958,9 @@ pub struct BatchCreateAffiliatesRequest {
     /// Their fields.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateInput>,
+    /// Returns the results, without IDs of new records, and writes nothing.
+    #[prost(bool, tag = "2")]
+    pub validate_only: bool,
 }
 /// The result of each affiliate.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -996,6 +1012,9 @@ pub struct BatchUpdateAffiliatesRequest {
     /// The changes, applied in this order.
     #[prost(message, repeated, tag = "2")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateUpdate>,
+    /// Returns the results and writes nothing.
+    #[prost(bool, tag = "3")]
+    pub validate_only: bool,
 }
 /// The result of each change.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1992,6 +2011,10 @@ pub struct ListAllComplianceCasesRequest {
     /// Only records with a higher ID than this, to continue after an interruption.
     #[prost(int64, optional, tag = "5")]
     pub after_id: ::core::option::Option<i64>,
+    /// Only records that were created or changed after this position of the record of changes, or whose incidents were. OUT_OF_RANGE with the reason POSITION_GONE
+    /// if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone.
+    #[prost(int64, optional, tag = "6")]
+    pub changed_after: ::core::option::Option<i64>,
 }
 /// A part of the list of cases.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2001,11 +2024,16 @@ pub struct ListAllComplianceCasesResponse {
     pub cases: ::prost::alloc::vec::Vec<ComplianceCase>,
 }
 /// A request for one case.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceCaseRequest {
     /// ID assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
+    /// The record as it was at the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then; OUT_OF_RANGE with the
+    /// reason POSITION_GONE if changes after that are no longer kept. Own names of a vocabulary are those of now, and
+    /// `upline_name` is absent.
+    #[prost(string, optional, tag = "2")]
+    pub as_of: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for many cases.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2699,6 +2727,47 @@ pub struct WatchChangesResponse {
     #[prost(message, optional, tag = "1")]
     pub page: ::core::option::Option<ListChangesResponse>,
 }
+/// A request for changes that match every filter.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchChangesRequest {
+    /// Only changes before this position: the `next` of the response before.
+    #[prost(int64, optional, tag = "1")]
+    pub before: ::core::option::Option<i64>,
+    /// Only changes of this kind of records.
+    #[prost(string, optional, tag = "2")]
+    pub resource: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only changes of the record with this ID, of the kind `resource`.
+    #[prost(int64, optional, tag = "3")]
+    pub id: ::core::option::Option<i64>,
+    /// Only changes by tokens with this subject.
+    #[prost(string, optional, tag = "4")]
+    pub subject: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only changes by the request with this ID.
+    #[prost(string, optional, tag = "5")]
+    pub request_id: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only changes in this second or later, YYYY-MM-DD HH:MM:SS, UTC.
+    #[prost(string, optional, tag = "6")]
+    pub from: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only changes in this second or earlier, YYYY-MM-DD HH:MM:SS, UTC.
+    #[prost(string, optional, tag = "7")]
+    pub to: ::core::option::Option<::prost::alloc::string::String>,
+    /// How many changes, at most; 100 by default.
+    #[prost(int64, optional, tag = "8")]
+    pub limit: ::core::option::Option<i64>,
+}
+/// Changes, newest first.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchChangesResponse {
+    /// The changes. There may be fewer than the request allows, or none, although more follow.
+    #[prost(message, repeated, tag = "1")]
+    pub changes: ::prost::alloc::vec::Vec<Change>,
+    /// More changes may follow: send it as the next `before`. Absent at the end.
+    #[prost(int64, optional, tag = "2")]
+    pub next: ::core::option::Option<i64>,
+    /// Changes up to this position are no longer kept.
+    #[prost(int64, tag = "3")]
+    pub dropped_position: i64,
+}
 /// A change of one record.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Change {
@@ -2880,6 +2949,114 @@ pub mod change_service_client {
             req.extensions_mut()
                 .insert(GrpcMethod::new("compliance.v1.ChangeService", "WatchChanges"));
             self.inner.server_streaming(req, path, codec).await
+        }
+    }
+}
+/// Generated client implementations.
+pub mod audit_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Searches of the record of changes, for those who audit it. The token needs the scope `audit`.
+    #[derive(Debug, Clone)]
+    pub struct AuditServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> AuditServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> AuditServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            AuditServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Changes that match every filter, newest first.
+        pub async fn search_changes(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchChangesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchChangesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.AuditService/SearchChanges",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.AuditService", "SearchChanges"));
+            self.inner.unary(req, path, codec).await
         }
     }
 }
@@ -3226,6 +3403,10 @@ pub struct ExportUrlsRequest {
     /// Only records with a higher ID than this, to continue after an interruption.
     #[prost(int64, optional, tag = "1")]
     pub after_url_id: ::core::option::Option<i64>,
+    /// Only records that were created or changed after this position of the record of changes, or whose infractions were. OUT_OF_RANGE with the reason POSITION_GONE
+    /// if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone.
+    #[prost(int64, optional, tag = "2")]
+    pub changed_after: ::core::option::Option<i64>,
 }
 /// A part of the company's URLs.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3243,6 +3424,10 @@ pub struct ExportCasesRequest {
     /// Only records with a higher ID than this, to continue after an interruption.
     #[prost(int64, optional, tag = "1")]
     pub after_case_id: ::core::option::Option<i64>,
+    /// Only records that were created or changed after this position of the record of changes, or whose incidents were. OUT_OF_RANGE with the reason POSITION_GONE
+    /// if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone.
+    #[prost(int64, optional, tag = "2")]
+    pub changed_after: ::core::option::Option<i64>,
 }
 /// A part of the company's cases.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4471,6 +4656,10 @@ pub struct ListAllComplianceUrlsRequest {
     /// Only records with a higher ID than this, to continue after an interruption.
     #[prost(int64, optional, tag = "6")]
     pub after_id: ::core::option::Option<i64>,
+    /// Only records that were created or changed after this position of the record of changes, or whose infractions were. OUT_OF_RANGE with the reason POSITION_GONE
+    /// if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone.
+    #[prost(int64, optional, tag = "7")]
+    pub changed_after: ::core::option::Option<i64>,
 }
 /// A part of the list of URLs.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4480,11 +4669,15 @@ pub struct ListAllComplianceUrlsResponse {
     pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
 }
 /// A request for one URL.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceUrlRequest {
     /// ID assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
+    /// The record as it was at the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then; OUT_OF_RANGE with the
+    /// reason POSITION_GONE if changes after that are no longer kept. Own names of a vocabulary are those of now.
+    #[prost(string, optional, tag = "2")]
+    pub as_of: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for many URLs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4523,6 +4716,9 @@ pub struct AddComplianceUrlsRequest {
     /// The URLs, at most 100,000.
     #[prost(message, repeated, tag = "1")]
     pub urls: ::prost::alloc::vec::Vec<UrlInput>,
+    /// Returns the results, without IDs of new records, and writes nothing.
+    #[prost(bool, tag = "2")]
+    pub validate_only: bool,
 }
 /// A URL to be monitored.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4916,7 +5112,7 @@ pub struct Read {
 /// Nested message and enum types in `Read`.
 pub mod read {
     /// The operation and its request.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Operation {
         /// AffiliateService.GetAffiliate
         #[prost(message, tag = "3")]
@@ -5679,6 +5875,11 @@ impl crate::Request for WatchChangesRequest {
     type Response = WatchChangesResponse;
     const PATH: &'static str = "/compliance.v1.ChangeService/WatchChanges";
 }
+impl crate::Request for SearchChangesRequest {
+    type Response = SearchChangesResponse;
+    const PATH: &'static str = "/compliance.v1.AuditService/SearchChanges";
+}
+impl crate::UnaryRequest for SearchChangesRequest {}
 impl crate::Request for EraseAffiliateRequest {
     type Response = EraseAffiliateResponse;
     const PATH: &'static str = "/compliance.v1.ErasureService/EraseAffiliate";

@@ -1,6 +1,6 @@
 /** The operations of the interface. */
 
-import type { Affiliate, AffiliateCreate, AffiliateUpdate, Change, ChangePage, ComplianceCase, ComplianceUrl, Overview, VocabularyNames } from "./records.js";
+import type { Affiliate, AffiliateCreate, AffiliateRosterItem, AffiliateUpdate, Change, ChangePage, ComplianceCase, ComplianceUrl, Overview, SyncedAffiliates, VocabularyNames } from "./records.js";
 import type { paths } from "./schema.js";
 import { Unavailable } from "./errors.js";
 import { events, records } from "./stream.js";
@@ -8,6 +8,16 @@ import { type Options, type Token, Transport } from "./transport.js";
 
 type Query<Path extends "/api/urls" | "/api/cases"> = NonNullable<paths[Path]["get"]["parameters"]["query"]>;
 type Filters<Path extends "/api/urls" | "/api/cases"> = Omit<Query<Path>, "sort_by" | "sort_dir" | "per_page" | "page">;
+
+/** What is done with a roster, besides. */
+export interface SyncOptions {
+  /** Lists the affiliates that the roster does not have. */
+  reportAbsent?: boolean;
+  /** Gives them this status. */
+  absentStatus?: string | null;
+  /** Writes nothing. */
+  validateOnly?: boolean;
+}
 
 export type UrlFilters = Filters<"/api/urls">;
 export type CaseFilters = Filters<"/api/cases">;
@@ -127,6 +137,16 @@ export class Client {
    */
   updateAffiliates(changes: readonly AffiliateUpdate[]): Promise<Result[]> {
     return this.#batch("PUT", `/api/affiliates/${changes[0]?.id}`, { affiliates: changes }, changes.length);
+  }
+
+  /**
+   * Brings the affiliates up to date with a roster, which identifies them by `client_affiliate_id`. Items that are refused are among the
+   * results; they refuse no others. Null clears a field. With `validateOnly`, nothing is written.
+   */
+  async syncAffiliates(roster: readonly AffiliateRosterItem[], options: SyncOptions = {}): Promise<SyncedAffiliates> {
+    const { reportAbsent = false, absentStatus = null, validateOnly = false } = options;
+    const body = { affiliates: roster, report_absent: reportAbsent, absent_status: absentStatus, validate_only: validateOnly };
+    return ((await this.call("POST", "/api/affiliates:sync", { body })) as { data: SyncedAffiliates }).data;
   }
 
   /** All URLs that match the filters, by ID ascending: those that are added meanwhile come last. */

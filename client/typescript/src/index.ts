@@ -7,12 +7,13 @@
  *     }
  */
 
-export { Client, type CaseFilters, type Paging, type Result, type UrlFilters } from "./client.js";
+export { Client, type CaseFilters, type Paging, type Result, type SyncOptions, type UrlFilters } from "./client.js";
 export { Changed, ComplianceError, Invalid, Refused, Unavailable } from "./errors.js";
 export type { Options, Token } from "./transport.js";
 export type {
   Affiliate,
   AffiliateCreate,
+  AffiliateRosterItem,
   AffiliateUpdate,
   Change,
   ComplianceCase,
@@ -22,6 +23,7 @@ export type {
   OverdueCase,
   Overview,
   OverviewWeek,
+  SyncedAffiliates,
   VocabularyEntry,
   VocabularyNames,
 } from "./records.js";

@@ -6,6 +6,7 @@ type Schemas = components["schemas"];
 
 export type Affiliate = Schemas["Affiliate"];
 export type AffiliateCreate = Schemas["AffiliateCreate"];
+export type AffiliateRosterItem = Schemas["AffiliateRosterItem"];
 export type AffiliateUpdate = Schemas["AffiliateUpdate"];
 export type Change = Schemas["Change"];
 export type ChangePage = Schemas["ListChangesResponse"];
@@ -16,5 +17,6 @@ export type Infraction = Schemas["Infraction"];
 export type OverdueCase = Schemas["OverdueCase"];
 export type Overview = Schemas["Overview"];
 export type OverviewWeek = Schemas["OverviewWeek"];
+export type SyncedAffiliates = Schemas["BatchSyncAffiliatesResponse"];
 export type VocabularyEntry = Schemas["VocabularyEntry"];
 export type VocabularyNames = Schemas["VocabularyNames"];

@@ -1,19 +1,26 @@
 //! Creation of affiliates, of one request or of concurrent requests that create one each: one statement, or `COPY` for many.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+};
 
 use compliance_api::{
     error::{Error, NAME_EXISTS},
     record::Record as _,
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
-use sqlx::{Executor, Postgres};
+use sqlx::{Executor, PgConnection, Postgres};
 
-use super::input::{INPUT, Input};
+use super::{
+    input::{INPUT, Input},
+    update::before,
+};
 use crate::{
     backend::Backend,
-    database::{Connections, Session},
-    error::{is_contention, is_unique_violation},
+    database::{Connections, Session, copy_within},
+    deadline::check_caller,
+    error::{is_contention, is_disconnected, is_lock_timeout_of_write, is_unique_violation},
     limits::MANY_AFFILIATES,
     statement,
     table::{self, Layouts, Rows},
@@ -55,8 +62,13 @@ static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 const NUMBER: &str = "select array(select nextval('affiliates_id_seq') from generate_series(1, $1))";
 
-pub(super) fn statements() -> [(&'static str, &'static str); 2] {
-    [(*CREATE, "bigint[], affiliate_input[], text[]"), (NUMBER, "bigint")]
+pub(super) fn statements() -> [(&'static str, &'static str); 4] {
+    [
+        (*CREATE, "bigint[], affiliate_input[], text[]"),
+        (NUMBER, "bigint"),
+        (LOCK_IDENTIFIERS, "bigint"),
+        (ARE_IDENTIFIED, "bigint, text[]"),
+    ]
 }
 
 /// Creates affiliates whose fields were checked; one result each, in their order.
@@ -65,7 +77,7 @@ pub(super) async fn create(
     company_id: i64,
     affiliates: Vec<AffiliateInput>,
 ) -> Result<Vec<AffiliateResult>, Error> {
-    let inputs: Vec<Input> = affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect();
+    let inputs = inputs(company_id, affiliates);
     let valid: Vec<&Input> = inputs.iter().filter(|input| input.failure.is_none()).collect();
     let valid = valid.as_slice();
     let insert = |pool: Connections, layouts| async move {
@@ -86,18 +98,42 @@ pub(super) async fn create(
             .write(&backend.pool, is_contention, insert)
             .await?;
     }
-    let mut ids = ids.into_iter();
+    Ok(results(&inputs, ids.into_iter().map(|id| id.map(Some))))
+}
+
+/// The results of creating affiliates whose fields were checked, and which are not created.
+pub(super) async fn validate(
+    backend: &Backend,
+    company_id: i64,
+    affiliates: Vec<AffiliateInput>,
+) -> Result<Vec<AffiliateResult>, Error> {
+    let inputs = inputs(company_id, affiliates);
+    let names: Vec<&str> = inputs.iter().filter_map(Input::new_name).collect();
+    let before = before(&backend.pool, company_id, &[], &names).await?;
+    let mut taken: HashSet<&str> = before.iter().map(|(_, name, ..)| name.as_str()).collect();
+    let valid = inputs.iter().filter(|input| input.failure.is_none());
+    let is_new = valid.map(|input| input.new_name().is_none_or(|name| taken.insert(name)));
+    let is_new: Vec<Option<Option<i64>>> = is_new.map(|is_new| is_new.then_some(None)).collect();
+    Ok(results(&inputs, is_new.into_iter()))
+}
+
+fn inputs(company_id: i64, affiliates: Vec<AffiliateInput>) -> Vec<Input> {
+    affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect()
+}
+
+/// The results of all items. `created` has those of the valid ones: with the ID if it was created, `None` if its name is taken.
+fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Option<i64>>>) -> Vec<AffiliateResult> {
     let result = |input: &Input| {
-        let affiliate_id = if input.failure.is_none() { ids.next().flatten() } else { None };
-        let (code, msg) = match (&input.failure, affiliate_id) {
+        let created = if input.failure.is_none() { created.next().flatten() } else { None };
+        let (code, msg) = match (&input.failure, created) {
             (Some(failure), _) => (failure.codes.on_create(), failure.message.as_str()),
             (None, Some(_)) => (ResultCode::Saved, "Affiliate created successfully."),
             (None, None) => (ResultCode::Duplicate, NAME_EXISTS),
         };
         let (client_affiliate_id, msg) = (input.fields.client_affiliate_id.clone(), msg.to_owned());
-        AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg }
+        AffiliateResult { code: code.into(), affiliate_id: created.flatten(), client_affiliate_id, msg }
     };
-    Ok(inputs.iter().map(result).collect())
+    inputs.iter().map(result).collect()
 }
 
 /// Inserts affiliates. Returns the ID of each that was inserted.
@@ -117,6 +153,21 @@ async fn insert(
 /// The server takes rows while the next ones are encoded, and inserts many of them together.
 async fn copy(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<Option<Vec<i64>>, sqlx::Error> {
     let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(pool).await?;
+    match pool.copy(rows(company_id, &ids, inputs)).await {
+        Ok(()) => Ok(Some(ids)),
+        Err(error) if is_unique_violation(&error) => Ok(None),
+        // Citus does not report which error it was. A statement does.
+        Err(sqlx::Error::Database(_)) if pool.is_divided() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The rows of affiliates with these IDs.
+fn rows<'i>(
+    company_id: i64,
+    ids: &[i64],
+    inputs: &[&'i Input],
+) -> Rows<'i, Input, impl Iterator<Item = ([i64; 2], &'i Input)> + use<'i>> {
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
     // By bytes, as the name's collation has it: two batches that cross take the same names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
@@ -124,13 +175,80 @@ async fn copy(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
     let given: Vec<&str> = given.map(|field| field.column.name).collect();
     let attributes = INPUT.attributes.iter().filter(|attribute| given.contains(&attribute.name)).collect();
-    match pool.copy(Rows::new("affiliates", attributes, rows.into_iter())).await {
-        Ok(()) => Ok(Some(ids)),
-        Err(error) if is_unique_violation(&error) => Ok(None),
-        // Citus does not report which error it was. A statement does.
-        Err(sqlx::Error::Database(_)) if pool.is_divided() => Ok(None),
-        Err(error) => Err(error),
+    Rows::new("affiliates", attributes, rows.into_iter())
+}
+
+/// Locks the identifiers of the company $1 against others that create affiliates by their identifiers, until the end of the transaction.
+/// (Its other locks are numbered 1 to 3.)
+const LOCK_IDENTIFIERS: &str = "
+    with alone as materialized (
+        select pg_advisory_xact_lock($1::bigint << 2)
+    )
+    select exists (select from affiliates a where a.company_id = $1 and a.id = 0) from alone";
+
+/// Whether affiliates of the company $1 have one of these identifiers. A statement after the lock sees what others committed before it.
+const ARE_IDENTIFIED: &str = "
+    select exists (
+        select from unnest($2::text[]) as i (identifier)
+        cross join lateral (
+            select from affiliates a where a.company_id = $1 and a.client_affiliate_id = i.identifier limit 1
+        ) a
+    )";
+
+/// Creates affiliates whose identifiers no affiliate has, and returns their IDs. `None` if another writer has taken an identifier or a
+/// name meanwhile: then nothing is created.
+pub(super) async fn create_identified(
+    backend: &Backend,
+    company_id: i64,
+    affiliates: Vec<AffiliateInput>,
+) -> Result<Option<Vec<i64>>, Error> {
+    let inputs = inputs(company_id, affiliates);
+    let inputs: Vec<&Input> = inputs.iter().collect();
+    let inputs = inputs.as_slice();
+    let create = |pool: Connections, _| async move {
+        // A connection that is not `done` is closed, which rolls back what was not committed.
+        let mut lease = pool.lease().await?;
+        let mut transaction = pool.begin(&mut lease).await?;
+        match copy_identified(&mut transaction, company_id, inputs).await {
+            Ok(Some(ids)) => {
+                check_caller().await;
+                transaction.commit().await?;
+                lease.done(Ok(Some(ids)))
+            }
+            Ok(None) => {
+                transaction.rollback().await?;
+                lease.done(Ok(None))
+            }
+            // Citus does not report which error it was.
+            Err(error) if is_unique_violation(&error) || pool.is_divided() && is_rejected(&error) => {
+                transaction.rollback().await?;
+                lease.done(Ok(None))
+            }
+            Err(error) => Err(error),
+        }
+    };
+    backend.queues.created_affiliates.one(company_id).await?.write(&backend.pool, is_contention, create).await
+}
+
+async fn copy_identified(
+    connection: &mut PgConnection,
+    company_id: i64,
+    inputs: &[&Input],
+) -> Result<Option<Vec<i64>>, sqlx::Error> {
+    sqlx::query(LOCK_IDENTIFIERS).bind(company_id).execute(&mut *connection).await?;
+    let identifiers: Vec<&str> = inputs.iter().map(|input| input.fields.client_affiliate_id()).collect();
+    let are_identified = sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers);
+    if are_identified.fetch_one(&mut *connection).await? {
+        return Ok(None);
     }
+    let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(&mut *connection).await?;
+    copy_within(connection, rows(company_id, &ids, inputs)).await?;
+    Ok(Some(ids))
+}
+
+/// Whether the database has rejected a statement for another reason than a lock.
+fn is_rejected(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Database(_)) && !is_lock_timeout_of_write(error) && !is_disconnected(error)
 }
 
 pub(super) struct CreateOne;

@@ -19,17 +19,26 @@ use crate::{
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));
 static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| lists::by_ids(query));
-static AFTER: LazyLock<&'static str> = LazyLock::new(|| {
-    let columns = columns();
-    format!(
-        "select a.id as last_id, {columns} from affiliates a where a.company_id = $1 and a.id > $2 order by a.id limit $3"
-    )
-    .leak()
-});
+static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(""));
+static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after("and a.id = any($4)"));
 
 /// The statements that read affiliates, with the types of their parameters.
-pub(super) fn statements() -> [(&'static str, &'static str); 3] {
-    [(*BY_KEYS, "bigint[], bigint[]"), (*BY_IDS, "bigint, bigint[]"), (*AFTER, "bigint, bigint, bigint")]
+pub(super) fn statements() -> [(&'static str, &'static str); 4] {
+    [
+        (*BY_KEYS, "bigint[], bigint[]"),
+        (*BY_IDS, "bigint, bigint[]"),
+        (*AFTER, "bigint, bigint, bigint"),
+        (*CHANGED_AFTER, "bigint, bigint, bigint, bigint[]"),
+    ]
+}
+
+fn after(condition: &str) -> &'static str {
+    let columns = columns();
+    format!(
+        "select a.id as last_id, {columns} from affiliates a
+        where a.company_id = $1 and a.id > $2 {condition} order by a.id limit $3"
+    )
+    .leak()
 }
 
 /// What is selected of an affiliate, whose alias is `a`.
@@ -62,8 +71,8 @@ pub(super) async fn by_ids(source: Source, ids: &[i64]) -> Result<Records<Affili
 impl RecordPage for ListAffiliatesResponse {
     type Filters = ();
 
-    fn statement((): &()) -> &'static str {
-        *AFTER
+    fn statement((): &(), changed: bool) -> &'static str {
+        if changed { *CHANGED_AFTER } else { *AFTER }
     }
 
     fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {

@@ -24,8 +24,8 @@ use super::{
     update_one::UpdateOne,
 };
 use crate::{
-    access::Identity,
     backend::Backend,
+    changes::{Changed, read_as_of},
     record_pages::{self, RecordPages},
     requests::{Served, accept, holding, timeout_of},
     writes::Writes,
@@ -51,14 +51,21 @@ impl AffiliateService for Affiliates {
     type ListAffiliatesStream = RecordPages<ListAffiliatesResponse>;
 
     async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
-        let company_id = Identity::of(&request)?.company_id;
         let limit = timeout_of(&request, self.backend.settings.list_timeout);
-        Ok(record_pages::all(&self.backend, company_id, 0, (), limit)?)
+        let (company_id, request) = accept(request)?;
+        let changed = Changed::after(self.backend.source(company_id), 1, request.changed_after).await?;
+        Ok(record_pages::all(&self.backend, company_id, 0, (), changed, limit)?)
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {
         let (company_id, request) = accept(request)?;
-        Ok(self.backend.affiliates.get(company_id, request.id).await?)
+        match &request.as_of {
+            Some(as_of) if !as_of.is_empty() => {
+                let source = self.backend.source(company_id);
+                Ok(read_as_of(source, request.id, as_of, Error::affiliate_not_found).await?)
+            }
+            _ => Ok(self.backend.affiliates.get(company_id, request.id).await?),
+        }
     }
 
     async fn batch_get_affiliates(
@@ -91,7 +98,11 @@ impl AffiliateService for Affiliates {
         request: Request<BatchCreateAffiliatesRequest>,
     ) -> Served<BatchCreateAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
-        let results = create::create(&self.backend, company_id, request.affiliates).await?;
+        let results = if request.validate_only {
+            create::validate(&self.backend, company_id, request.affiliates).await?
+        } else {
+            create::create(&self.backend, company_id, request.affiliates).await?
+        };
         Ok(Response::new(BatchCreateAffiliatesResponse { results }))
     }
 
@@ -123,7 +134,12 @@ impl AffiliateService for Affiliates {
     ) -> Served<BatchUpdateAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
         let anchor = request.anchor_id;
-        match update::update(&self.backend, company_id, anchor, request.affiliates).await? {
+        let results = if request.validate_only {
+            update::validate(&self.backend, company_id, anchor, request.affiliates).await?
+        } else {
+            update::update(&self.backend, company_id, anchor, request.affiliates).await?
+        };
+        match results {
             Some(results) => Ok(Response::new(BatchUpdateAffiliatesResponse { results })),
             None => Err(Error::affiliate_not_found(anchor.filter(|id| *id <= MAX_ID).unwrap_or_default()).into()),
         }

@@ -10,7 +10,7 @@ mod roster;
 mod service;
 
 use compliance_api::{
-    error::{Error, ResultCode},
+    error::Error,
     record::{FieldSet, Record as _},
     rules::{Violations, check},
     v1::{AffiliateInput, AffiliateSync, AffiliateSyncResult},
@@ -24,7 +24,7 @@ use self::{
     roster::Roster,
 };
 use super::{
-    create::create,
+    create::create_identified,
     in_order::{Applied, NAME},
     input::Input,
     update::update_known,
@@ -179,11 +179,9 @@ async fn write(
     }
     if !creations.is_empty() {
         let affiliates = creations.iter().map(|(index, _)| items[*index].input.fields.clone()).collect();
-        let created = create(backend, company_id, affiliates).await?;
-        for ((index, action), created) in creations.iter().zip(created) {
-            if created.code() == ResultCode::Saved {
-                results[*index] = Some(saved(&items[*index].input, action, created.affiliate_id));
-            }
+        let created = create_identified(backend, company_id, affiliates).await?;
+        for ((index, action), id) in creations.iter().zip(created.into_iter().flatten()) {
+            results[*index] = Some(saved(&items[*index].input, action, Some(id)));
         }
     }
     Ok(())

@@ -19,9 +19,9 @@ use super::{
 };
 use crate::{
     backend::Backend,
-    database::Connections,
+    database::{self, Connections},
     deadline::check_caller,
-    error::is_contention,
+    error::{from_database, is_contention},
     limits::MAX_TRIES,
     statement,
     table::{self, Layouts},
@@ -202,6 +202,37 @@ pub(super) async fn update(
             Err(Error::internal())
         }
     }
+}
+
+/// The results of changes whose fields were checked, and which are not made: one each, in their order. `None` when the company does not
+/// have the anchor.
+pub(super) async fn validate(
+    backend: &Backend,
+    company_id: i64,
+    anchor: Option<i64>,
+    updates: Vec<AffiliateUpdate>,
+) -> Result<Option<Vec<AffiliateResult>>, Error> {
+    let changes: Vec<Input> = updates.into_iter().map(|update| Input::updated(company_id, update)).collect();
+    let ids: BTreeSet<i64> = changes.iter().map(|change| change.key).chain(anchor).collect();
+    let names: BTreeSet<&str> = changes.iter().filter_map(Input::new_name).collect();
+    let before = before(&backend.pool, company_id, &Vec::from_iter(ids), &Vec::from_iter(names)).await?;
+    if anchor.is_some_and(|anchor| !before.iter().any(|(id, .., is_named)| *id == anchor && *is_named)) {
+        return Ok(None);
+    }
+    let applied = in_order::apply(&changes, &before).applied;
+    Ok(Some(changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
+}
+
+/// Affiliates with these IDs, and those that have these names.
+pub(super) async fn before(
+    pool: &Connections,
+    company_id: i64,
+    ids: &[i64],
+    names: &[&str],
+) -> Result<Vec<Before>, Error> {
+    let read =
+        async |pool: Connections| sqlx::query_as(NAMES).bind(company_id).bind(ids).bind(names).fetch_all(&pool).await;
+    database::read(pool, read).await.map_err(from_database)
 }
 
 /// Changes affiliates of which it is known how they are, all at once: so two can swap their names. No two changes are of one affiliate or

@@ -59,8 +59,8 @@ pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceC
 impl RecordPage for ListAllComplianceCasesResponse {
     type Filters = ListComplianceCasesRequest;
 
-    fn statement(filters: &Self::Filters) -> &'static str {
-        WHOLE.statement(asked(filters))
+    fn statement(filters: &Self::Filters, changed: bool) -> &'static str {
+        WHOLE.statement(asked(filters), changed)
     }
 
     fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use compliance_api::v1::{
-    BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
-    ListAllComplianceCasesRequest, ListAllComplianceCasesResponse, ListComplianceCasesRequest,
-    ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
+use compliance_api::{
+    error::Error,
+    v1::{
+        BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
+        ListAllComplianceCasesRequest, ListAllComplianceCasesResponse, ListComplianceCasesRequest,
+        ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
+    },
 };
 use tonic::Request;
 
@@ -15,6 +18,7 @@ use super::{
 };
 use crate::{
     backend::Backend,
+    changes::{Changed, read_as_of},
     lists::{read_by_ids, too_large},
     record_pages::{self, RecordPages},
     requests::{Served, accept, holding, timeout_of},
@@ -45,12 +49,19 @@ impl ComplianceCaseService for ComplianceCases {
         let limit = timeout_of(&request, self.0.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_id.unwrap_or_default();
-        Ok(record_pages::all(&self.0, company_id, after, filters(request), limit)?)
+        let changed = Changed::after(self.0.source(company_id), 4, request.changed_after).await?;
+        Ok(record_pages::all(&self.0, company_id, after, filters(request), changed, limit)?)
     }
 
     async fn get_compliance_case(&self, request: Request<GetComplianceCaseRequest>) -> Served<ComplianceCase> {
         let (company_id, request) = accept(request)?;
-        Ok(self.0.cases.get(company_id, request.id).await?)
+        match &request.as_of {
+            Some(as_of) if !as_of.is_empty() => {
+                let source = self.0.source(company_id);
+                Ok(read_as_of(source, request.id, as_of, Error::case_not_found).await?)
+            }
+            _ => Ok(self.0.cases.get(company_id, request.id).await?),
+        }
     }
 
     async fn batch_get_compliance_cases(

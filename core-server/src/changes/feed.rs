@@ -10,7 +10,11 @@ use compliance_api::{
     v1::{Change, ComplianceCase, ComplianceUrl, FieldChange, ListChangesRequest, ListChangesResponse},
 };
 use serde_json::{Map, Value};
-use sqlx::{Row as _, ValueRef as _, postgres::PgRow};
+use sqlx::{
+    Postgres, Row as _, ValueRef as _,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
 use time::OffsetDateTime;
 
 use super::STATEMENT;
@@ -39,6 +43,11 @@ static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     of::<ComplianceUrl>().chain(of::<ComplianceCase>()).collect()
 });
 
+/// The number of the table of a kind of records.
+pub(super) fn resource_number(name: &str) -> Option<i16> {
+    RESOURCES.iter().position(|resource| *resource == name).map(|index| index as i16 + 1)
+}
+
 /// The changes that follow a position, with the memory that they take. Refused if some of them are no longer kept.
 pub(super) async fn list(
     source: Source,
@@ -57,41 +66,46 @@ pub(crate) async fn read(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<(ListChangesResponse, Reservation), Error> {
-    let number = |name: &String| RESOURCES.iter().position(|resource| resource == name).map(|index| index as i16 + 1);
-    let types = Some(request.types.iter().filter_map(number).collect()).filter(|types: &Vec<i16>| !types.is_empty());
+    let types = request.types.iter().filter_map(|name| resource_number(name)).collect();
+    let types = Some(types).filter(|types: &Vec<i16>| !types.is_empty());
     let query = || {
         let query = sqlx::query(STATEMENT.0).bind(source.company_id).bind(request.after).bind(&types);
         query.bind(request.limit.unwrap_or(DEFAULT_CHANGES)).bind(CHANGE_ROWS)
     };
+    entries(&source, query, |first, changes, is_complete| {
+        let (last_position, dropped_position) = (first.try_get("last_position")?, first.try_get("dropped_position")?);
+        let is_full = !is_complete || changes.len() as i64 >= request.limit.unwrap_or(DEFAULT_CHANGES);
+        let position = match changes.last() {
+            Some(last) if is_full => last.position,
+            _ if request.after.is_none() => last_position,
+            _ => first.try_get("scanned_position")?,
+        };
+        Ok(ListChangesResponse { changes, position, last_position, dropped_position })
+    })
+    .await
+}
+
+/// Reads entries: `make` makes the response of the first row, the changes, and whether they are all that were found. With the memory
+/// that they take.
+pub(super) async fn entries<'q, T>(
+    source: &Source,
+    query: impl Fn() -> Query<'q, Postgres, PgArguments>,
+    make: impl FnOnce(&PgRow, Vec<Change>, bool) -> Result<T, sqlx::Error>,
+) -> Result<(T, Reservation), Error> {
     let read = async |pool: Connections| pool.fetch_at_most(query(), source.most, &source.memory).await;
     let fetched = database::read(&source.pool, read).await.map_err(from_database)?;
     let Some(first) = fetched.rows.first() else {
         return Err(if let End::Full(full) = fetched.end { full.into() } else { Error::internal() });
     };
-    let read = || response(first, &fetched.rows, fetched.end == End::Complete, request);
-    let response = admission::compute(fetched.memory.bytes(), read).map_err(from_database)?;
-    Ok((response, fetched.memory))
+    let made = admission::compute(fetched.memory.bytes(), || {
+        make(first, changes(&fetched.rows)?, fetched.end == End::Complete)
+    });
+    Ok((made.map_err(from_database)?, fetched.memory))
 }
 
-fn response(
-    first: &PgRow,
-    rows: &[PgRow],
-    is_complete: bool,
-    request: &ListChangesRequest,
-) -> Result<ListChangesResponse, sqlx::Error> {
-    let (last_position, dropped_position) = (first.try_get("last_position")?, first.try_get("dropped_position")?);
-    let mut changes = Vec::with_capacity(rows.len());
-    // Without a change, the only row has none.
-    for row in rows.iter().take_while(|row| row.try_get_raw("id").is_ok_and(|id| !id.is_null())) {
-        changes.push(change(row)?);
-    }
-    let is_full = !is_complete || changes.len() as i64 >= request.limit.unwrap_or(DEFAULT_CHANGES);
-    let position = match changes.last() {
-        Some(last) if is_full => last.position,
-        _ if request.after.is_none() => last_position,
-        _ => first.try_get("scanned_position")?,
-    };
-    Ok(ListChangesResponse { changes, position, last_position, dropped_position })
+/// The changes of rows. Without a change, the only row has none.
+pub(super) fn changes(rows: &[PgRow]) -> Result<Vec<Change>, sqlx::Error> {
+    rows.iter().take_while(|row| row.try_get_raw("id").is_ok_and(|id| !id.is_null())).map(change).collect()
 }
 
 fn change(row: &PgRow) -> Result<Change, sqlx::Error> {

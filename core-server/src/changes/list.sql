@@ -1,20 +1,7 @@
 -- Changes of the company $1 after the position $2 (none if that is null), of the tables whose numbers are $3 (all if that is null), at
 -- most $4. At most $5 rows are read, however few of them have such changes. A row has entries up to its position.
 --
--- The planner does not see bounds and limits, so it reads along the key. The first row has the range of positions in any case. A record of fewer columns than its table has now is filled up with nulls.
-with state as materialized (
-    select
-        coalesce((select p.position from change_positions p where p.company_id = $1), 0) as last_position,
-        (select c.position - cardinality(c.ids) from changes c where c.company_id = $1 order by c.position limit 1) as dropped,
-        array(
-            select count(*)
-            from unnest(array[
-                'affiliates', 'compliance_urls', 'infractions', 'compliance_cases', 'incidents', 'vocabulary_entries'
-            ]) with ordinality t (name, number)
-            join pg_attribute a on a.attrelid = t.name::regclass and a.attnum > 0 and not a.attisdropped
-            group by t.number
-            order by t.number
-        ) as columns
+-- The planner does not see bounds and limits, so it reads along the key. The first row has the range of positions in any case.
 ), scanned as materialized (
     select c.*, c.position - cardinality(c.ids) as before, sum(case when c.is_asked then cardinality(c.ids) else 0 end)
         over (order by c.position rows between unbounded preceding and 1 preceding) as entries_before
@@ -26,7 +13,7 @@ with state as materialized (
         limit (select $5)
     ) c
 ), page as (
-    select s.before + e.number as position, s.changed_at, s.resource, s.operation, s.columns, e.id, e.record,
+    select s.before + e.number as rank, s.before + e.number as position, s.changed_at, s.resource, s.operation, s.columns, e.id, e.record,
         case when jsonb_typeof(s.changed_by -> 0) = 'array' then s.changed_by -> (e.number - 1)::integer else s.changed_by end
             as changed_by
     from scanned s
@@ -35,26 +22,8 @@ with state as materialized (
     where s.is_asked and coalesce(s.entries_before, 0) < $4 + 1024 and s.before + e.number > $2
     order by s.before + e.number
     limit $4
+), reached as (
+    select case when (select count(*) from scanned) < $5 then s.last_position else (select max(position) from scanned) end
+        as scanned_position
+    from state s
 )
-select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position,
-    case when (select count(*) from scanned) < $5 then s.last_position else (select max(position) from scanned) end
-        as scanned_position,
-    p.position, p.changed_at, p.resource, p.operation, p.id, p.changed_by ->> 0 as request_id, p.changed_by ->> 1 as subject,
-    case p.operation
-        when 2 then '{' || substr(p.record, 2) || '}'
-        when 4 then '{}' -- digests of what is left
-        else case p.resource
-            when 1 then row_to_json(r.filled::affiliates)
-            when 2 then row_to_json(r.filled::compliance_urls)
-            when 3 then row_to_json(r.filled::infractions)
-            when 4 then row_to_json(r.filled::compliance_cases)
-            when 5 then row_to_json(r.filled::incidents)
-            when 6 then row_to_json(r.filled::vocabulary_entries)
-        end::text
-    end as fields
-from state s
-left join page p on true
-cross join lateral (
-    select left(p.record, -1) || repeat(',', (s.columns[p.resource] - p.columns)::integer) || ')' as filled
-) r
-order by p.position

@@ -1,14 +1,14 @@
-//! `ChangeService`: who asks.
+//! `ChangeService` and `AuditService`: who asks.
 
 use std::sync::Arc;
 
 use compliance_api::v1::{
-    ListChangesRequest, ListChangesResponse, WatchChangesRequest, WatchChangesResponse,
-    change_service_server::ChangeService,
+    ListChangesRequest, ListChangesResponse, SearchChangesRequest, SearchChangesResponse, WatchChangesRequest,
+    WatchChangesResponse, audit_service_server::AuditService, change_service_server::ChangeService,
 };
 use tonic::{Request, codegen::BoxStream};
 
-use super::{feed, hub::Hub, watch::watch};
+use super::{feed, hub::Hub, search, watch::watch};
 use crate::{
     backend::Backend,
     requests::{Served, accept, holding},
@@ -37,5 +37,14 @@ impl ChangeService for Changes {
 
     async fn watch_changes(&self, request: Request<WatchChangesRequest>) -> Served<Self::WatchChangesStream> {
         watch(&self.hub, request).await
+    }
+}
+
+#[tonic::async_trait]
+impl AuditService for Changes {
+    async fn search_changes(&self, request: Request<SearchChangesRequest>) -> Served<SearchChangesResponse> {
+        let (company_id, request) = accept(request)?;
+        let (changes, memory) = search::search(self.backend.source(company_id), &request).await?;
+        Ok(holding(changes, memory))
     }
 }

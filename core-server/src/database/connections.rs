@@ -239,22 +239,15 @@ impl Connections {
     /// Copies rows into a table, all of them or none. They are encoded while the server takes those before them.
     pub(crate) async fn copy<'r, T: 'static>(
         &self,
-        mut rows: Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
+        rows: Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
     ) -> Result<(), sqlx::Error> {
         let mut lease = self.lease().await?;
         // The server of a connection that is let go half way would wait for more rows.
         let (connection, generation) = lease.transaction()?;
         let copying = async {
             let mut transaction = connection.begin_with(self.begin_as_writer()).await?;
-            let copied = async {
-                let mut copy = transaction.copy_in_raw(&rows.statement.clone()).await?;
-                while let Some(part) = rows.next_part()? {
-                    copy.send(part).await?;
-                }
-                copy.finish().await
-            };
-            match copied.await {
-                Ok(_) => transaction.commit().await,
+            match copy_within(&mut transaction, rows).await {
+                Ok(()) => transaction.commit().await,
                 Err(error @ sqlx::Error::Database(_)) => transaction.rollback().await.and(Err(error)),
                 Err(error) => Err(error),
             }
@@ -329,6 +322,18 @@ impl Connections {
         }
         Ok(lease)
     }
+}
+
+/// Copies rows into a table in a transaction that is open.
+pub(crate) async fn copy_within<'r, T: 'static>(
+    connection: &mut PgConnection,
+    mut rows: Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
+) -> Result<(), sqlx::Error> {
+    let mut copy = connection.copy_in_raw(&rows.statement.clone()).await?;
+    while let Some(part) = rows.next_part()? {
+        copy.send(part).await?;
+    }
+    copy.finish().await.map(drop)
 }
 
 pub(crate) fn size(row: &PgRow) -> usize {

@@ -13,18 +13,33 @@ pub(crate) struct Whole<Q: 'static> {
     list: &'static List<Q>,
     of_company: &'static str,
     of_affiliate: &'static str,
+    /// The same for records that have changed.
+    changed_of_company: &'static str,
+    changed_of_affiliate: &'static str,
 }
 
 impl<Q> Whole<Q> {
     /// `long` is a column with texts that are so long that few of them make a page.
     pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
         let statement = |condition: &str| &*statement(list, long, condition).leak();
-        Self { list, of_company: statement(""), of_affiliate: statement("and u.affiliate_id = $6") }
+        let changed = format!("and u.id = any(${})", 7 + list.filters.len());
+        Self {
+            list,
+            of_company: statement(""),
+            of_affiliate: statement("and u.affiliate_id = $6"),
+            changed_of_company: statement(&changed),
+            changed_of_affiliate: statement(&format!("{changed} and u.affiliate_id = $6")),
+        }
     }
 
     /// The statement for a page: records of one affiliate have an index of their own.
-    pub(crate) fn statement(&self, asked: Asked) -> &'static str {
-        if asked.affiliate.is_some() { self.of_affiliate } else { self.of_company }
+    pub(crate) fn statement(&self, asked: Asked, changed: bool) -> &'static str {
+        match (asked.affiliate, changed) {
+            (None, false) => self.of_company,
+            (Some(_), false) => self.of_affiliate,
+            (None, true) => self.changed_of_company,
+            (Some(_), true) => self.changed_of_affiliate,
+        }
     }
 
     /// Binds what follows the number of records.
@@ -35,10 +50,16 @@ impl<Q> Whole<Q> {
     }
 
     /// The statements, with the types of their parameters.
-    pub(crate) fn statements(&self) -> [(&'static str, &'static str); 2] {
+    pub(crate) fn statements(&self) -> [(&'static str, &'static str); 4] {
         let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]);
         let types: &str = std::iter::once(TYPES).chain(filters).collect::<String>().leak();
-        [self.of_company, self.of_affiliate].map(|statement| (statement, types))
+        let changed: &str = format!("{types}, bigint[]").leak();
+        [
+            (self.of_company, types),
+            (self.of_affiliate, types),
+            (self.changed_of_company, changed),
+            (self.changed_of_affiliate, changed),
+        ]
     }
 }
 

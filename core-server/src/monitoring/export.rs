@@ -17,7 +17,9 @@ use crate::{
 };
 
 /// URLs of the company $1 with IDs above $2, at most $3. The length of a stored text is known without reading it.
-static URLS: LazyLock<String> = LazyLock::new(|| {
+static URLS: LazyLock<[String; 2]> = LazyLock::new(|| ["", "and u.id = any($4)"].map(urls));
+
+fn urls(condition: &str) -> String {
     format!(
         "select p.id as last_id, r.*
         from (
@@ -26,7 +28,7 @@ static URLS: LazyLock<String> = LazyLock::new(|| {
             ) as bytes_before
             from (
                 select u.id, u.transcription_text from compliance_urls u
-                where u.company_id = $1 and u.id > $2 order by u.id limit $3
+                where u.company_id = $1 and u.id > $2 {condition} order by u.id limit $3
             ) u
         ) p
         cross join lateral ({}) r
@@ -34,15 +36,15 @@ static URLS: LazyLock<String> = LazyLock::new(|| {
         order by p.id",
         urls::record::query::<UrlObservation>("$1")
     )
-});
+}
 
 impl RecordPage for ExportUrlsResponse {
     const MAY_BE_SHORT: bool = true;
 
     type Filters = ();
 
-    fn statement((): &()) -> &'static str {
-        &URLS
+    fn statement((): &(), changed: bool) -> &'static str {
+        &URLS[usize::from(changed)]
     }
 
     fn read(rows: &[PgRow], last_url_id: i64) -> Result<Self, sqlx::Error> {
@@ -61,12 +63,14 @@ fn observation(reader: &Reader<UrlObservation>, row: &PgRow) -> Result<UrlObserv
 }
 
 /// Cases of the company $1 with IDs above $2, at most $3. URLs and references are in the order of the record's incidents.
-static CASES: LazyLock<String> = LazyLock::new(|| {
+static CASES: LazyLock<[String; 2]> = LazyLock::new(|| ["", "and u.id = any($4)"].map(cases));
+
+fn cases(condition: &str) -> String {
     format!(
         "select p.id as last_id, p.request_id, c.incident_urls, c.incident_references, r.*
         from (
             select u.id, u.request_id from compliance_cases u
-            where u.company_id = $1 and u.id > $2 order by u.id limit $3
+            where u.company_id = $1 and u.id > $2 {condition} order by u.id limit $3
         ) p
         left join lateral (
             select array_agg(x.url) as incident_urls, array_agg(x.reference) as incident_references
@@ -81,13 +85,13 @@ static CASES: LazyLock<String> = LazyLock::new(|| {
         order by p.id",
         cases::record::query::<CaseInput>("$1")
     )
-});
+}
 
 impl RecordPage for ExportCasesResponse {
     type Filters = ();
 
-    fn statement((): &()) -> &'static str {
-        &CASES
+    fn statement((): &(), changed: bool) -> &'static str {
+        &CASES[usize::from(changed)]
     }
 
     fn read(rows: &[PgRow], last_case_id: i64) -> Result<Self, sqlx::Error> {

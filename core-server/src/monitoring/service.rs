@@ -30,6 +30,7 @@ use super::{
 use crate::{
     access::Identity,
     backend::Backend,
+    changes::Changed,
     chunks::{self, Acknowledgements},
     record_pages::{self, RecordPages},
     requests::{Served, accept, timeout_of},
@@ -80,7 +81,8 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        Ok(record_pages::all(&self.0.backend, company_id, after, (), timeout)?)
+        let changed = Changed::after(self.0.backend.source(company_id), 2, request.changed_after).await?;
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), changed, timeout)?)
     }
 
     async fn record_infractions(
@@ -116,7 +118,8 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        Ok(record_pages::all(&self.0.backend, company_id, after, (), timeout)?)
+        let changed = Changed::after(self.0.backend.source(company_id), 4, request.changed_after).await?;
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), changed, timeout)?)
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Served<UpdateCaseResponse> {

@@ -136,6 +136,17 @@ impl BatchReads {
         for (index, read, token) in reads {
             let mut headers = read.headers();
             headers.extend(cores.clone().map(|cores| (CORES, cores)));
+            let as_of = match &read.operation {
+                Some(read::Operation::Affiliate(get)) => &get.as_of,
+                Some(read::Operation::Url(get)) => &get.as_of,
+                Some(read::Operation::Case(get)) => &get.as_of,
+                None => &None,
+            };
+            if as_of.is_some() {
+                let error = Error::invalid(Violations::one("as_of", "The as of field is not for reads in batches."));
+                refused.push(response(index, None, Err(error.into())));
+                continue;
+            }
             let (operation, id, accepted) = match read.operation {
                 Some(read::Operation::Affiliate(get)) => (&Operation::GET_AFFILIATE, get.id, &mut affiliates),
                 Some(read::Operation::Url(get)) => (&Operation::GET_COMPLIANCE_URL, get.id, &mut urls),

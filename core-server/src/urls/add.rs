@@ -1,6 +1,6 @@
 //! Adding URLs: one statement for a whole request, or for many requests that have few.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use compliance_api::{
     error::Error,
@@ -12,8 +12,8 @@ use sqlx::{Executor, Postgres};
 
 use crate::{
     backend::Backend,
-    database::{Connections, Session},
-    error::is_contention,
+    database::{self, Connections, Session},
+    error::{from_database, is_contention},
     limits::FEW_URLS,
     statement,
     table::Layouts,
@@ -33,6 +33,13 @@ pub(super) struct NewUrl {
     domain: Option<String>,
 }
 
+/// Those of these hashes that URLs of the company $1 have.
+pub(super) const KNOWN: &str = "
+    select u.url_hash from unnest($2::bytea[]) as i (url_hash)
+    cross join lateral (
+        select u.url_hash from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1
+    ) u";
+
 /// Adds URLs that were checked; one result each, in their order.
 pub(super) async fn add(
     backend: &Backend,
@@ -40,9 +47,7 @@ pub(super) async fn add(
     company_id: i64,
     urls: Vec<UrlInput>,
 ) -> Result<Vec<UrlResult>, Error> {
-    let new = |url: String| identity(&url).map(|(hash, domain)| NewUrl { url, hash, domain });
-    let urls: Option<Vec<_>> = urls.into_iter().filter_map(|input| input.url).map(new).collect();
-    let urls = urls.ok_or_else(Error::internal)?;
+    let urls = new(urls)?;
     let ids = if urls.len() <= FEW_URLS {
         few.write(FewUrls { company_id, urls }).await?
     } else {
@@ -53,7 +58,28 @@ pub(super) async fn add(
         };
         backend.queues.urls.one(company_id).await?.write(&backend.pool, is_contention, insert).await?
     };
-    Ok(ids.into_iter().map(result).collect())
+    Ok(ids.into_iter().map(|id| result(id.is_some(), id)).collect())
+}
+
+/// The results of adding URLs that were checked, and which are not added.
+pub(super) async fn validate(
+    pool: &Connections,
+    company_id: i64,
+    urls: Vec<UrlInput>,
+) -> Result<Vec<UrlResult>, Error> {
+    let urls = new(urls)?;
+    let hashes: Vec<&[u8]> = urls.iter().map(|new| &new.hash[..]).collect();
+    let read =
+        async |pool: Connections| sqlx::query_scalar(KNOWN).bind(company_id).bind(&hashes).fetch_all(&pool).await;
+    let known: Vec<Vec<u8>> = database::read(pool, read).await.map_err(from_database)?;
+    let mut known: HashSet<&[u8]> = known.iter().map(Vec::as_slice).collect();
+    Ok(hashes.into_iter().map(|hash| result(known.insert(hash), None)).collect())
+}
+
+fn new(urls: Vec<UrlInput>) -> Result<Vec<NewUrl>, Error> {
+    let new = |url: String| identity(&url).map(|(hash, domain)| NewUrl { url, hash, domain });
+    let urls: Option<Vec<_>> = urls.into_iter().filter_map(|input| input.url).map(new).collect();
+    urls.ok_or_else(Error::internal)
 }
 
 /// Inserts URLs, each of a company. Returns the ID of each, if it was added. `writers` has who adds each, or who adds all.
@@ -71,12 +97,13 @@ async fn insert(
     add.fetch_all(executor).await
 }
 
-fn result(added: Option<i64>) -> UrlResult {
-    let (code, msg) = match added {
-        Some(_) => (ResultCode::Saved, "URL added successfully."),
-        None => (ResultCode::Duplicate, "This URL already exists and was skipped."),
+fn result(is_new: bool, url_id: Option<i64>) -> UrlResult {
+    let (code, msg) = if is_new {
+        (ResultCode::Saved, "URL added successfully.")
+    } else {
+        (ResultCode::Duplicate, "This URL already exists and was skipped.")
     };
-    UrlResult { code: code.into(), url_id: added, msg: msg.to_owned() }
+    UrlResult { code: code.into(), url_id, msg: msg.to_owned() }
 }
 
 /// Adds the URLs of requests that have few of them: concurrent ones, of all companies together, become one statement.

@@ -70,8 +70,8 @@ impl RecordPage for ListAllComplianceUrlsResponse {
 
     type Filters = ListComplianceUrlsRequest;
 
-    fn statement(filters: &Self::Filters) -> &'static str {
-        WHOLE.statement(asked(filters))
+    fn statement(filters: &Self::Filters, changed: bool) -> &'static str {
+        WHOLE.statement(asked(filters), changed)
     }
 
     fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {

@@ -2,23 +2,28 @@
 
 use std::{future::ready, sync::Arc};
 
-use compliance_api::v1::{
-    AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
-    ComplianceUrl, GetComplianceUrlRequest, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse,
-    ListComplianceUrlsRequest, ListComplianceUrlsResponse, SearchComplianceUrlsRequest, SearchComplianceUrlsResponse,
-    StreamComplianceUrlsRequest, StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
+use compliance_api::{
+    error::Error,
+    v1::{
+        AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest,
+        BatchGetComplianceUrlsResponse, ComplianceUrl, GetComplianceUrlRequest, ListAllComplianceUrlsRequest,
+        ListAllComplianceUrlsResponse, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
+        SearchComplianceUrlsRequest, SearchComplianceUrlsResponse, StreamComplianceUrlsRequest,
+        StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
+    },
 };
 use futures::stream;
 use tokio::time::Instant;
 use tonic::{Request, Response, codegen::BoxStream};
 
 use super::{
-    add::{AddFew, add},
+    add::{AddFew, add, validate},
     list::{STATEMENTS, asked, filters},
     record, search,
 };
 use crate::{
     backend::Backend,
+    changes::{Changed, read_as_of},
     limits::PART,
     lists::{LargePage, PagePart, Source, read_by_ids, too_large},
     record_pages::{self, RecordPages},
@@ -86,12 +91,19 @@ impl ComplianceUrlService for ComplianceUrls {
         let limit = timeout_of(&request, self.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_id.unwrap_or_default();
-        Ok(record_pages::all(&self.backend, company_id, after, filters(request), limit)?)
+        let changed = Changed::after(self.backend.source(company_id), 2, request.changed_after).await?;
+        Ok(record_pages::all(&self.backend, company_id, after, filters(request), changed, limit)?)
     }
 
     async fn get_compliance_url(&self, request: Request<GetComplianceUrlRequest>) -> Served<ComplianceUrl> {
         let (company_id, request) = accept(request)?;
-        Ok(self.backend.urls.get(company_id, request.id).await?)
+        match &request.as_of {
+            Some(as_of) if !as_of.is_empty() => {
+                let source = self.backend.source(company_id);
+                Ok(read_as_of(source, request.id, as_of, Error::url_not_found).await?)
+            }
+            _ => Ok(self.backend.urls.get(company_id, request.id).await?),
+        }
     }
 
     async fn batch_get_compliance_urls(
@@ -117,7 +129,11 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<AddComplianceUrlsRequest>,
     ) -> Served<AddComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
-        let results = add(&self.backend, &self.add_few, company_id, request.urls).await?;
+        let results = if request.validate_only {
+            validate(&self.backend.pool, company_id, request.urls).await?
+        } else {
+            add(&self.backend, &self.add_few, company_id, request.urls).await?
+        };
         Ok(Response::new(AddComplianceUrlsResponse { results }))
     }
 }

@@ -20,7 +20,7 @@ async fn fill(core: &TestCore, company: i64) {
         let urls = (0..urls).map(|number| UrlInput {
             url: Some(format!("https://a.example/{company}/{urls}/{number}/{}", rand::random::<u64>())),
         });
-        let request = AddComplianceUrlsRequest { urls: urls.collect() };
+        let request = AddComplianceUrlsRequest { urls: urls.collect(), validate_only: false };
         clients.urls.add_compliance_urls(request).await.unwrap();
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod chain;
 pub(crate) mod erasure;
 pub(crate) mod order;
+pub(crate) mod past;
 pub(crate) mod replay;
 pub(crate) mod watch;
 
@@ -132,7 +133,7 @@ async fn a_change_is_recorded_for_who_made_it() {
             clients.affiliates.update_affiliate(named(&format!("update {number}"), update)).await.unwrap();
             let urls =
                 (0..2).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
-            let add = named(&format!("add {number}"), AddComplianceUrlsRequest { urls });
+            let add = named(&format!("add {number}"), AddComplianceUrlsRequest { urls, validate_only: false });
             let added = clients.urls.add_compliance_urls(add).await.unwrap().into_inner().results;
             (number, id, added.into_iter().map(|result| result.url_id.unwrap()).collect::<Vec<_>>())
         }
@@ -145,7 +146,10 @@ async fn a_change_is_recorded_for_who_made_it() {
             .extend(urls.into_iter().map(|id| (("url", "created", id), (format!("add {number}"), subject.clone()))));
     }
     let mut one = clients("it's");
-    let many = BatchCreateAffiliatesRequest { affiliates: (0..600).map(|n| affiliate(&format!("B{n}"))).collect() };
+    let many = BatchCreateAffiliatesRequest {
+        affiliates: (0..600).map(|n| affiliate(&format!("B{n}"))).collect(),
+        validate_only: false,
+    };
     let copied = one.affiliates.batch_create_affiliates(named("copy's", many)).await.unwrap().into_inner().results;
     let copied = copied.into_iter().map(|result| result.affiliate_id.unwrap());
     expected.extend(copied.map(|id| (("affiliate", "created", id), ("copy's".to_owned(), "it's".to_owned()))));
@@ -209,7 +213,10 @@ async fn a_page_begins_and_ends_within_what_one_statement_changed() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
-    let many = BatchCreateAffiliatesRequest { affiliates: (0..2500).map(|n| affiliate(&format!("B{n}"))).collect() };
+    let many = BatchCreateAffiliatesRequest {
+        affiliates: (0..2500).map(|n| affiliate(&format!("B{n}"))).collect(),
+        validate_only: false,
+    };
     clients.affiliates.batch_create_affiliates(many).await.unwrap();
     for limit in [999, 1000] {
         let changes = all(&mut clients, 0, limit).await;

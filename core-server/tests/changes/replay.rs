@@ -217,7 +217,11 @@ async fn write_all(clients: &mut GrpcClients) {
         let affiliates =
             std::iter::once(AffiliateInput { affiliate_name: Some(format!("Full {count}")), ..full.clone() });
         let affiliates = affiliates.chain((0..count).map(named)).collect();
-        clients.affiliates.batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates }).await.unwrap();
+        clients
+            .affiliates
+            .batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates, validate_only: false })
+            .await
+            .unwrap();
     }
     let renamed = |id: i64, name: &str, upline: Option<&str>| AffiliateUpdate {
         id: Some(id),
@@ -233,12 +237,16 @@ async fn write_all(clients: &mut GrpcClients) {
         // They exchange their names.
         vec![renamed(first, "B", None), renamed(second, "A2", Some("")), renamed(first, "B", Some("Upline"))],
     ] {
-        let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates };
+        let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
         clients.affiliates.batch_update_affiliates(request).await.unwrap();
     }
     for count in [2, 30] {
         let urls = (0..count).map(|number| UrlInput { url: Some(format!("https://{count}.example/{number}")) });
-        clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls: urls.collect() }).await.unwrap();
+        clients
+            .urls
+            .add_compliance_urls(AddComplianceUrlsRequest { urls: urls.collect(), validate_only: false })
+            .await
+            .unwrap();
     }
     let entry = |vocabulary: i32, name: &str, parent: Option<&str>| VocabularyEntryInput {
         vocabulary,

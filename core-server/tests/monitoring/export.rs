@@ -166,6 +166,6 @@ async fn an_export_imported_by_another_company_reads_the_same() {
             .all(|one: &Infraction| one.created_date.is_some())
     );
 
-    let last = ExportUrlsRequest { after_url_id: Some(i64::from(u32::MAX)) };
+    let last = ExportUrlsRequest { after_url_id: Some(i64::from(u32::MAX)), changed_after: None };
     assert_eq!(one.monitoring.export_urls(last).await.unwrap().into_inner().message().await.unwrap(), None);
 }

@@ -187,7 +187,7 @@ async fn every_field_of_an_affiliate_is_kept() {
             .collect();
         run(&core.pool, lock, writers).await;
     }
-    let read = company.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    let read = company.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     let shown = format!("{read:?}");
     for name in names {
         let stored = if name == "country" { "840".to_owned() } else { format!("\"{}\"", value(name)) };

@@ -93,19 +93,19 @@ fn read_form(affiliate: &Affiliate, written: &AffiliateInput) {
 
 async fn round_trip(clients: &mut GrpcClients, name: &str) {
     let created = labelled(&format!("{name}1"));
-    let request = BatchCreateAffiliatesRequest { affiliates: vec![created.clone()] };
+    let request = BatchCreateAffiliatesRequest { affiliates: vec![created.clone()], validate_only: false };
     let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
     let id = results[0].affiliate_id.unwrap();
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     read_form(&read, &created);
 
     let changed = labelled(&format!("{name}2"));
     let update =
         AffiliateUpdate { id: Some(id), affiliate: Some(changed.clone()), update_mask: None, etag: String::new() };
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: vec![update] };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: vec![update], validate_only: false };
     let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
     assert_eq!(results[0].code(), ResultCode::Saved);
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     read_form(&read, &changed);
 }
 
@@ -215,7 +215,8 @@ async fn a_type_may_gain_an_attribute_while_the_service_runs() {
         update_mask: None,
         etag: String::new(),
     });
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.rev().collect() };
+    let request =
+        BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.rev().collect(), validate_only: false };
     let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
 }
@@ -239,11 +240,11 @@ async fn values_of_every_kind_survive_their_columns() {
         ..AffiliateInput::default()
     };
     let unknown = AffiliateInput { country: some("QQ"), affiliate_name: some("Q"), ..empty.clone() };
-    let request = BatchCreateAffiliatesRequest { affiliates: vec![empty, unknown, us_date] };
+    let request = BatchCreateAffiliatesRequest { affiliates: vec![empty, unknown, us_date], validate_only: false };
     let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
     let codes: Vec<_> = results.iter().map(compliance_api::v1::AffiliateResult::code).collect();
     assert_eq!(codes, [ResultCode::Saved, ResultCode::InvalidCountry, ResultCode::Saved]);
-    let get = |id: Option<i64>| GetAffiliateRequest { id: id.unwrap() };
+    let get = |id: Option<i64>| GetAffiliateRequest { id: id.unwrap(), as_of: None };
     let read = clients.affiliates.get_affiliate(get(results[0].affiliate_id)).await.unwrap().into_inner();
     assert_eq!((read.city, read.country, read.start_date), (None, None, None));
     let read = clients.affiliates.get_affiliate(get(results[2].affiliate_id)).await.unwrap().into_inner();

@@ -60,17 +60,19 @@ fn operations() -> BTreeMap<&'static str, Call> {
         };
     }
     operation!(affiliates.create_affiliate(CreateAffiliateRequest { affiliate: Some(input()) }));
-    operation!(
-        affiliates
-            .batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates: (0..50).map(|_| input()).collect() })
-    );
+    operation!(affiliates.batch_create_affiliates(BatchCreateAffiliatesRequest {
+        affiliates: (0..50).map(|_| input()).collect(),
+        validate_only: false
+    }));
     operation!(affiliates.update_affiliate(UpdateAffiliateRequest { update: Some(update(1)) }));
     operation!(affiliates.batch_update_affiliates(BatchUpdateAffiliatesRequest {
         anchor_id: Some(1),
         affiliates: vec![update(1), update(2), update(3)],
+        validate_only: false
     }));
     operation!(urls.add_compliance_urls(AddComplianceUrlsRequest {
         urls: (0..50).map(|_| UrlInput { url: Some(format!("https://example.org/{}", next())) }).collect(),
+        validate_only: false
     }));
     operation!(urls.list_compliance_urls(ListComplianceUrlsRequest {
         sort_by: UrlSort::LastSeen.into(),
@@ -149,7 +151,9 @@ async fn batched_reads_are_fewer_round_trips_than_reads() {
     let before = proxy.round_trips();
     let mut reads = join_all((0..200).map(|_| {
         let mut clients = service.company(7);
-        async move { clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap().into_inner() }
+        async move {
+            clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap().into_inner()
+        }
     }));
     // All of them wait for the database, or for those that do.
     let waiting = "select exists (select from pg_locks where not granted and relation = 'affiliates'::regclass)";
@@ -175,11 +179,12 @@ async fn a_read_is_sent_again_when_its_connection_was_cut() {
     let (proxy, service) = service().await;
     let mut clients = service.company(7);
     for _ in 0..5 {
-        let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap().into_inner();
+        let read =
+            clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap().into_inner();
         assert_eq!(read.distributor_name(), "Made 1");
         let before = proxy.connections();
         proxy.cut();
-        clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap();
+        clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap();
         assert!(proxy.connections() > before, "the connection was not cut");
     }
 }

@@ -97,7 +97,7 @@ impl Kind {
                 Self::UpdateMany | Self::UpdateInOrder => {
                     let ids = if self == Self::UpdateMany { ids } else { [ids[0]; 2] };
                     let affiliates = ids.map(|id| city(id, &mark)).to_vec();
-                    let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+                    let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
                     clients.affiliates.batch_update_affiliates(request(update, deadline)).await.map(|_| ())
                 }
                 Self::CreateOne => {
@@ -107,14 +107,14 @@ impl Kind {
                 Self::CreateMany | Self::CreateByCopy => {
                     let count = if self == Self::CreateMany { 2 } else { 500 };
                     let affiliates = (0..count).map(|number| named(format!("{mark} {number}"))).collect();
-                    let create = BatchCreateAffiliatesRequest { affiliates };
+                    let create = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
                     clients.affiliates.batch_create_affiliates(request(create, deadline)).await.map(|_| ())
                 }
                 Self::AddFew | Self::AddMany => {
                     let count = if self == Self::AddFew { 1 } else { 20 };
                     let url = |number| format!("https://example.org/{mark}/{number}").replace(' ', "-");
                     let urls = (0..count).map(|number| UrlInput { url: Some(url(number)) }).collect();
-                    let add = AddComplianceUrlsRequest { urls };
+                    let add = AddComplianceUrlsRequest { urls, validate_only: false };
                     clients.urls.add_compliance_urls(request(add, deadline)).await.map(|_| ())
                 }
             }
@@ -138,7 +138,10 @@ pub(super) async fn company(core: &TestCore) -> (i64, GrpcClients, [i64; 4]) {
     let clients = core.company(company);
     let mut affiliates = clients.affiliates.clone();
     let names = (0..4).map(|number| named(format!("N{number}"))).collect();
-    let created = affiliates.batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates: names }).await.unwrap();
+    let created = affiliates
+        .batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates: names, validate_only: false })
+        .await
+        .unwrap();
     let ids: Vec<i64> = created.into_inner().results.iter().filter_map(|result| result.affiliate_id).collect();
     (company, clients, ids.try_into().unwrap())
 }

@@ -40,7 +40,7 @@ async fn create(mut clients: GrpcClients, name: String) -> Result<i64, Status> {
 }
 
 async fn add(mut clients: GrpcClients, url: String) -> Option<i64> {
-    let request = AddComplianceUrlsRequest { urls: vec![UrlInput { url: Some(url) }] };
+    let request = AddComplianceUrlsRequest { urls: vec![UrlInput { url: Some(url) }], validate_only: false };
     let results = clients.urls.add_compliance_urls(request).await.unwrap().into_inner().results;
     assert_eq!(results.len(), 1);
     assert_eq!(results[0].url_id.is_some(), results[0].code() == ResultCode::Saved);
@@ -57,7 +57,7 @@ fn city(city: impl ToString) -> AffiliateInput {
 }
 
 async fn name_of(mut clients: GrpcClients, id: i64) -> String {
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     read.distributor_name().to_owned()
 }
 
@@ -186,7 +186,7 @@ async fn batches_that_are_full_have_the_same_results() {
         let reads = (0..count).map(|number| {
             let (mut clients, id, url_id) = (of(number), ids[number], added[number]);
             async move {
-                let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await;
+                let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await;
                 let url = match url_id {
                     Some(id) => Some(clients.url(id).await.url),
                     None => None,
@@ -319,12 +319,15 @@ async fn only_the_item_that_fails_fails() {
             let codes = [created.err().map(|status| status.code()), updated.err().map(|status| status.code())];
             assert_eq!(codes, [(number == 17).then_some(Code::Internal); 2], "{number}");
         }
-        let added = join_all((0..40).map(|number| {
-            let mut clients = companies[number % 4].clone();
-            let path = if number == 17 { "refused".to_owned() } else { format!("{round}/{number}") };
-            let urls = vec![UrlInput { url: Some(format!("https://example.org/{path}")) }];
-            async move { clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await }
-        }));
+        let added =
+            join_all((0..40).map(|number| {
+                let mut clients = companies[number % 4].clone();
+                let path = if number == 17 { "refused".to_owned() } else { format!("{round}/{number}") };
+                let urls = vec![UrlInput { url: Some(format!("https://example.org/{path}")) }];
+                async move {
+                    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await
+                }
+            }));
         for (number, added) in added.await.into_iter().enumerate() {
             assert_eq!(added.err().map(|status| status.code()), (number == 17).then_some(Code::Internal), "{number}");
         }
@@ -389,7 +392,8 @@ async fn writers_of_one_affiliate_all_succeed() {
         assert_eq!(codes.iter().filter(|code| **code == Some(Code::InvalidArgument)).count(), 4, "{codes:?}");
         for id in ids {
             let mut clients = clients.clone();
-            let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+            let read =
+                clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
             assert_eq!([read.city(), read.zip(), read.notes(), read.league()], [&*text; 4]);
         }
     }
@@ -419,7 +423,7 @@ async fn a_write_whose_connection_is_lost_is_not_repeated() {
     // The connections that are left are borrowed again.
     until(|| async { written().await.is_ok() }).await;
     let mut clients = clients.clone();
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner();
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     assert_eq!((read.city(), read.zip()), ("", "1"));
 }
 
@@ -467,7 +471,8 @@ async fn batches_of_one_company_wait_without_connections() {
             update_mask: None,
             etag: String::new(),
         });
-        let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.collect() };
+        let request =
+            BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.collect(), validate_only: false };
         async move {
             clients.affiliates.batch_update_affiliates(request).await.map(|response| response.into_inner().results)
         }

@@ -28,7 +28,7 @@ const SMALL: usize = 400;
 const SOON: Duration = Duration::from_mins(2);
 
 async fn create(clients: &mut GrpcClients, affiliates: Vec<AffiliateInput>) -> Vec<AffiliateResult> {
-    let request = BatchCreateAffiliatesRequest { affiliates };
+    let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
     clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results
 }
 

@@ -33,7 +33,7 @@ fn name(id: i64, name: &str, etag: &str) -> AffiliateUpdate {
 }
 
 async fn read(company: &mut GrpcClients, id: i64) -> Affiliate {
-    company.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap().into_inner()
+    company.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner()
 }
 
 /// Changes an affiliate; returns its etag after that.
@@ -43,7 +43,7 @@ async fn change(company: &mut GrpcClients, update: AffiliateUpdate) -> Result<St
 }
 
 async fn batch(company: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> Vec<ResultCode> {
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
     let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
     for result in &results {
         assert_eq!(result.code() == ResultCode::UpdateFailed, result.msg == RECORD_CHANGED, "{result:?}");
@@ -140,7 +140,7 @@ async fn items_that_depend_on_each_other_have_etags() {
     assert_eq!(names.map(Option::unwrap), ["B", "A"]);
     // What fails for its etag leaves its name where it is.
     let updates = vec![name(a, "C", &etag), name(b, "B", "")];
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
     let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
     assert!(results.iter().all(|result| result.code() == ResultCode::UpdateFailed), "{results:?}");
     assert_eq!(read(&mut company, a).await.distributor_name.as_deref(), Some("B"));

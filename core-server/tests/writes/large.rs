@@ -45,7 +45,7 @@ async fn observations() {
         affiliate_name: Some(id.to_owned()),
         ..AffiliateInput::default()
     });
-    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.into() };
+    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.into(), validate_only: false };
     clients.affiliates.batch_create_affiliates(request).await.unwrap();
     let of = |number: usize, note: &str| UrlObservation {
         url: Some(url(number)),
@@ -69,10 +69,10 @@ async fn cases_and_infractions() {
         affiliate_name: Some("A".to_owned()),
         ..AffiliateInput::default()
     };
-    let request = BatchCreateAffiliatesRequest { affiliates: vec![affiliate] };
+    let request = BatchCreateAffiliatesRequest { affiliates: vec![affiliate], validate_only: false };
     clients.affiliates.batch_create_affiliates(request).await.unwrap();
     let urls = (0..ITEMS).map(|number| UrlInput { url: Some(url(number)) }).collect();
-    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap();
+    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap();
     let start = Instant::now();
     let cases = (0..ITEMS).map(|number| OpenCaseRequest {
         request_id: Some(number.to_string()),
@@ -108,8 +108,13 @@ async fn equal_items() {
     let mut clients = core.company(new_company());
     let start = Instant::now();
     let urls = (0..2 * ITEMS).map(|_| UrlInput { url: Some(url(1)) }).collect();
-    let results =
-        clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap().into_inner().results;
+    let results = clients
+        .urls
+        .add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false })
+        .await
+        .unwrap()
+        .into_inner()
+        .results;
     assert_eq!(results.iter().filter(|result| result.url_id.is_some()).count(), 1);
     within(start, "one URL many times");
     let start = Instant::now();
@@ -118,7 +123,7 @@ async fn equal_items() {
         affiliate_name: Some("One".to_owned()),
         ..AffiliateInput::default()
     });
-    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect() };
+    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect(), validate_only: false };
     let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
     assert_eq!(results.iter().filter(|result| result.affiliate_id.is_some()).count(), 1);
     within(start, "one name many times");
@@ -129,7 +134,7 @@ async fn incidents() {
     let mut clients = core.company(new_company());
     clients.affiliate("A").await;
     let urls = (0..ITEMS).map(|number| UrlInput { url: Some(url(number)) }).collect();
-    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.unwrap();
+    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap();
     let case = OpenCaseRequest {
         request_id: Some("1".to_owned()),
         case: Some(CaseInput { client_affiliate_id: Some("A".to_owned()), ..CaseInput::default() }),

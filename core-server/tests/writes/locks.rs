@@ -100,7 +100,7 @@ async fn update(mut clients: GrpcClients, id: i64, text: &str) -> Result<(), Sta
 
 async fn update_many(mut clients: GrpcClients, ids: &[i64], text: &str) -> Result<(), Status> {
     let affiliates = ids.iter().map(|id| city(*id, text)).collect();
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
     let results = clients.affiliates.batch_update_affiliates(request).await?.into_inner().results;
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
     Ok(())
@@ -108,14 +108,14 @@ async fn update_many(mut clients: GrpcClients, ids: &[i64], text: &str) -> Resul
 
 async fn add(mut clients: GrpcClients, name: &str, count: usize) -> Result<(), Status> {
     let urls = (0..count).map(|number| UrlInput { url: Some(format!("https://example.org/{name}/{number}")) });
-    let request = AddComplianceUrlsRequest { urls: urls.collect() };
+    let request = AddComplianceUrlsRequest { urls: urls.collect(), validate_only: false };
     let results = clients.urls.add_compliance_urls(request).await?.into_inner().results;
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
     Ok(())
 }
 
 async fn create_many(mut clients: GrpcClients, names: impl Iterator<Item = String>) -> Vec<i64> {
-    let request = BatchCreateAffiliatesRequest { affiliates: names.map(named).collect() };
+    let request = BatchCreateAffiliatesRequest { affiliates: names.map(named).collect(), validate_only: false };
     let created = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner();
     created.results.iter().map(|result| result.affiliate_id.unwrap()).collect()
 }
@@ -129,7 +129,7 @@ async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec
     };
     let read = async {
         let mut clients = clients.clone();
-        clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.unwrap();
+        clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap();
     };
     measure(0, &mut Box::pin(read)).await;
     let single = async {

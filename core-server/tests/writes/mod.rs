@@ -7,6 +7,7 @@ mod etags;
 mod large;
 mod locks;
 mod stopped;
+mod synced;
 mod updates;
 
 use test_support::Test;
@@ -21,6 +22,7 @@ pub(crate) fn tests() -> Vec<Test> {
         large::tests(),
         locks::tests(),
         stopped::tests(),
+        synced::tests(),
         updates::tests(),
     ]
     .concat()

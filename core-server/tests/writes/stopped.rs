@@ -69,7 +69,7 @@ async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
             etag: String::new(),
         })
         .to_vec();
-    let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
     let leave = async {
         // Longer than the first tries wait for a lock.
         let waits = "select count(*) from pg_stat_activity where datname = current_database()

@@ -22,7 +22,7 @@ async fn created(clients: &mut GrpcClients, count: usize) -> Vec<i64> {
         affiliate_name: Some(format!("N{number}")),
         ..AffiliateInput::default()
     });
-    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect() };
+    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect(), validate_only: false };
     let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
     results.into_iter().map(|result| result.affiliate_id.unwrap()).collect()
 }
@@ -36,7 +36,7 @@ fn rename(id: i64, name: String) -> AffiliateUpdate {
 }
 
 async fn batch(clients: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> Vec<ResultCode> {
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
     let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
     results.iter().map(AffiliateResult::code).collect()
 }

@@ -5,7 +5,7 @@ use prost_types::Timestamp;
 use time::{Date, format_description::BorrowedFormatItem, macros::format_description};
 use url::Url;
 
-use crate::v1::Format;
+use crate::{json::records::timestamp_of_text, v1::Format};
 
 /// Whether a text is of a written form.
 pub(super) fn matches(format: Format, text: &str) -> bool {
@@ -16,6 +16,7 @@ pub(super) fn matches(format: Format, text: &str) -> bool {
         Format::Date => iso_date(text).is_some(),
         Format::StartDate => start_date(text).is_some(),
         Format::Country => crate::country::numeric(text).is_some(),
+        Format::Timestamp => timestamp(text).is_some(),
     }
 }
 
@@ -28,6 +29,7 @@ pub(super) fn violation(format: Format, label: &str) -> String {
         Format::Url => "must be a valid URL",
         Format::Date => "must match the format YYYY-MM-DD",
         Format::StartDate => "must match the format YYYY-MM-DD or MM/DD/YYYY",
+        Format::Timestamp => "must match the format YYYY-MM-DD HH:MM:SS",
     };
     format!("The {label} field {must}.")
 }
@@ -51,6 +53,13 @@ pub fn normalised_url(text: &str) -> Option<Url> {
 /// A calendar day in one of its two written forms, `YYYY-MM-DD` and `MM/DD/YYYY`.
 pub fn start_date(text: &str) -> Option<Date> {
     iso_date(text).or_else(|| calendar_day(text, format_description!("[month]/[day]/[year]")))
+}
+
+/// An instant, `YYYY-MM-DD HH:MM:SS` or `YYYY-MM-DDTHH:MM:SSZ`, UTC, of the years 1 to 9999: in seconds since 1970-01-01.
+pub fn timestamp(text: &str) -> Option<i64> {
+    let spaced = text.strip_suffix('Z').map_or_else(|| text.to_owned(), |text| text.replacen('T', " ", 1));
+    let instant = timestamp_of_text(&spaced).filter(|_| spaced.len() == 19 && !spaced.starts_with("0000"))?;
+    Some(instant.seconds)
 }
 
 fn iso_date(text: &str) -> Option<Date> {

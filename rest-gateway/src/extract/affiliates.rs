@@ -55,9 +55,12 @@ impl<One: Check, Batch: Check, const ELEMENT: usize, const KEY: usize> Form for 
 
 /// Reads the body of a `POST`. Its records may take `memory` bytes.
 pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
-    let Document { top, list, mut violations, .. } = document::<SentAffiliate<false>, AffiliateInput>(body, memory)?;
+    let mut document = document::<SentAffiliate<false>, AffiliateInput>(body, memory)?;
+    let mut violations = std::mem::take(&mut document.violations);
+    let validate_only = document.validate_only(2, &mut violations);
+    let Document { top, list, .. } = document;
     if let Some(affiliates) = list {
-        return accept(violations, BatchCreateAffiliatesRequest { affiliates }).map(Create::Batch);
+        return accept(violations, BatchCreateAffiliatesRequest { affiliates, validate_only }).map(Create::Batch);
     }
     top.report(At::Body, &mut violations);
     accept(violations, CreateAffiliateRequest { affiliate: Some(top.into()) })
@@ -66,10 +69,13 @@ pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
 
 /// Reads the body of a `PUT` to `path`, of a record that must have one of the tags of `if_match`. Its records may take `memory` bytes.
 pub(crate) fn update(body: &[u8], memory: usize, path: &PathId, if_match: &IfMatch) -> Result<Update, Error> {
-    let Document { top, list, mut violations, .. } = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory)?;
+    let mut document = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory)?;
+    let mut violations = std::mem::take(&mut document.violations);
+    let validate_only = document.validate_only(3, &mut violations);
+    let Document { top, list, .. } = document;
     let update = if let Some(affiliates) = list {
         if_match.refuse(&mut violations);
-        let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates };
+        let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates, validate_only };
         accept(violations, request).map(Update::Batch)
     } else {
         top.report(At::Body, &mut violations);

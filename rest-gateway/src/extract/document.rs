@@ -12,6 +12,8 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::json::{Key, Read, Shape, Value, read};
 
+const VALIDATE_ONLY: &str = "validate_only";
+
 /// The object that a violation is in.
 #[derive(Clone, Copy)]
 pub(super) enum At {
@@ -62,10 +64,25 @@ pub(super) struct Document<O, M> {
     pub(super) top: O,
     /// The list, if the body has one.
     pub(super) list: Option<Vec<M>>,
+    /// Whether nothing is to be written.
+    validate_only: Value,
     /// Values of the wrong type within the list.
     pub(super) violations: Violations,
     /// An element violates something, so all of them were checked by the rules.
     is_checked: bool,
+}
+
+impl<O, M> Document<O, M> {
+    /// Whether nothing is to be written. `number` is that of the field in the message of a batch, which alone can have it.
+    pub(super) fn validate_only(&self, number: u32, violations: &mut Violations) -> bool {
+        let must = match (&self.validate_only, &self.list) {
+            (Value::Flag(true), None) => "is for a batch",
+            (Value::Flag(_) | Value::Null, _) | (_, None) => return self.validate_only == Value::Flag(true),
+            _ => "must be true or false",
+        };
+        At::Body.must(violations, VALIDATE_ONLY, number, must);
+        false
+    }
 }
 
 /// Reads a body, whose list becomes messages that may take `memory` bytes.
@@ -121,7 +138,12 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for DocumentShape<'_, O, M> 
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
         let mut top = O::default();
         let (mut list, mut violations, mut is_checked) = (None, Violations::new(), false);
+        let mut validate_only = Value::default();
         read_entries(&mut top, &mut object, |name, object| {
+            if name == VALIDATE_ONLY {
+                validate_only = object.next_value()?;
+                return Ok(());
+            }
             if name != O::LIST {
                 return object.next_value::<IgnoredAny>().map(drop);
             }
@@ -137,7 +159,7 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for DocumentShape<'_, O, M> 
             }))?);
             Ok(())
         })?;
-        Ok(Some(Document { top, list, violations, is_checked }))
+        Ok(Some(Document { top, list, validate_only, violations, is_checked }))
     }
 }
 

@@ -7,9 +7,10 @@ use compliance_api::{
     error::Error,
     rules::{Check, Violations, label, not_one_of},
     v1::{
-        CaseSort, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest,
-        ListComplianceCasesRequest, ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, SearchAffiliatesRequest,
-        SearchComplianceUrlsRequest, SortDirection, UrlSort,
+        CaseSort, GetAffiliateRequest, ListAffiliatesRequest, ListAllComplianceCasesRequest,
+        ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
+        ListWebhookDeliveriesRequest, SearchAffiliatesRequest, SearchChangesRequest, SearchComplianceUrlsRequest,
+        SortDirection, UrlSort,
     },
 };
 use url::form_urlencoded;
@@ -54,6 +55,7 @@ pub(crate) fn all_urls(query: Option<&str>) -> Result<ListAllComplianceUrlsReque
         discovery_after: query.text("discovery_after"),
         discovery_before: query.text("discovery_before"),
         after_id: None,
+        changed_after: query.integer("changed_after"),
     };
     query.refuse_pages();
     accept(query.violations, request)
@@ -68,6 +70,7 @@ pub(crate) fn all_cases(query: Option<&str>) -> Result<ListAllComplianceCasesReq
         created_before: query.text("created_before"),
         distributor_id: query.integer("distributor_id"),
         after_id: None,
+        changed_after: query.integer("changed_after"),
     };
     query.refuse_pages();
     accept(query.violations, request)
@@ -114,6 +117,33 @@ pub(crate) fn webhook_deliveries(query: Option<&str>) -> Result<ListWebhookDeliv
     let mut query = Query::of::<ListWebhookDeliveriesRequest>(query);
     let limit = query.integer("limit");
     accept(query.violations, ListWebhookDeliveriesRequest { id: 0, limit })
+}
+
+pub(crate) fn audit(query: Option<&str>) -> Result<SearchChangesRequest, Error> {
+    let mut query = Query::of::<SearchChangesRequest>(query);
+    let request = SearchChangesRequest {
+        before: query.integer("before"),
+        resource: query.text("resource"),
+        id: query.integer("id"),
+        subject: query.text("subject"),
+        request_id: query.text("request_id"),
+        from: query.text("from"),
+        to: query.text("to"),
+        limit: query.integer("limit"),
+    };
+    accept(query.violations, request)
+}
+
+pub(crate) fn all_affiliates(query: Option<&str>) -> Result<ListAffiliatesRequest, Error> {
+    let mut query = Query::of::<ListAffiliatesRequest>(query);
+    let request = ListAffiliatesRequest { changed_after: query.integer("changed_after") };
+    accept(query.violations, request)
+}
+
+/// The time as of which a record is read. It is valid.
+pub(crate) fn as_of(query: Option<&str>) -> Result<Option<String>, Error> {
+    let as_of = Query::of::<GetAffiliateRequest>(query).text("as_of");
+    accept(Violations::new(), GetAffiliateRequest { id: 0, as_of }).map(|request| request.as_of)
 }
 
 /// The parameters of a query, and the violations found in them.
@@ -252,6 +282,7 @@ mod tests {
             discovery_after: Some("2024-01-01".into()),
             discovery_before: Some("2024-12-31".into()),
             after_id: None,
+            changed_after: None,
         };
         assert_eq!(request.unwrap(), expected);
         let error = super::all_cases(Some("page=1&sort_dir=asc&per_page=5&sort_by=id&case_status_id=0")).unwrap_err();

@@ -9,7 +9,7 @@ use compliance_api::{
 use super::{
     accept,
     body::Form,
-    document::{At, Document, Object, document},
+    document::{At, Object, document},
     json::Value,
 };
 
@@ -24,8 +24,10 @@ impl Form for AddComplianceUrlsRequest {
 
 /// Reads the body. Its elements may take `memory` bytes.
 pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest, Error> {
-    let Document { list, violations, .. } = document::<Element, UrlInput>(body, memory)?;
-    accept(violations, AddComplianceUrlsRequest { urls: list.unwrap_or_default() })
+    let mut document = document::<Element, UrlInput>(body, memory)?;
+    let mut violations = std::mem::take(&mut document.violations);
+    let validate_only = document.validate_only(2, &mut violations);
+    accept(violations, AddComplianceUrlsRequest { urls: document.list.unwrap_or_default(), validate_only })
 }
 
 /// An element of the list, as it was sent.

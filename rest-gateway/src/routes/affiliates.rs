@@ -3,10 +3,7 @@
 use axum::{extract::RawQuery, response::Response};
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{
-        AffiliateResult, CreateAffiliateRequest, EraseAffiliateRequest, GetAffiliateRequest, ListAffiliatesRequest,
-        UpdateAffiliateRequest,
-    },
+    v1::{AffiliateResult, CreateAffiliateRequest, EraseAffiliateRequest, GetAffiliateRequest, UpdateAffiliateRequest},
 };
 use http::{
     HeaderValue, StatusCode,
@@ -39,26 +36,36 @@ const FOUND: &str = "Affiliates found";
 /// has one record a line, with `Accept: text/csv` a row of names and one row for each record.
 ///
 /// - Operation: `listAffiliates`
+/// - Query: `ListAffiliatesRequest`
 /// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The affiliates; an empty list if there are none.
-pub(crate) async fn list(caller: Caller, format: Format) -> Result<Response, Refusal> {
+/// - Refused: `PositionGone`
+pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    let request = caller.accept(query::all_affiliates(query.as_deref())).await?;
     let (caller, deadline) = caller.for_list();
-    let list = caller.open(ListAffiliatesRequest {}, 1, |core, request| core.affiliates.list_affiliates(request));
+    let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request));
     let document = Document::of(format, FOUND, "Affiliate");
     Ok(varied(respond_opened(document, list.await?, |message| &message.affiliates, deadline)))
 }
 
 /// Read an affiliate
 ///
-/// One affiliate by its ID.
+/// One affiliate by its ID, as it is now or as it was at the end of a second.
 ///
 /// - Operation: `getAffiliate`
 /// - Path: of the affiliate
+/// - Query: `GetAffiliateRequest`
 /// - Header: `If-None-Match`
 /// - 200: `AffiliateFound`, `ETag`. The affiliate.
 /// - 304: `ETag`. It has not changed.
-/// - Refused: `AffiliateNotFound`
-pub(crate) async fn get(caller: Caller, path: PathId, if_none_match: IfNoneMatch) -> Result<Response, Refusal> {
-    let request = GetAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await? };
+/// - Refused: `AffiliateNotFound`, `PositionGone`, `BodyTooLarge`
+pub(crate) async fn get(
+    caller: Caller,
+    path: PathId,
+    if_none_match: IfNoneMatch,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    let as_of = caller.accept(query::as_of(query.as_deref())).await?;
+    let request = GetAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await?, as_of };
     let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request));
     let (mut affiliate, rate_limit, held) = read.await?;
     let etag = std::mem::take(&mut affiliate.etag);
@@ -85,13 +92,13 @@ pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<
 ///
 /// One affiliate, or many as `affiliates`. In a batch, a name that exists (1023) or an unknown country code (1024)
 /// fails its item alone, and the status is 207; any other violation rejects the whole request with 422, and nothing
-/// is saved.
+/// is saved. With `validate_only`, the response to a batch is the same, without IDs, and nothing is written.
 ///
 /// - Operation: `createAffiliates`
 /// - Body: `AffiliateCreate | AffiliateCreateBatch`
-/// - 201: `AffiliateCreated | [AffiliateCreated]`, `Location`. Created. For a batch: every item was created; one
+/// - 201: `AffiliateCreated | [AffiliateCreated | AffiliateValid]`, `Location`. Created. For a batch: every item was created; one
 ///   result per item, in the order sent.
-/// - 207: `[AffiliateCreated | AffiliateDuplicate | AffiliateInvalidCountry]`. Some or all items of a batch failed;
+/// - 207: `[AffiliateCreated | AffiliateValid | AffiliateDuplicate | AffiliateInvalidCountry]`. Some or all items of a batch failed;
 ///   one result per item, in the order sent.
 /// - Refused: `AffiliateNameExists`
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
@@ -128,6 +135,7 @@ async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Resu
 /// ID in the URL. Many: the ID in the URL is any affiliate of the company. The changes are applied in the order
 /// sent; an unknown ID (1025), a name that is taken or an unknown country code (1021) fails its item alone, and the
 /// status is 207. With `If-Match`, one affiliate is changed only if it has one of these tags; a batch is refused.
+/// With `validate_only`, the response to a batch is the same, and nothing is written.
 ///
 /// - Operation: `updateAffiliates`
 /// - Path: of the affiliate

@@ -27,11 +27,12 @@ const FOUND: &str = "Cases found";
 ///
 /// With `Accept: application/x-ndjson` (one record a line) or `Accept: text/csv` (a row of names, and one row for each record) the
 /// response has all cases that match, by ID ascending, and is streamed. It has no pages, so `sort_by`, `sort_dir`, `per_page` and `page`
-/// are refused. If the connection ends before the response does, the list is incomplete.
+/// are refused. If the connection ends before the response does, the list is incomplete. `changed_after` is for these formats alone.
 ///
 /// - Operation: `listCases`
-/// - Query: `ListComplianceCasesRequest`
+/// - Query: `ListComplianceCasesRequest`, `ListAllComplianceCasesRequest.changed_after`
 /// - 200: `CaseList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
+/// - Refused: `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
     let query = query.as_deref();
     let response = match format {
@@ -57,16 +58,23 @@ async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refu
 
 /// Read a compliance case
 ///
-/// One case by its ID.
+/// One case by its ID, as it is now or as it was at the end of a second.
 ///
 /// - Operation: `getCase`
 /// - Path: of the case
+/// - Query: `GetComplianceCaseRequest`
 /// - Header: `If-None-Match`
 /// - 200: `CaseFound`, `ETag`. The case.
 /// - 304: `ETag`. It has not changed.
-/// - Refused: `CaseNotFound`
-pub(crate) async fn get(caller: Caller, path: PathId, if_none_match: IfNoneMatch) -> Result<Response, Refusal> {
-    let request = GetComplianceCaseRequest { id: caller.accept(path.record_id(Error::case_not_found)).await? };
+/// - Refused: `CaseNotFound`, `PositionGone`, `BodyTooLarge`
+pub(crate) async fn get(
+    caller: Caller,
+    path: PathId,
+    if_none_match: IfNoneMatch,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    let as_of = caller.accept(query::as_of(query.as_deref())).await?;
+    let request = GetComplianceCaseRequest { id: caller.accept(path.record_id(Error::case_not_found)).await?, as_of };
     let read = caller.call(request, |core, request| core.cases.get_compliance_case(request));
     let (mut case, rate_limit, held) = read.await?;
     let etag = std::mem::take(&mut case.etag);

@@ -1,4 +1,4 @@
-//! `/changes`
+//! `/changes` and `/audit`
 
 use axum::{extract::RawQuery, response::Response};
 use compliance_api::v1::WatchChangesRequest;
@@ -60,6 +60,22 @@ async fn watch(caller: Caller, headers: &HeaderMap, query: Option<&str>) -> Resu
 async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
     let request = caller.accept(query::changes(query, None)).await?;
     let read = caller.call(request, |core, request| core.changes.list_changes(request));
+    let (changes, rate_limit, held) = read.await?;
+    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))
+}
+
+/// Search the audit trail
+///
+/// Who has changed what, newest first: by the record, by who changed it, and by time. The token needs the scope `audit`. Changes are kept
+/// for a while; `dropped_position` is the last one that is not.
+///
+/// - Operation: `searchChanges`
+/// - Query: `SearchChangesRequest`
+/// - 200: `AuditFound`. The changes.
+/// - Refused: `ScopeMissing`
+pub(crate) async fn audit(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    let request = caller.accept(query::audit(query.as_deref())).await?;
+    let read = caller.call(request, |core, request| core.audit.search_changes(request));
     let (changes, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))
 }

@@ -33,11 +33,12 @@ const FOUND: &str = "URLs found";
 ///
 /// With `Accept: application/x-ndjson` (one record a line) or `Accept: text/csv` (a row of names, and one row for each record) the
 /// response has all URLs that match, by ID ascending, and is streamed. It has no pages, so `sort_by`, `sort_dir`, `per_page` and `page`
-/// are refused. If the connection ends before the response does, the list is incomplete.
+/// are refused. If the connection ends before the response does, the list is incomplete. `changed_after` is for these formats alone.
 ///
 /// - Operation: `listUrls`
-/// - Query: `ListComplianceUrlsRequest`
+/// - Query: `ListComplianceUrlsRequest`, `ListAllComplianceUrlsRequest.changed_after`
 /// - 200: `UrlList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
+/// - Refused: `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
     let query = query.as_deref();
     let response = match format {
@@ -79,15 +80,17 @@ async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refu
 
 /// Read a compliance URL
 ///
-/// One URL by its ID.
+/// One URL by its ID, as it is now or as it was at the end of a second.
 ///
 /// - Operation: `getUrl`
 /// - Path: of the URL
+/// - Query: `GetComplianceUrlRequest`
 /// - 200: `UrlFound`. The URL.
-/// - Refused: `UrlNotFound`
-pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+/// - Refused: `UrlNotFound`, `PositionGone`, `BodyTooLarge`
+pub(crate) async fn get(caller: Caller, path: PathId, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    let as_of = caller.accept(query::as_of(query.as_deref())).await?;
     let id = caller.accept(path.record_id(Error::url_not_found)).await?;
-    let request = GetComplianceUrlRequest { id };
+    let request = GetComplianceUrlRequest { id, as_of };
     let read = caller.call(request, |core, request| core.urls.get_compliance_url(request));
     let (url, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, transcript(&url), &Envelope::found("URL found.", &url, None))
@@ -117,11 +120,12 @@ pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<
 /// Add compliance URLs
 ///
 /// Adds URLs to be monitored. One that the company has already is skipped (1023). URLs are compared in their
-/// normalised form: scheme and host in lower case, default port and empty path resolved.
+/// normalised form: scheme and host in lower case, default port and empty path resolved. With `validate_only`, the response is the same,
+/// without IDs, and nothing is written.
 ///
 /// - Operation: `addUrls`
 /// - Body: `UrlsAdd`
-/// - 201: `[UrlAdded | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if URLs
+/// - 201: `[UrlAdded | UrlValid | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if URLs
 ///   were skipped.
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(urls::add).await?;

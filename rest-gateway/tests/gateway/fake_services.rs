@@ -2,9 +2,9 @@
 
 use compliance_api::{
     client::{
-        AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs,
-        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
-        VocabularyServiceStubs, WebhookServiceStubs,
+        AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, AuditServiceStubs, BoxStream,
+        ChangeServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs,
+        OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
@@ -257,6 +257,7 @@ impl ChangeServiceStubs for Fake {
         Ok(success(Box::pin(stream::iter([first]).chain(stream::pending()))))
     }
 }
+impl AuditServiceStubs for Fake {}
 
 #[async_trait]
 impl WebhookServiceStubs for Fake {}

@@ -50,7 +50,8 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         syncs: service.clone(),
         erasures: service.clone(),
         changes: service.clone(),
-        webhooks: service,
+        webhooks: service.clone(),
+        audit: service,
         health: Arc::new(tonic_health::server::HealthService::from_health_reporter(reporter)),
     }
 }

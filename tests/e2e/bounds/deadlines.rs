@@ -67,7 +67,10 @@ async fn a_slow_reader_is_told_of_its_deadline() {
     // The first records have to arrive before the deadline, so on a busy machine that is later.
     let mut deadline = TIMEOUT;
     loop {
-        let affiliates = grpc.affiliates.list_affiliates(with_timeout(ListAffiliatesRequest {}, deadline)).await;
+        let affiliates = grpc
+            .affiliates
+            .list_affiliates(with_timeout(ListAffiliatesRequest { changed_after: None }, deadline))
+            .await;
         let urls = grpc.monitoring.export_urls(with_timeout(ExportUrlsRequest::default(), deadline)).await;
         let cases = grpc.monitoring.export_cases(with_timeout(ExportCasesRequest::default(), deadline)).await;
         let ended = tokio::join!(

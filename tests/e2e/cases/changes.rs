@@ -4,11 +4,20 @@ use test_support::tests;
 
 use super::{
     Case,
-    expect::{found, invalid, position_gone},
+    affiliates::{list, named},
+    expect::{affiliate_unknown, found, gone, invalid, invalid_one, position_gone, updated_one, url_unknown},
     run_table,
 };
 
-tests![changes, wrong_parameters, positions_that_are_gone];
+tests![
+    changes,
+    wrong_parameters,
+    positions_that_are_gone,
+    audit,
+    wrong_searches,
+    records_as_they_were,
+    changed_records
+];
 
 /// Records by SQL: a request over REST has an ID that is drawn at random.
 const RECORDS: &str = "insert into affiliates (company_id, client_affiliate_id, affiliate_name, country, start_date)
@@ -19,7 +28,7 @@ insert into compliance_urls (company_id, url, url_hash, discovery_date, disabled
 delete from compliance_urls where company_id = <company>";
 
 /// Changes of a company with [`RECORDS`].
-fn page(numbers: &[usize], position: i64) -> String {
+fn listed(numbers: &[usize]) -> String {
     let change = |number: &usize| {
         let (resource, id, operation, fields) = [
             (
@@ -51,8 +60,16 @@ fn page(numbers: &[usize], position: i64) -> String {
             r#"{{"position":{number},"time":"<now>","resource":"{resource}","id":{id},"operation":"{operation}","fields":{fields},"subject":null,"request_id":null}}"#
         )
     };
-    let changes: Vec<String> = numbers.iter().map(change).collect();
-    format!(r#"{{"changes":[{}],"position":{position},"last_position":4,"dropped_position":0}}"#, changes.join(","))
+    numbers.iter().map(change).collect::<Vec<_>>().join(",")
+}
+
+fn page(numbers: &[usize], position: i64) -> String {
+    let changes = listed(numbers);
+    format!(r#"{{"changes":[{changes}],"position":{position},"last_position":4,"dropped_position":0}}"#)
+}
+
+fn searched(numbers: &[usize], next: &str) -> String {
+    format!(r#"{{"changes":[{}],"next":{next},"dropped_position":0}}"#, listed(numbers))
 }
 
 async fn changes() {
@@ -103,6 +120,100 @@ async fn positions_that_are_gone() {
             .sql(dropped)
             .get("/changes?after=0", position_gone(0, 2, 4))
             .get("/changes?after=1&types=url", position_gone(1, 2, 4)),
+    ])
+    .await;
+}
+
+async fn audit() {
+    let mut all = vec![Case::new("no audit").get("/audit", found("Changes found", &searched(&[], "null")))];
+    for (query, numbers, next) in [
+        ("limit=5", &[4, 3, 2, 1][..], "null"),
+        ("limit=2", &[4, 3], "3"),
+        ("before=3&limit=2", &[2, 1], "1"),
+        ("before=1", &[], "null"),
+        ("resource=url", &[4, 3], "null"),
+        ("resource=affiliate&id=<1>", &[2, 1], "null"),
+        ("resource=affiliate&id=<1>&limit=1", &[2], "2"),
+        ("resource=affiliate&id=<1>&before=2", &[1], "null"),
+        ("resource=case&id=<1>", &[], "null"),
+        ("subject=nobody", &[], "null"),
+        ("request_id=none", &[], "null"),
+        ("from=2020-01-01%2000:00:00&to=9999-12-31T23:59:59Z", &[4, 3, 2, 1], "null"),
+        ("to=2020-01-01%2000:00:00", &[], "null"),
+        ("from=9000-01-01%2000:00:00", &[], "null"),
+    ] {
+        let case = Case::new(format!("audit?{query}")).sql(RECORDS);
+        all.push(case.get(&format!("/audit?{query}"), found("Changes found", &searched(numbers, next))));
+    }
+    run_table(all).await;
+}
+
+async fn wrong_searches() {
+    let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
+    run_table(vec![
+        Case::new("wrong searches").get(
+            "/audit?before=0&resource=color&id=0&from=2024-02-30%2000:00:00&to=2024-02-29&limit=0",
+            invalid(&[
+                ("before", "The before field must be between 1 and 9007199254740991."),
+                ("resource", resource),
+                ("id", "The id field must be between 1 and 9007199254740991."),
+                ("from", "The from field must match the format YYYY-MM-DD HH:MM:SS."),
+                ("to", "The to field must match the format YYYY-MM-DD HH:MM:SS."),
+                ("limit", "The limit field must be between 1 and 1000."),
+            ]),
+        ),
+        Case::new("an ID of no kind")
+            .get("/audit?id=1", invalid_one("resource", "The resource field is required with id.")),
+    ])
+    .await;
+}
+
+async fn records_as_they_were() {
+    // The changes were made a day after another, from a day on.
+    let days =
+        "update changes set changed_at = '2026-01-01 12:00:00Z'::timestamptz + make_interval(days => position::integer)
+        where company_id = <company>";
+    let (format, future) =
+        ("The as of field must match the format YYYY-MM-DD HH:MM:SS.", "The as of field must not be in the future.");
+    run_table(vec![
+        Case::new("an affiliate as it was")
+            .sql(RECORDS)
+            .sql(days)
+            .get("/affiliates/<1>?as_of=2026-01-02%2011:59:59", affiliate_unknown("<1>"))
+            .get("/urls/<2>?as_of=2026-01-05T12:00:00Z", url_unknown())
+            .get("/urls/<2>?as_of=2026-01-04%2011:59:59", url_unknown())
+            .get("/affiliates/<1>?as_of=2024-02-29", invalid_one("as_of", format))
+            .get("/affiliates/<1>?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future))
+            .get("/cases/1?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future)),
+        Case::new("an affiliate before what is kept")
+            .sql(RECORDS)
+            .sql(days)
+            .sql("delete from changes where company_id = <company> and position <= 1")
+            .get("/affiliates/<1>?as_of=2026-01-03%2011:59:59", gone())
+            .get("/urls/<2>?as_of=2026-01-01%2000:00:00", gone()),
+    ])
+    .await;
+}
+
+async fn changed_records() {
+    let none = || found("Affiliates found", "[]");
+    let between = "The changed after field must be between 0 and 9007199254740991.";
+    run_table(vec![
+        Case::new("affiliates that have changed")
+            .given_affiliate("A", "Ann")
+            .given_affiliate("B", "Bob")
+            .get("/affiliates?changed_after=1", list(&[named("<2>", "B", "Bob")]))
+            .get("/affiliates?changed_after=2", none())
+            .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"Al"}"#, updated_one("<1>"))
+            .get("/affiliates?changed_after=2", list(&[named("<1>", "A", "Al")]))
+            .get("/affiliates?changed_after=3", none())
+            .get("/affiliates?changed_after=4", position_gone(4, 0, 3))
+            .get("/affiliates?changed_after=-1", invalid_one("changed_after", between)),
+        Case::new("affiliates that have changed, before what is kept")
+            .sql(RECORDS)
+            .sql("delete from changes where company_id = <company> and position <= 2")
+            .get("/affiliates?changed_after=1", position_gone(1, 2, 4))
+            .get("/affiliates?changed_after=2", none()),
     ])
     .await;
 }

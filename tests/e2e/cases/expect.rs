@@ -191,13 +191,20 @@ pub(super) fn affiliate_unknown(id: &str) -> Expect {
     refused(404, Code::NotFound, "AFFILIATE_NOT_FOUND", "1025", &msg)
 }
 
-/// 404 of a URL.
+/// 410 of a record as it was when changes were made that are no longer kept.
+pub(super) fn gone() -> Expect {
+    let msg = "The record cannot be read as it was then: later changes are no longer kept.";
+    refused(410, Code::OutOfRange, "POSITION_GONE", "410", msg)
+}
+
+/// 410 of changes.
 pub(super) fn position_gone(position: i64, dropped: i64, last: i64) -> Expect {
     let msg =
         format!("The changes after position {position} cannot be read. Those after {dropped} are kept, up to {last}.");
     refused(410, Code::OutOfRange, "POSITION_GONE", "410", &msg)
 }
 
+/// 404 of a URL.
 pub(super) fn url_unknown() -> Expect {
     refused(404, Code::NotFound, "URL_NOT_FOUND", "1025", "URL not found.")
 }

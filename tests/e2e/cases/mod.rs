@@ -5,6 +5,7 @@
 
 mod affiliates;
 mod changes;
+mod dry_runs;
 mod erasures;
 mod expect;
 mod fields;
@@ -141,6 +142,7 @@ pub(crate) fn tests() -> Vec<test_support::Test> {
         overview::tests(),
         changes::tests(),
         erasures::tests(),
+        dry_runs::tests(),
         thresholds::tests(),
         vocabularies::tests(),
         syncs::tests(),

@@ -13,8 +13,9 @@ use compliance_api::{
         CreateAffiliateRequest, CreateWebhookRequest, DeleteWebhookRequest, EraseAffiliateRequest, GetOverviewRequest,
         GetVocabulariesRequest, GetWebhookRequest, ListAffiliatesRequest, ListChangesRequest,
         ListComplianceCasesRequest, ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
-        PageMeta, RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, TestWebhookRequest,
-        UpdateAffiliateRequest, UpdateWebhookRequest, UrlInput, WebhookInput,
+        PageMeta, RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchChangesRequest,
+        SearchComplianceUrlsRequest, TestWebhookRequest, UpdateAffiliateRequest, UpdateWebhookRequest, UrlInput,
+        WebhookInput,
     },
     wire::Operation,
 };
@@ -42,13 +43,14 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
     }
     let route = documented_route(method, path).filter(|route| method == "GET" && !route.values.is_empty());
     if let Some(DocumentedRoute { operation, values, .. }) = route {
-        return read_one(&grpc, &operation, &values).await;
+        let as_of = query.strip_prefix("as_of=");
+        return read_one(&grpc, &operation, &values, as_of).await;
     }
     let (resource, id) = path[1..].split_once('/').map_or((&path[1..], None), |(resource, id)| (resource, Some(id)));
     let id = id.map(|id| id.parse::<i64>().unwrap_or_else(|_| panic!("{path}: gRPC has no such ID")));
     let body: Value = body.map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
     match (method, resource, id) {
-        ("GET", "affiliates", None) => list_affiliates(&mut grpc).await,
+        ("GET", "affiliates", None) => list_affiliates(&mut grpc, list_request(query)).await,
         ("POST", "affiliates", None) => create(&mut grpc, &body).await,
         ("PUT", "affiliates", Some(id)) => update(&mut grpc, id, &body).await,
         ("DELETE", "affiliates", Some(id)) => {
@@ -65,7 +67,11 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         }
         ("POST", "urls", None) => {
             let urls = elements(&body, "urls", |element| UrlInput { url: element["url"].as_str().map(str::to_owned) });
-            let done = grpc.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await?.into_inner();
+            let done = grpc
+                .urls
+                .add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: body["validate_only"] == true })
+                .await?
+                .into_inner();
             let results =
                 done.results.iter().map(|result| rest_form(result.code, None, None, result.url_id, &result.msg));
             Ok(format!("[{}]", results.collect::<Vec<_>>().join(",")))
@@ -85,6 +91,10 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         }
         ("GET", "changes", None) => {
             let changes = grpc.changes.list_changes(list_request::<ListChangesRequest>(query)).await?;
+            Ok(found("Changes found", &changes.into_inner(), None))
+        }
+        ("GET", "audit", None) => {
+            let changes = grpc.audit.search_changes(list_request::<SearchChangesRequest>(query)).await?;
             Ok(found("Changes found", &changes.into_inner(), None))
         }
         ("GET", "overview", None) => {
@@ -159,7 +169,12 @@ fn saved<T: Serialize>(msg: &str, data: &T) -> String {
 
 /// A read of one record: the operation of the contract that has the document's ID, without what its service is called. Its
 /// request has what is in the path.
-async fn read_one(grpc: &GrpcClients, id: &str, values: &[(&str, String)]) -> Result<String, Status> {
+async fn read_one(
+    grpc: &GrpcClients,
+    id: &str,
+    values: &[(&str, String)],
+    as_of: Option<&str>,
+) -> Result<String, Status> {
     let named = |operation: &&Operation| {
         let name = operation.path.rsplit('/').next().unwrap_or_default();
         name.replace("Compliance", "").to_lower_camel_case() == id
@@ -175,6 +190,9 @@ async fn read_one(grpc: &GrpcClients, id: &str, values: &[(&str, String)]) -> Re
             int64::encode(field.number, &number, &mut request);
         }
     }
+    if let (Some(as_of), Some(field)) = (as_of, operation.request.field("as_of")) {
+        string::encode(field.number, &as_of.replace("%20", " "), &mut request);
+    }
     let record = grpc.call(operation.path, request).await?;
     let record = record.as_slice();
     Ok(match operation.path.split('/').nth(1) {
@@ -189,8 +207,8 @@ async fn read_one(grpc: &GrpcClients, id: &str, values: &[(&str, String)]) -> Re
     })
 }
 
-async fn list_affiliates(grpc: &mut GrpcClients) -> Result<String, Status> {
-    let mut stream = grpc.affiliates.list_affiliates(ListAffiliatesRequest {}).await?.into_inner();
+async fn list_affiliates(grpc: &mut GrpcClients, request: ListAffiliatesRequest) -> Result<String, Status> {
+    let mut stream = grpc.affiliates.list_affiliates(request).await?.into_inner();
     let mut affiliates = Vec::new();
     while let Some(some) = stream.message().await? {
         affiliates.extend(some.affiliates);
@@ -201,7 +219,13 @@ async fn list_affiliates(grpc: &mut GrpcClients) -> Result<String, Status> {
 async fn create(grpc: &mut GrpcClients, body: &Value) -> Result<String, Status> {
     if body.get("affiliates").is_some() {
         let affiliates = elements(body, "affiliates", input);
-        let done = grpc.affiliates.batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates }).await?;
+        let done = grpc
+            .affiliates
+            .batch_create_affiliates(BatchCreateAffiliatesRequest {
+                affiliates,
+                validate_only: body["validate_only"] == true,
+            })
+            .await?;
         return Ok(results(&done.into_inner().results));
     }
     let request = CreateAffiliateRequest { affiliate: Some(input(body)) };
@@ -213,7 +237,11 @@ async fn create(grpc: &mut GrpcClients, body: &Value) -> Result<String, Status> 
 async fn update(grpc: &mut GrpcClients, id: i64, body: &Value) -> Result<String, Status> {
     if body.get("affiliates").is_some() {
         let affiliates = elements(body, "affiliates", change);
-        let request = BatchUpdateAffiliatesRequest { anchor_id: Some(id), affiliates };
+        let request = BatchUpdateAffiliatesRequest {
+            anchor_id: Some(id),
+            affiliates,
+            validate_only: body["validate_only"] == true,
+        };
         return Ok(results(&grpc.affiliates.batch_update_affiliates(request).await?.into_inner().results));
     }
     let request = UpdateAffiliateRequest { update: Some(change(body)) };
@@ -268,7 +296,7 @@ fn list_request<M: prost::Message + Default + Check>(query: &str) -> M {
             FieldKind::String if field.is_list() => {
                 Some(Field::List(text.split(',').map(|text| Field::String(text.to_owned())).collect()))
             }
-            FieldKind::String => Some(Field::String(text.to_owned())),
+            FieldKind::String => Some(Field::String(text.replace("%20", " "))),
             FieldKind::Enum(values) => {
                 let unspecified = values.default_value().name().to_owned();
                 let name = unspecified.replace("UNSPECIFIED", &text.to_uppercase());

@@ -109,9 +109,13 @@ const OTHERS: &[(&str, &[&str])] = &[
     (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
     (CORE, &["CHANGE_ROWS", "WATCH_PAGE", "PUBLISHED_PAGES", "ERASED_RECORDS", "ERASED_ROWS", "ERASED_CHANGES"]),
     (CORE, &["WEBHOOK_CANDIDATES", "WEBHOOK_CHANGES", "WEBHOOK_BYTES", "WEBHOOK_ERROR_CHARS", "WEBHOOK_LOG"]),
+    (CORE, &["CHANGED_WINDOW", "CHANGE_ROWS"]),
     (CORE, &["MAX_CONFLICTS", "ROSTER_IDENTIFIER", "ABSENT_PAGE", "REPORTED_ABSENT"]),
     (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
+    // The number of a table, and the end of time.
+    ("core-server/src/changes/as_of.rs", &["RESOURCE"]),
+    ("core-server/src/changes/search.rs", &["NO_END"]),
     ("rest-gateway/src/extract/body.rs", &["RESULT"]),
     ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY"]),
     ("rest-gateway/src/extract/affiliates/roster.rs", &["ELEMENT", "KEY"]),

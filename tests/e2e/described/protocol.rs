@@ -249,7 +249,7 @@ async fn responses_that_are_too_large() {
 
     let small = TestService::over(database, Options { message_limit: 1000, ..Options::default() }).await;
     let connection = &Connection::open(&small, company).await;
-    let get = message(&compliance_api::v1::GetAffiliateRequest { id }.encode_to_vec());
+    let get = message(&compliance_api::v1::GetAffiliateRequest { id, as_of: None }.encode_to_vec());
     let batch = message(&compliance_api::v1::BatchGetAffiliatesRequest { ids: vec![id] }.encode_to_vec());
     let identity = |request: &mut Request<()>| {
         request.headers_mut().insert("grpc-encoding", "identity".parse().unwrap());

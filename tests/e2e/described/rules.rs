@@ -92,6 +92,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
                 3 => "2024-02-30".to_owned(),
                 4 => "02/30/2024".to_owned(),
                 5 => "QQ".to_owned(),
+                6 => "2024-02-28 24:00:00".to_owned(),
                 other => panic!("no violation of format {other}"),
             }),
             "one_of" => text("nonsense".to_owned()),

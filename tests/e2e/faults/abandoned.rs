@@ -62,7 +62,7 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
         let mut clients = service.company(new_company());
         // A batch is a statement of its own; single records share one with those of other callers.
         let affiliates = vec![input(&format!("Abandoned {number}")), input(&format!("Also abandoned {number}"))];
-        let request = BatchCreateAffiliatesRequest { affiliates };
+        let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
         async move { clients.affiliates.batch_create_affiliates(request).await }
     }));
     // A quarter of the connections wait. The transaction that holds the lock counts as well.
@@ -83,7 +83,7 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
     println!("4 abandoned statements were cancelled within {took:?}");
 
     // Other calls find connections although the lock is still held.
-    let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1 }).await.unwrap_err();
+    let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap_err();
     assert_eq!(missing.code(), Code::NotFound);
     locked.rollback().await.unwrap();
     quiet(&mut observer).await;
@@ -110,7 +110,8 @@ async fn abandoned_connections_are_not_lent_before_they_are_clean() {
         if round % 2 == 1 {
             updates.push(rename(first, format!("Lost again {round}")));
         }
-        let request = BatchUpdateAffiliatesRequest { anchor_id: Some(first), affiliates: updates };
+        let request =
+            BatchUpdateAffiliatesRequest { anchor_id: Some(first), affiliates: updates, validate_only: false };
         let mut caller = clients.clone();
         let abandoned = timeout(Duration::from_millis(50), caller.affiliates.batch_update_affiliates(request));
         assert!(abandoned.await.is_err(), "the lock was not waited for");
@@ -118,7 +119,8 @@ async fn abandoned_connections_are_not_lent_before_they_are_clean() {
             // It runs in a task of its own, to its end.
             locked.rollback().await.unwrap();
         }
-        let read = timeout(PATIENCE, clients.affiliates.get_affiliate(GetAffiliateRequest { id: second })).await;
+        let read =
+            timeout(PATIENCE, clients.affiliates.get_affiliate(GetAffiliateRequest { id: second, as_of: None })).await;
         assert_eq!(read.expect("the call hangs").unwrap().into_inner().distributor_name(), "Second");
         // Written within somebody else's transaction, this would be lost.
         clients.affiliate(&format!("Kept {round}")).await;
@@ -138,7 +140,7 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
     };
     // The answers are those of callers that leave.
     let _ = match number % 5 {
-        0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id }).await.map(drop),
+        0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.map(drop),
         1 => {
             let affiliate = Some(input(&format!("Stormy {number}")));
             clients.affiliates.create_affiliate(CreateAffiliateRequest { affiliate }).await.map(drop)
@@ -146,12 +148,12 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
         2 => {
             let urls =
                 (0..50).map(|url| UrlInput { url: Some(format!("https://example.org/{number}/{url}")) }).collect();
-            clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls }).await.map(drop)
+            clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.map(drop)
         }
         3 => clients.urls.list_compliance_urls(ListComplianceUrlsRequest::default()).await.map(drop),
         _ => {
             let affiliates = vec![rename(id, format!("{number}")), rename(id, format!("{number} again"))];
-            let request = BatchUpdateAffiliatesRequest { anchor_id: Some(id), affiliates };
+            let request = BatchUpdateAffiliatesRequest { anchor_id: Some(id), affiliates, validate_only: false };
             clients.affiliates.batch_update_affiliates(request).await.map(drop)
         }
     };
@@ -198,7 +200,7 @@ async fn a_storm_of_abandoned_calls_leaves_every_connection_clean() {
                     return;
                 }
                 let (id, name) = &named[number % named.len()];
-                let read = calm.affiliates.get_affiliate(GetAffiliateRequest { id: *id }).await;
+                let read = calm.affiliates.get_affiliate(GetAffiliateRequest { id: *id, as_of: None }).await;
                 assert_eq!(read.unwrap().into_inner().distributor_name(), name);
                 let list = calm.urls.list_compliance_urls(ListComplianceUrlsRequest::default()).await.unwrap();
                 assert_eq!(list.into_inner().urls, []);
@@ -220,7 +222,7 @@ async fn a_storm_of_abandoned_calls_leaves_every_connection_clean() {
         join_all(named.iter().map(|(id, name)| {
             let mut calm = calm.clone();
             async move {
-                let read = calm.affiliates.get_affiliate(GetAffiliateRequest { id: *id }).await.unwrap();
+                let read = calm.affiliates.get_affiliate(GetAffiliateRequest { id: *id, as_of: None }).await.unwrap();
                 assert_eq!(read.into_inner().distributor_name(), name);
             }
         }))

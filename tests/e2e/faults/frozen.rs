@@ -64,7 +64,7 @@ async fn one_backend() {
     let _stopped = Stopped::new(lent);
     let start = Instant::now();
     for _ in 0..2 {
-        let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id });
+        let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None });
         let read = tokio::time::timeout(PATIENCE, read).await.expect("a read hangs").unwrap();
         assert_eq!(read.into_inner().distributor_name(), "Kept");
         println!("a read was answered {:?} after its connection began to hang", start.elapsed());

@@ -68,7 +68,7 @@ async fn update(clients: &GrpcClients, id: i64, city: &str, deadline: Option<Dur
 
 async fn update_many(clients: &GrpcClients, ids: &[i64], city: &str) -> Result<(), Status> {
     let affiliates = ids.iter().map(|id| change(*id, city)).collect();
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates };
+    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
     clients.affiliates.clone().batch_update_affiliates(request).await.map(|_| ())
 }
 
@@ -159,7 +159,7 @@ async fn nothing_begins_for_callers_that_left() {
                 }
                 // What the client has sent arrives before what others send later.
                 for _ in 0..3 {
-                    let get = GetAffiliateRequest { id: ids[2] };
+                    let get = GetAffiliateRequest { id: ids[2], as_of: None };
                     stays.affiliates.clone().get_affiliate(get).await.unwrap();
                     sleep(A_WHILE / 3).await;
                 }

@@ -67,7 +67,8 @@ async fn every_operation_needs_a_token() {
 }
 
 /// The services whose operations need a scope.
-const SCOPES: [(&str, &str); 2] = [("MonitoringService/", "monitor"), ("ErasureService/", "erase")];
+const SCOPES: [(&str, &str); 3] =
+    [("MonitoringService/", "monitor"), ("ErasureService/", "erase"), ("AuditService/", "audit")];
 
 async fn services_need_their_scopes() {
     let service = TestService::start().await;

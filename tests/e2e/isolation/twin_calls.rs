@@ -11,10 +11,10 @@ use compliance_api::v1::{
     ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
     ListComplianceUrlsRequest, ListVocabulariesRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
     ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest,
-    RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest,
-    StreamUrlObservationsRequest, SyncAffiliatesRequest, TestWebhookRequest, UpdateAffiliateRequest, UpdateCaseRequest,
-    UpdateWebhookRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort, VocabularyEntryInput, VocabularyKind,
-    WatchChangesRequest, WebhookInput, WithdrawInfractionsRequest,
+    RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchChangesRequest, SearchComplianceUrlsRequest,
+    StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest, TestWebhookRequest,
+    UpdateAffiliateRequest, UpdateCaseRequest, UpdateWebhookRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort,
+    VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WebhookInput, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -83,8 +83,8 @@ fn shown(status: &Status) -> String {
 
 calls! {
     "AccessService/CheckAccess" unary access.check_access |twin| CheckAccessRequest {};
-    "AffiliateService/ListAffiliates" stream affiliates.list_affiliates |twin| ListAffiliatesRequest {};
-    "AffiliateService/GetAffiliate" unary affiliates.get_affiliate |twin| GetAffiliateRequest { id: AFFILIATE };
+    "AffiliateService/ListAffiliates" stream affiliates.list_affiliates |twin| ListAffiliatesRequest { changed_after: None };
+    "AffiliateService/GetAffiliate" unary affiliates.get_affiliate |twin| GetAffiliateRequest { id: AFFILIATE , as_of: None };
     "AffiliateService/BatchGetAffiliates" unary affiliates.batch_get_affiliates |twin|
         BatchGetAffiliatesRequest { ids: vec![UPLINE, AFFILIATE] };
     "AffiliateService/SearchAffiliates" unary affiliates.search_affiliates |twin|
@@ -93,8 +93,7 @@ calls! {
         CreateAffiliateRequest { affiliate: Some(affiliate("A", &format!("{} upline", twin.side.other()))) };
     "AffiliateService/BatchCreateAffiliates" unary affiliates.batch_create_affiliates |twin|
         BatchCreateAffiliatesRequest {
-            affiliates: vec![affiliate("A", "Same"), affiliate("B", &format!("{} upline", twin.side.other()))],
-        };
+            affiliates: vec![affiliate("A", "Same"), affiliate("B", &format!("{} upline", twin.side.other()))], validate_only: false };
     "AffiliateService/UpdateAffiliate" unary affiliates.update_affiliate |twin|
         UpdateAffiliateRequest { update: Some(renamed(AFFILIATE, &format!("{} upline", twin.side.other()))) };
     "AffiliateService/UpdateAffiliate" unary affiliates.update_affiliate |twin| UpdateAffiliateRequest {
@@ -108,8 +107,7 @@ calls! {
                 renamed(AFFILIATE, &format!("{} upline", twin.side.other())),
                 renamed(UPLINE, "Same"),
                 AffiliateUpdate { affiliate: Some(affiliate("C", "New")), ..renamed(AFFILIATE, "") },
-            ],
-        };
+            ], validate_only: false };
     "AffiliateSyncService/BatchSyncAffiliates" unary syncs.batch_sync_affiliates |twin|
         BatchSyncAffiliatesRequest { affiliates: roster(twin.side), ..BatchSyncAffiliatesRequest::default() };
     "AffiliateSyncService/BatchSyncAffiliates" unary syncs.batch_sync_affiliates |twin| BatchSyncAffiliatesRequest {
@@ -142,7 +140,7 @@ calls! {
         after_id: Some(URL - 1),
         ..ListAllComplianceUrlsRequest::default()
     };
-    "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL };
+    "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL , as_of: None };
     "ComplianceUrlService/BatchGetComplianceUrls" unary urls.batch_get_compliance_urls |twin|
         BatchGetComplianceUrlsRequest { ids: vec![OTHER_URL, URL] };
     "ComplianceUrlService/SearchComplianceUrls" unary urls.search_compliance_urls |twin|
@@ -150,8 +148,7 @@ calls! {
     "ComplianceUrlService/AddComplianceUrls" unary urls.add_compliance_urls |twin| AddComplianceUrlsRequest {
         urls: ["https://same.example/".to_owned(), format!("https://{}.example/", twin.side.other().to_lowercase())]
             .map(|url| UrlInput { url: Some(url) })
-            .to_vec(),
-    };
+            .to_vec(), validate_only: false };
     "ComplianceCaseService/ListComplianceCases" unary cases.list_compliance_cases |twin|
         ListComplianceCasesRequest { distributor_id: Some(AFFILIATE), ..ListComplianceCasesRequest::default() };
     "ComplianceCaseService/ListComplianceCases" unary cases.list_compliance_cases |twin| ListComplianceCasesRequest {
@@ -168,7 +165,7 @@ calls! {
             ..ListAllComplianceCasesRequest::default()
         };
     "ComplianceCaseService/GetComplianceCase" unary cases.get_compliance_case |twin|
-        GetComplianceCaseRequest { id: CASE };
+        GetComplianceCaseRequest { id: CASE , as_of: None };
     "ComplianceCaseService/BatchGetComplianceCases" unary cases.batch_get_compliance_cases |twin|
         BatchGetComplianceCasesRequest { ids: vec![CASE] };
     "OverviewService/GetOverview" unary overview.get_overview |twin| GetOverviewRequest {};
@@ -192,6 +189,11 @@ calls! {
     "WebhookService/TestWebhook" unary webhooks.test_webhook |twin| TestWebhookRequest { id: WEBHOOK };
     "WebhookService/ListWebhookDeliveries" unary webhooks.list_webhook_deliveries |twin|
         ListWebhookDeliveriesRequest { id: WEBHOOK, limit: Some(7) };
+    "AuditService/SearchChanges" unary audit.search_changes |twin| SearchChangesRequest::default();
+    "AuditService/SearchChanges" unary audit.search_changes |twin|
+        SearchChangesRequest { request_id: text("Same"), ..SearchChangesRequest::default() };
+    "AuditService/SearchChanges" unary audit.search_changes |twin|
+        SearchChangesRequest { resource: text("affiliate"), id: Some(AFFILIATE), ..SearchChangesRequest::default() };
     "ReadService/BatchRead" stream reads.batch_read |twin| {
         let (token, batch) = (Some(twin.token.as_str()), Batch::default());
         batch.read(token, batch_read::affiliate(AFFILIATE)).read(token, batch_read::url(URL))
@@ -202,7 +204,7 @@ calls! {
     "MonitoringService/StreamUrlObservations" chunks monitoring.stream_url_observations |twin|
         StreamUrlObservationsRequest { observations: observations(twin.side) };
     "MonitoringService/ExportUrls" stream monitoring.export_urls |twin| ExportUrlsRequest::default();
-    "MonitoringService/ExportUrls" stream monitoring.export_urls |twin| ExportUrlsRequest { after_url_id: Some(URL) };
+    "MonitoringService/ExportUrls" stream monitoring.export_urls |twin| ExportUrlsRequest { after_url_id: Some(URL), changed_after: None };
     "MonitoringService/RecordInfractions" unary monitoring.record_infractions |twin|
         RecordInfractionsRequest { infractions: infractions() };
     "MonitoringService/WithdrawInfractions" unary monitoring.withdraw_infractions |twin|
@@ -213,7 +215,7 @@ calls! {
         BatchOpenCasesRequest { cases: vec![opening("Same"), opening("New"), opening_by_ids("Newer")] };
     "MonitoringService/ExportCases" stream monitoring.export_cases |twin| ExportCasesRequest::default();
     "MonitoringService/ExportCases" stream monitoring.export_cases |twin|
-        ExportCasesRequest { after_case_id: Some(CASE - 1) };
+        ExportCasesRequest { after_case_id: Some(CASE - 1), changed_after: None };
     "MonitoringService/UpdateCase" unary monitoring.update_case |twin| UpdateCaseRequest {
         id: CASE,
         case: Some(CaseInput { case_status: text("Case B"), client_affiliate_id: text("B"), ..CaseInput::default() }),

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use compliance_api::{
     client::{
-        AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, BoxStream, ChangeServiceStubs, Clients,
-        ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
-        VocabularyServiceStubs, WebhookServiceStubs,
+        AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, AuditServiceStubs, BoxStream,
+        ChangeServiceStubs, Clients, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs,
+        OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
     },
     error::Error,
     rules::{self, Check},
@@ -65,6 +65,7 @@ impl Core {
             vocabularies: core.clone(),
             changes: core.clone(),
             webhooks: core.clone(),
+            audit: core.clone(),
             health: core,
         }
     }
@@ -131,6 +132,7 @@ operations! {
         update_webhook(UpdateWebhookRequest) -> UpdateWebhookResponse checked;
         list_webhook_deliveries(ListWebhookDeliveriesRequest) -> ListWebhookDeliveriesResponse checked;
     }
+    AuditServiceStubs { search_changes(SearchChangesRequest) -> SearchChangesResponse checked; }
 }
 
 #[async_trait]

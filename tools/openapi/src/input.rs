@@ -200,7 +200,7 @@ fn optional_text(rules: &Field, is_item: bool) -> Json {
         Format::Email => "email",
         Format::Url => "url",
         Format::Date => "date",
-        Format::StartDate | Format::Country | Format::Unspecified => {
+        Format::StartDate | Format::Country | Format::Timestamp | Format::Unspecified => {
             return most_characters(object! { "type": ["string", "null"], "pattern": pattern }, rules);
         }
     };

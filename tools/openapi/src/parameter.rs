@@ -46,10 +46,14 @@ pub(crate) fn path_text(field: &Field) -> Json {
     }
 }
 
-/// The parameters of a list: the fields of its request, which has this name. An `id` is in the path.
+/// The parameters of a query: the fields of its request, which has this name, or one of them.
 pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
+    let (request, only) = request.split_once('.').map_or((request, None), |(request, only)| (request, Some(only)));
     let message = Message::of(request).unwrap_or_else(|| panic!("no message {request}"));
-    message.fields.iter().filter(|field| field.name != "id").map(query_parameter)
+    // The ID of one record is in the path.
+    let is_in_path = (request.starts_with("Get") || request == "ListWebhookDeliveriesRequest");
+    let fields = message.fields.iter().filter(move |field| only.is_none_or(|only| field.name == only));
+    fields.filter(move |field| field.name != "id" || !is_in_path).map(query_parameter)
 }
 
 fn query_parameter(field: &Field) -> Json {
@@ -64,6 +68,9 @@ fn query_parameter(field: &Field) -> Json {
         (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
         (None, _) if field.format == Format::Date => {
             object! { "type": "string", "format": "date", "pattern": pattern::DAY }
+        }
+        (None, _) if field.format == Format::Timestamp => {
+            object! { "type": "string", "pattern": pattern::timestamp() }
         }
         (None, _) => input::required_text(field),
     };

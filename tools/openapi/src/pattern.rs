@@ -53,6 +53,13 @@ pub(crate) fn start_date() -> String {
     format!("^(?:(?!0000)[0-9]{{4}}-{dash}|{LEAP_YEAR}-02-29|{slash}/(?!0000)[0-9]{{4}}|02/29/{LEAP_YEAR})?$")
 }
 
+/// An instant of the years 1 to 9999 in whole seconds.
+pub(crate) fn timestamp() -> String {
+    let (dash, time) = (ANY_YEAR.replace('S', "-"), "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]");
+    let day = format!("(?:(?!0000)[0-9]{{4}}-{dash}|(?!0000){LEAP_YEAR}-02-29)");
+    format!("^{day}(?: {time}|T{time}Z)$")
+}
+
 /// An ISO 3166-1 alpha-2 code in either case.
 pub(crate) fn country_code() -> String {
     let either_case = |letter: char| format!("{letter}{}", letter.to_ascii_lowercase());

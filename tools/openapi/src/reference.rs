@@ -104,6 +104,7 @@ fn query(name: &str) -> String {
             (None, Some(least), Some(most)) if most < 1000 => format!("{least} to {most}"),
             (None, Some(_), _) => "positive integer".to_owned(),
             _ if field.format == Format::Date => "day, `YYYY-MM-DD`".to_owned(),
+            _ if field.format == Format::Timestamp => "time, `YYYY-MM-DD HH:MM:SS`".to_owned(),
             _ => {
                 let most = field.max_chars.map_or_else(String::new, |most| format!(" to {most}"));
                 format!("{}{most} characters; required", field.min_chars.unwrap_or(1))

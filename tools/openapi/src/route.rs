@@ -93,7 +93,7 @@ impl DocumentedRoute {
                 self.reasons.push(Reason::InvalidFields);
             }
             "Query" => {
-                self.parameters.extend(parameter::of_query(value()));
+                self.parameters.extend(values.iter().flat_map(|query| parameter::of_query(query)));
                 self.reasons.push(Reason::InvalidFields);
             }
             "Header" => {
@@ -206,9 +206,17 @@ fn named(text: &str) -> Json {
     if let Some(items) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         return list_of(named(items));
     }
-    match text.split(" | ").collect::<Vec<_>>()[..] {
+    // What is in a list is not split.
+    let mut parts: Vec<String> = Vec::new();
+    for part in text.split(" | ") {
+        match parts.last_mut() {
+            Some(list) if list.starts_with('[') && !list.ends_with(']') => *list = format!("{list} | {part}"),
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    match &parts[..] {
         [name] => inline(name).unwrap_or_else(|| reference(name)),
-        ref several => object! { "oneOf": several.iter().map(|name| named(name)).collect::<Vec<_>>() },
+        several => object! { "oneOf": several.iter().map(|name| named(name)).collect::<Vec<_>>() },
     }
 }
 

@@ -35,7 +35,6 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.push(("VocabulariesFound".to_owned(), found(list_of(reference("VocabularyNames")), false)));
     all.extend(["VocabularyNames", "VocabularyEntry"].map(|name| (name.to_owned(), record::schema(name))));
     all.push(("ChangesFound".to_owned(), found(reference("ListChangesResponse"), false)));
-    all.extend(["ListChangesResponse", "Change", "FieldChange"].map(|name| (name.to_owned(), record::schema(name))));
     for (name, data) in [
         ("WebhookFound", reference("Webhook")),
         ("WebhooksFound", list_of(reference("Webhook"))),
@@ -53,6 +52,9 @@ pub(crate) fn all() -> Vec<(String, Json)> {
         all.push((name.to_owned(), envelope(ResultCode::Saved, FOUND_DETAIL, data, false)));
     }
     all.extend(WEBHOOK.map(|name| (name.to_owned(), record::schema(name))));
+    all.push(("AuditFound".to_owned(), found(reference("SearchChangesResponse"), false)));
+    let changes = ["ListChangesResponse", "SearchChangesResponse", "Change", "FieldChange"];
+    all.extend(changes.map(|name| (name.to_owned(), record::schema(name))));
     all.extend(OVERVIEW.iter().map(|name| ((*name).to_owned(), record::schema(name))));
     all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
     all.extend(input::all());
@@ -87,12 +89,14 @@ const OVERVIEW: [&str; 8] = [
 /// The results of writes: name, code, and the keys of `detail` in addition to the sentence.
 const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("AffiliateCreated", ResultCode::Saved, &["affiliate_id", "client_affiliate_id"]),
+    ("AffiliateValid", ResultCode::Saved, &["client_affiliate_id"]),
     ("AffiliateDuplicate", ResultCode::Duplicate, &["client_affiliate_id"]),
     ("AffiliateInvalidCountry", ResultCode::InvalidCountry, &["client_affiliate_id"]),
     ("AffiliateUpdated", ResultCode::Saved, &["affiliate_id"]),
     ("AffiliateUpdateFailed", ResultCode::UpdateFailed, &["affiliate_id"]),
     ("AffiliateUnknown", ResultCode::NotFound, &["affiliate_id"]),
     ("UrlAdded", ResultCode::Saved, &["url_id"]),
+    ("UrlValid", ResultCode::Saved, &[]),
     ("UrlDuplicate", ResultCode::Duplicate, &[]),
 ];
 

@@ -32,14 +32,19 @@ def can_be_sent(value):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Of every request: the headers can be sent. Of a valid request: a name is not taken, and a position is kept. Of a valid update: IDs are
+    """Of every request: the headers can be sent. Of a valid request: a name is not taken, a position is kept, and a time has passed. Of a valid update: IDs are
     integers, the ID in a single one's body equals the one in the URL, and the record has the tag."""
     for name, value in list((case.headers or {}).items()):
         if not can_be_sent(value):
             del case.headers[name]
     is_valid = case.meta is None or case.meta.generation.mode.is_positive
-    if is_valid and case.operation.path == "/api/changes" and "after" in (case.query or {}):
-        case.query["after"] = 0
+    if is_valid and case.query:
+        for position in {"after", "changed_after"} & set(case.query):
+            case.query[position] = 0
+        # A time of the future is refused, and so is an ID of no kind.
+        case.query.pop("as_of", None)
+        if "resource" not in case.query:
+            case.query.pop("id", None)
     if not is_valid or not isinstance(case.body, dict):
         return
     if "/webhooks" in case.operation.path and isinstance(case.body.get("url"), str):

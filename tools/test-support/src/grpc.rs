@@ -5,7 +5,8 @@ use std::{error::Error, net::SocketAddr};
 use compliance_api::v1::{
     access_service_client::AccessServiceClient, affiliate_roster_service_client::AffiliateRosterServiceClient,
     affiliate_service_client::AffiliateServiceClient, affiliate_sync_service_client::AffiliateSyncServiceClient,
-    change_service_client::ChangeServiceClient, compliance_case_service_client::ComplianceCaseServiceClient,
+    audit_service_client::AuditServiceClient, change_service_client::ChangeServiceClient,
+    compliance_case_service_client::ComplianceCaseServiceClient,
     compliance_url_service_client::ComplianceUrlServiceClient, erasure_service_client::ErasureServiceClient,
     monitoring_service_client::MonitoringServiceClient, overview_service_client::OverviewServiceClient,
     read_service_client::ReadServiceClient, vocabulary_service_client::VocabularyServiceClient,
@@ -48,6 +49,8 @@ pub struct GrpcClients {
     pub vocabularies: VocabularyServiceClient<Calls>,
     pub changes: ChangeServiceClient<Calls>,
     pub webhooks: WebhookServiceClient<Calls>,
+    /// Searches of that record.
+    pub audit: AuditServiceClient<Calls>,
     pub monitoring: MonitoringServiceClient<Calls>,
     pub reads: ReadServiceClient<Calls>,
     calls: Calls,
@@ -94,6 +97,7 @@ impl GrpcClients {
             vocabularies: VocabularyServiceClient::new(calls.clone()),
             changes: ChangeServiceClient::new(calls.clone()),
             webhooks: WebhookServiceClient::new(calls.clone()),
+            audit: AuditServiceClient::new(calls.clone()),
             monitoring: MonitoringServiceClient::new(calls.clone()).max_decoding_message_size(MESSAGE_LIMIT),
             reads: ReadServiceClient::new(calls.clone()),
             calls,

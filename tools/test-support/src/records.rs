@@ -38,11 +38,15 @@ impl GrpcClients {
 
     /// Reads a URL that exists.
     pub async fn url(&mut self, id: i64) -> ComplianceUrl {
-        self.urls.get_compliance_url(GetComplianceUrlRequest { id }).await.unwrap().into_inner()
+        self.urls.get_compliance_url(GetComplianceUrlRequest { id, as_of: None }).await.unwrap().into_inner()
     }
 
     /// Reads a case that exists.
     pub async fn case(&mut self, case_id: i64) -> ComplianceCase {
-        self.cases.get_compliance_case(GetComplianceCaseRequest { id: case_id }).await.unwrap().into_inner()
+        self.cases
+            .get_compliance_case(GetComplianceCaseRequest { id: case_id, as_of: None })
+            .await
+            .unwrap()
+            .into_inner()
     }
 }

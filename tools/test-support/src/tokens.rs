@@ -34,7 +34,7 @@ pub fn new_company() -> i64 {
 }
 
 /// Every scope that operations need.
-const EVERY_SCOPE: &str = "monitor erase";
+const EVERY_SCOPE: &str = "monitor erase audit";
 
 /// A token that is valid for an hour and has every scope.
 pub fn token(company: i64) -> String {

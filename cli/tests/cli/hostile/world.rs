@@ -148,7 +148,8 @@ fn add_affiliates(address: SocketAddr, token: &str) {
         notes: Some("n".repeat(1500)),
         ..AffiliateInput::default()
     };
-    let request = BatchCreateAffiliatesRequest { affiliates: (0..AFFILIATES).map(affiliate).collect() };
+    let request =
+        BatchCreateAffiliatesRequest { affiliates: (0..AFFILIATES).map(affiliate).collect(), validate_only: false };
     let created = runtime.block_on(async {
         let mut clients = GrpcClients::connect(address, token).await;
         clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results
@@ -218,7 +219,7 @@ fn use_grpc(address: SocketAddr, token: &str, progress: &Progress) -> Latencies 
     let runtime = runtime();
     let mut clients = runtime.block_on(GrpcClients::connect(address, token));
     repeat(progress, || {
-        let call = clients.urls.get_compliance_url(GetComplianceUrlRequest { id: 1 });
+        let call = clients.urls.get_compliance_url(GetComplianceUrlRequest { id: 1, as_of: None });
         assert_eq!(runtime.block_on(call).unwrap().into_inner().id, 1);
     })
 }

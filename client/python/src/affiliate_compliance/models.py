@@ -764,6 +764,8 @@ class UrlFilters(TypedDict):
     """Discovered on or after this day, YYYY-MM-DD, UTC."""
     discovery_before: NotRequired[str]
     """Discovered on or before this day, YYYY-MM-DD, UTC."""
+    changed_after: NotRequired[int]
+    """Only records that were created or changed after this position of the record of changes, or whose infractions were. OUT_OF_RANGE with the reason POSITION_GONE if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone."""
 
 
 class CaseFilters(TypedDict):
@@ -775,6 +777,8 @@ class CaseFilters(TypedDict):
     """Created on or before this day, YYYY-MM-DD, UTC."""
     distributor_id: NotRequired[int]
     """Only cases of this affiliate (ID assigned by the service)."""
+    changed_after: NotRequired[int]
+    """Only records that were created or changed after this position of the record of changes, or whose incidents were. OUT_OF_RANGE with the reason POSITION_GONE if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone."""
 
 
 AFFILIATE_FIELDS: dict[str, int | None] = {

@@ -51,7 +51,7 @@ async fn what_is_created_is_read() {
     let client = service.client();
     assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
     let id = client.call(affiliate("Ann")).await.unwrap().affiliate_id;
-    let read = client.call(GetAffiliateRequest { id }).await.unwrap();
+    let read = client.call(GetAffiliateRequest { id, as_of: None }).await.unwrap();
     assert_eq!(read.distributor_name.as_deref(), Some("Ann"));
     // A message of more than the 4 MiB that generated clients accept.
     let saved = client.call(observations(1000, 8000)).await.unwrap();
@@ -64,7 +64,7 @@ async fn errors_have_reasons_and_violations() {
     client.call(affiliate("Ann")).await.unwrap();
     let error = client.call(affiliate("Ann")).await.unwrap_err();
     assert!(matches!(error, Error::AlreadyExists { reason: Reason::AffiliateNameExists, .. }), "{error:?}");
-    let error = client.call(GetComplianceCaseRequest { id: 7 }).await.unwrap_err();
+    let error = client.call(GetComplianceCaseRequest { id: 7, as_of: None }).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { reason: Reason::CaseNotFound, .. }), "{error:?}");
     assert_eq!(error.to_string(), "Case not found.");
 
@@ -75,7 +75,10 @@ async fn errors_have_reasons_and_violations() {
     assert_eq!((error.reason(), error.retry_after()), (Some(Reason::InvalidFields), None));
 
     // Of very many violations the first ones are sent.
-    let error = client.call(BatchCreateAffiliatesRequest { affiliates: vec![wrong; 1000] }).await.unwrap_err();
+    let error = client
+        .call(BatchCreateAffiliatesRequest { affiliates: vec![wrong; 1000], validate_only: false })
+        .await
+        .unwrap_err();
     let Error::Invalid { violations, total, .. } = error else { panic!("{error:?}") };
     assert!(total == 3000 && violations.len() > 10, "{total}, {}", violations.len());
 }

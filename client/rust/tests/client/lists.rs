@@ -58,8 +58,8 @@ async fn a_list_resumes_after_the_last_record() {
         ..AffiliateInput::default()
     };
     let affiliates = (0..RECORDS).map(affiliate).collect();
-    service.client().call(BatchCreateAffiliatesRequest { affiliates }).await.unwrap();
-    let affiliates = read_broken(&service, ListAffiliatesRequest {}).await;
+    service.client().call(BatchCreateAffiliatesRequest { affiliates, validate_only: false }).await.unwrap();
+    let affiliates = read_broken(&service, ListAffiliatesRequest { changed_after: None }).await;
     assert!(affiliates.is_sorted_by(|a, b| a.id < b.id) && affiliates.len() == RECORDS, "{}", affiliates.len());
 }
 
@@ -68,7 +68,8 @@ async fn an_export_continues_after_an_id() {
     let client = service.client();
     let saved = client.call(observations(100, 10)).await.unwrap();
     let after_url_id = saved.results[89].url_id;
-    let rest: Vec<_> = client.list(ExportUrlsRequest { after_url_id }).try_collect().await.unwrap();
+    let rest: Vec<_> =
+        client.list(ExportUrlsRequest { after_url_id, changed_after: None }).try_collect().await.unwrap();
     assert_eq!(rest.len(), 10);
 }
 
@@ -92,7 +93,7 @@ async fn a_list_that_goes_silent_ends() {
 
     // A client that is refused reports it.
     let error = service.client_at(service.address).token("t").build().unwrap();
-    let error = pin!(error.list(ListAffiliatesRequest {})).try_next().await.unwrap_err();
+    let error = pin!(error.list(ListAffiliatesRequest { changed_after: None })).try_next().await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::TokenInvalid));
 }
 

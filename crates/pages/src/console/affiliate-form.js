@@ -8,6 +8,7 @@ import { element, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { history } from "./history.js";
 import { related } from "./related.js";
 import { claims } from "./session.js";
 import { backLink } from "./visited.js";
@@ -158,7 +159,7 @@ export function affiliateView(id) {
       return record;
     };
     const view = await form({ signal, title: `Affiliate ${record.id}`, intro, record, save });
-    document.getElementById("content").append(related(record.id, signal));
+    document.getElementById("content").append(related(record.id, signal), history("affiliate", record.id, signal));
     if (query.has("created")) view.say("The affiliate was created.");
     return view;
   };

@@ -5,6 +5,7 @@ import { badge, isBadge } from "./badges.js";
 import { caseUrls } from "./case-urls.js";
 import { label, recordFields } from "./description.js";
 import { element, show, table, value } from "./elements.js";
+import { history } from "./history.js";
 import { isLong, longText } from "./long-text.js";
 import { call } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
@@ -79,6 +80,7 @@ export function recordView(section, id) {
       element("section", {}, element("h2", {}, found.title),
         rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),
       section === "cases" && caseUrls(record, signal),
-      groups(fields.filter(({ name }) => name !== found.name), record));
+      groups(fields.filter(({ name }) => name !== found.name), record),
+      history(section === "urls" ? "url" : "case", id, signal));
   };
 }

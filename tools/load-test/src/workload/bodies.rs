@@ -48,6 +48,7 @@ mod tests {
     fn made_affiliates_keep_the_rules() {
         let request = compliance_api::v1::BatchCreateAffiliatesRequest {
             affiliates: vec![super::affiliate(u64::MAX, u64::MAX), super::affiliate(0, 0)],
+            validate_only: false,
         };
         assert!(compliance_api::rules::check(&request).is_empty());
         assert_eq!(super::affiliate_json(&request.affiliates[1])["country"], "US");

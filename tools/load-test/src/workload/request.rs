@@ -92,8 +92,10 @@ impl LoadRequest {
     pub fn grpc(&self) -> (&'static str, Bytes) {
         let page_of = |page: &u64, per_page: &u64| (Some(*page as i64), Some(*per_page as i64));
         match self {
-            Self::GetAffiliate(id) => encoded(&Operation::GET_AFFILIATE, &GetAffiliateRequest { id: *id }),
-            Self::ListAffiliates => encoded(&Operation::LIST_AFFILIATES, &ListAffiliatesRequest {}),
+            Self::GetAffiliate(id) => encoded(&Operation::GET_AFFILIATE, &GetAffiliateRequest { id: *id, as_of: None }),
+            Self::ListAffiliates => {
+                encoded(&Operation::LIST_AFFILIATES, &ListAffiliatesRequest { changed_after: None })
+            }
             Self::ListUrls { page, per_page } => {
                 let (page, per_page) = page_of(page, per_page);
                 encoded(
@@ -114,7 +116,7 @@ impl LoadRequest {
             ),
             Self::BatchCreate(inputs) => encoded(
                 &Operation::BATCH_CREATE_AFFILIATES,
-                &BatchCreateAffiliatesRequest { affiliates: inputs.clone() },
+                &BatchCreateAffiliatesRequest { affiliates: inputs.clone(), validate_only: false },
             ),
             Self::Update { id, notes } => {
                 encoded(&Operation::UPDATE_AFFILIATE, &UpdateAffiliateRequest { update: Some(update(*id, notes)) })
@@ -123,12 +125,12 @@ impl LoadRequest {
                 let affiliates = ids.iter().map(|id| update(*id, notes)).collect();
                 encoded(
                     &Operation::BATCH_UPDATE_AFFILIATES,
-                    &BatchUpdateAffiliatesRequest { affiliates, anchor_id: None },
+                    &BatchUpdateAffiliatesRequest { affiliates, anchor_id: None, validate_only: false },
                 )
             }
             Self::AddUrls(urls) => {
                 let urls = urls.iter().map(|url| UrlInput { url: Some(url.clone()) }).collect();
-                encoded(&Operation::ADD_COMPLIANCE_URLS, &AddComplianceUrlsRequest { urls })
+                encoded(&Operation::ADD_COMPLIANCE_URLS, &AddComplianceUrlsRequest { urls, validate_only: false })
             }
         }
     }

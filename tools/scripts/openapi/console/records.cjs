@@ -18,6 +18,9 @@ async function cases(page) {
   await becomes(() => page.locator("main [aria-busy]").count(), 0);
   await checked(page, "a case");
   await picture(page, "console-case.png");
+  await page.getByRole("button", { name: "Show changes" }).click();
+  await becomes(async () => (await columnOf(page, "Changes", 3)).at(-1), "created");
+  await checked(page, "the history of a case");
   await page.goto(`${base}/console#/cases/999999`);
   await message(page, "Case not found.");
   assert.match(await page.locator(".message code").innerText(), /^console-[0-9a-f]{16}$/);

@@ -25,6 +25,9 @@ class Summary:
     created: int = 0
     changed: int = 0
     unchanged: int = 0
+    absent: list[str] = field(default_factory=list)
+    """Identifiers of affiliates that are not in the file, if they are asked for: the first 1,000."""
+    absent_total: int = 0
     problems: list[Problem] = field(default_factory=list)
     """Why the others were refused. A row may have several problems."""
 
@@ -33,9 +36,19 @@ class Summary:
         return len({problem.line for problem in self.problems})
 
 
-def sync(client: Client, path: str, *, ignored: Collection[str] = (), dry_run: bool = False, batch: int = BATCH) -> Summary:
+def sync(
+    client: Client,
+    path: str,
+    *,
+    ignored: Collection[str] = (),
+    dry_run: bool = False,
+    batch: int = BATCH,
+    report_absent: bool = False,
+    absent_status: str | None = None,
+) -> Summary:
     """Brings the affiliates up to date with a file. When it returns, every row that no problem names agrees with the service. With
-    `dry_run`, the service compares, and writes nothing: exactly for files of up to 100,000 rows."""
+    `dry_run`, the service compares, and writes nothing: exactly for files of up to 100,000 rows. Affiliates that are not in the file are
+    reported, or get a status, if no row has a problem and the file has no more rows than that."""
     file = read(path, ignored)
     summary = Summary(problems=list(file.problems))
     # Names change at once within a request.
@@ -52,8 +65,22 @@ def sync(client: Client, path: str, *, ignored: Collection[str] = (), dry_run: b
         rows, size = again, LONGEST_ROSTER
     else:
         summary.problems += [Problem(row.line, None, f"its name is still taken after {ROUNDS} tries") for row in rows]
+    if (report_absent or absent_status) and not summary.problems:
+        if len(file.rows) > LONGEST_ROSTER:
+            summary.problems.append(Problem(1, None, f"absent affiliates need a file of at most {LONGEST_ROSTER} rows"))
+        else:
+            # All rows agree with the service by now, unless this is a dry run.
+            options: Any = {"report_absent": True, "absent_status": absent_status, "validate_only": dry_run}
+            answer = client.sync_affiliates([item(row) for row in file.rows], **options)
+            summary.absent = [affiliate["client_affiliate_id"] for affiliate in answer["absent"]]
+            summary.absent_total = answer["absent_total"]
     summary.problems.sort(key=lambda problem: (problem.line, problem.field or "", problem.reason))
     return summary
+
+
+def item(row: Row) -> Any:
+    """An item of a roster. An empty cell clears its field."""
+    return {name: cell or None for name, cell in row.cells.items()}
 
 
 def send(client: Client, rows: Sequence[Row], size: int, dry_run: bool, summary: Summary) -> list[tuple[Row, Any]]:
@@ -63,8 +90,7 @@ def send(client: Client, rows: Sequence[Row], size: int, dry_run: bool, summary:
     batches = [rows[start : start + size] for start in range(0, len(rows), size)][::-1]
     while batches:
         batch = batches.pop()
-        # An empty cell clears its field.
-        roster: Any = [{name: cell or None for name, cell in row.cells.items()} for row in batch]
+        roster: Any = [item(row) for row in batch]
         try:
             results = client.sync_affiliates(roster, validate_only=dry_run)["results"]
         except Refused as error:

@@ -4,7 +4,7 @@
 
 The first line of the file names the fields of its columns, as in the interface. `client_affiliate_id` identifies an affiliate, so that
 `affiliate_name` can change. Fields without a column stay as they are; an empty cell clears a field. Affiliates that are not in the file
-stay as they are. The file is in UTF-8; its cells are separated by commas, semicolons or tabs.
+stay as they are, unless `--absent-status` gives them a status. The file is in UTF-8; its cells are separated by commas, semicolons or tabs.
 
 Rows that cannot be applied are named with their line, field and reason; all others are applied. The job can be repeated at any time, also
 after it was interrupted.
@@ -32,7 +32,14 @@ def main() -> int:
     try:
         # Read for each request, since a token may be replaced while the job runs.
         with Client(arguments.base_url, lambda: token_file.read_text(encoding="utf-8").strip()) as client:
-            summary = sync(client, arguments.file, ignored=arguments.ignore, dry_run=arguments.dry_run)
+            summary = sync(
+                client,
+                arguments.file,
+                ignored=arguments.ignore,
+                dry_run=arguments.dry_run,
+                report_absent=arguments.report_absent,
+                absent_status=arguments.absent_status,
+            )
     except KeyboardInterrupt:
         print("interrupted: run it again to go on", file=sys.stderr)
         return 130
@@ -55,6 +62,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--token-file", required=True, metavar="PATH", help="file that holds the token")
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="leave out a column; can be repeated")
     parser.add_argument("--dry-run", action="store_true", help="compare only, and send no changes")
+    parser.add_argument("--report-absent", action="store_true", help="name affiliates that are not in the file")
+    parser.add_argument("--absent-status", metavar="STATUS", help="give affiliates that are not in the file this status")
     return parser.parse_args()
 
 
@@ -66,6 +75,10 @@ def request_id(error: Exception) -> str:
 def report(summary: Summary, path: str, dry_run: bool) -> int:
     for problem in summary.problems:
         print(f"{path}:{problem}", file=sys.stderr)
+    for identifier in summary.absent:
+        print(f"{path}: absent: {identifier}", file=sys.stderr)
+    if summary.absent_total:
+        print(f"{summary.absent_total} absent")
     verb = "to create" if dry_run else "created"
     other = "to change" if dry_run else "changed"
     print(f"{summary.created} {verb}, {summary.changed} {other}, {summary.unchanged} unchanged, {summary.refused} refused")

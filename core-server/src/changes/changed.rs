@@ -1,0 +1,57 @@
+//! The records of a whole list that have changed since a position.
+
+use std::sync::Arc;
+
+use admission::{MEMORY_WAIT, Reservation};
+use compliance_api::error::Error;
+use sqlx::Row as _;
+
+use crate::{
+    database::{self, Connections},
+    error::from_database,
+    limits::CHANGED_WINDOW,
+    lists::Source,
+};
+
+/// The statement that finds them, with the types of its parameters.
+pub(crate) const STATEMENT: (&str, &str) =
+    (concat!(include_str!("state.sql"), include_str!("changed.sql")), "bigint, bigint, smallint");
+
+/// The IDs of such records, ascending.
+pub(crate) struct Changed {
+    ids: Vec<i64>,
+    _memory: Reservation,
+}
+
+impl Changed {
+    /// The records of the table with a number that were created or updated after a position; `None` if there is no position.
+    pub(crate) async fn after(
+        source: Source,
+        resource: i16,
+        position: Option<i64>,
+    ) -> Result<Option<Arc<Self>>, Error> {
+        let Some(position) = position else { return Ok(None) };
+        let Source { pool, company_id, mut memory, .. } = source;
+        let read = async |pool: Connections| {
+            let query = sqlx::query(STATEMENT.0).bind(company_id).bind(position).bind(resource);
+            let row = query.fetch_one(&pool).await?;
+            Ok::<(i64, i64, Vec<i64>), _>((
+                row.try_get("dropped_position")?,
+                row.try_get("last_position")?,
+                row.try_get("ids")?,
+            ))
+        };
+        let (dropped, last, ids) = database::read(&pool, read).await.map_err(from_database)?;
+        if !(dropped..=last).contains(&position) {
+            return Err(Error::position_gone(position, dropped, last));
+        }
+        memory.wait_to_grow(size_of_val(&*ids), MEMORY_WAIT).await?;
+        Ok(Some(Arc::new(Self { ids, _memory: memory })))
+    }
+
+    /// The next of them after an ID. A page has no others.
+    pub(crate) fn window(&self, after: i64) -> &[i64] {
+        let next = &self.ids[self.ids.partition_point(|id| *id <= after)..];
+        &next[..next.len().min(CHANGED_WINDOW)]
+    }
+}

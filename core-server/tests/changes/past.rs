@@ -1,0 +1,366 @@
+//! Records as they were: every state that was read while they were written is read again afterwards.
+
+use std::collections::BTreeSet;
+
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate,
+    AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, ComplianceCase,
+    ComplianceUrl, DetachIncidentsRequest, ExportUrlsRequest, FieldChange, GetAffiliateRequest,
+    GetComplianceCaseRequest, GetComplianceUrlRequest, IncidentKey, ListAffiliatesRequest,
+    ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
+    ListComplianceUrlsRequest, SearchChangesRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation,
+    VocabularyEntryInput, VocabularyKind, WithdrawInfractionsRequest,
+};
+use compliance_api::v1::{RecordInfractionsRequest, SearchChangesResponse};
+use sqlx::AssertSqlSafe;
+use test_support::{GrpcClients, TestCore, new_company, reason_of, tests};
+use tokio_stream::StreamExt as _;
+use tonic::{Code, Status};
+
+use super::{affiliate, all, list};
+use crate::monitoring::builders::{form_incident, infraction, observation, opening, some, url_incident};
+
+tests![
+    every_state_is_read_again,
+    what_is_no_longer_kept_is_refused,
+    searches_find_what_the_feed_has,
+    whole_lists_have_what_has_changed,
+];
+
+/// Records after the change of a position.
+struct Snapshot {
+    position: i64,
+    affiliates: Vec<Affiliate>,
+    urls: Vec<ComplianceUrl>,
+    cases: Vec<ComplianceCase>,
+}
+
+async fn snapshot(clients: &mut GrpcClients) -> Snapshot {
+    let position = list(clients, ListChangesRequest::default()).await.unwrap().last_position;
+    let mut affiliates = Vec::new();
+    let mut pages = clients.affiliates.list_affiliates(ListAffiliatesRequest::default()).await.unwrap().into_inner();
+    while let Some(page) = pages.next().await {
+        affiliates.extend(page.unwrap().affiliates);
+    }
+    let urls = ListComplianceUrlsRequest { per_page: Some(200), ..ListComplianceUrlsRequest::default() };
+    let urls = clients.urls.list_compliance_urls(urls).await.unwrap().into_inner().urls;
+    let cases = ListComplianceCasesRequest { per_page: Some(200), ..ListComplianceCasesRequest::default() };
+    let cases = clients.cases.list_compliance_cases(cases).await.unwrap().into_inner().cases;
+    // The names of uplines are those of now.
+    let cases = cases.into_iter().map(|case| ComplianceCase { upline_name: None, ..case }).collect();
+    Snapshot { position, affiliates, urls, cases }
+}
+
+/// Makes the changes of a company two seconds after another, from a day on.
+async fn spread(core: &TestCore, company: i64) {
+    let spread = format!(
+        "update changes set changed_at = '2026-01-31 23:59:00Z'::timestamptz + make_interval(secs => position * 2 + 0.5)
+        where company_id = {company}"
+    );
+    sqlx::raw_sql(AssertSqlSafe(spread)).execute(&core.pool).await.unwrap();
+}
+
+/// A second in which the change of a position is the last one.
+fn second(position: i64) -> Option<String> {
+    let seconds = 1_769_903_940 + position * 2;
+    compliance_api::json::datetime_text(&prost_types::Timestamp { seconds, nanos: 0 })
+}
+
+async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
+    let mut clients = core.company(company);
+    let clients = &mut clients;
+    let mut snapshots = Vec::new();
+    macro_rules! step {
+        ($($call:expr),* $(,)?) => {{
+            $(let _ = $call;)*
+            snapshots.push(snapshot(clients).await);
+        }};
+    }
+    let sql = async |text: String| {
+        sqlx::raw_sql(AssertSqlSafe(text.replace("<company>", &company.to_string())))
+            .execute(&core.pool)
+            .await
+            .unwrap();
+    };
+    let (first, second) = (clients.affiliate("A").await, clients.affiliate("B").await);
+    let many = (0..40).map(|number| affiliate(&format!("many {number}"))).collect();
+    step!(
+        clients
+            .affiliates
+            .batch_create_affiliates(BatchCreateAffiliatesRequest { affiliates: many, validate_only: false })
+            .await
+            .unwrap()
+    );
+    let changed = |id: i64, name: &str, notes: &str| AffiliateUpdate {
+        id: Some(id),
+        affiliate: Some(AffiliateInput {
+            affiliate_name: some(name),
+            notes: some(notes),
+            country: some("DE"),
+            start_date: some("02/29/2024"),
+            ..AffiliateInput::default()
+        }),
+        ..AffiliateUpdate::default()
+    };
+    for (one, other) in [("A2", "B2"), ("B2", "A2")] {
+        let affiliates = vec![changed(first, one, "é “quoted”, (\\"), changed(second, other, "")];
+        let request = BatchUpdateAffiliatesRequest { affiliates, ..BatchUpdateAffiliatesRequest::default() };
+        step!(clients.affiliates.batch_update_affiliates(request).await.unwrap());
+    }
+    let urls = (0..6).map(|number| UrlInput { url: Some(format!("https://past.example/{number}")) }).collect();
+    step!(clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap());
+    let entries = vec![VocabularyEntryInput {
+        vocabulary: VocabularyKind::InfractionType.into(),
+        name: some("Own type"),
+        infraction_type: None,
+    }];
+    step!(clients.monitoring.add_vocabulary_entries(AddVocabularyEntriesRequest { entries }).await.unwrap());
+    let of = |kind: &str, name: &str| infraction(kind, name);
+    for (identifier, note) in [("A", "one"), ("B", ""), ("A", "three")] {
+        let observed = UrlObservation {
+            client_affiliate_id: some(identifier),
+            note: some(note),
+            infractions: vec![of("Trademark", "brand bidding"), of("Health Claim", "weight loss")],
+            ..observation("https://past.example/1")
+        };
+        step!(clients.observe(vec![observed, observation("https://past.example/2")]).await);
+    }
+    let of_url = |url: &str, kind: &str, name: &str| UrlInfraction {
+        url: some(url),
+        infraction: Some(of(kind, name)),
+        ..UrlInfraction::default()
+    };
+    let infractions = vec![
+        of_url("https://past.example/1", "Promotion", "misleading offer"),
+        of_url("https://past.example/3", "Promotion", "misleading offer"),
+    ];
+    step!(clients.monitoring.record_infractions(RecordInfractionsRequest { infractions }).await.unwrap());
+    let infractions = vec![of_url("https://past.example/1", "Trademark", "brand bidding")];
+    step!(clients.monitoring.withdraw_infractions(WithdrawInfractionsRequest { infractions }).await.unwrap());
+    let mut one = opening("one");
+    one.incidents = vec![url_incident("https://past.example/1"), form_incident("form")];
+    let (one, two) = (clients.open(one).await, clients.open(opening("two")).await);
+    snapshots.push(snapshot(clients).await);
+    for (worker, tags) in [("W", vec!["a".to_owned(), "b, c".to_owned()]), ("V", vec![])] {
+        let case =
+            CaseInput { case_worker: some(worker), tags, client_affiliate_id: some("B"), ..CaseInput::default() };
+        let request = UpdateCaseRequest { id: one, case: Some(case), ..UpdateCaseRequest::default() };
+        step!(clients.monitoring.update_case(request).await.unwrap());
+    }
+    let incidents = vec![url_incident("https://past.example/1"), url_incident("https://past.example/2")];
+    step!(clients.monitoring.attach_incidents(AttachIncidentsRequest { id: two, incidents }).await.unwrap());
+    let incidents = vec![IncidentKey { incident_type: Some(2), reference: some("form"), ..IncidentKey::default() }];
+    step!(clients.monitoring.detach_incidents(DetachIncidentsRequest { id: one, incidents }).await.unwrap());
+    for text in [
+        "update affiliates set city = 'X' || id where company_id = <company>",
+        "update infractions set created_date = '2024-01-02 03:04:05Z' where company_id = <company>",
+        "delete from affiliates where company_id = <company> and affiliate_name like 'many 1%'",
+        "delete from infractions where company_id = <company>; delete from compliance_urls where company_id = <company> and case_id is null",
+        "delete from incidents where company_id = <company>; delete from compliance_cases where company_id = <company>",
+        "update affiliates set city = null, email_one = 'a@b.example' where company_id = <company>",
+    ] {
+        step!(sql(text.to_owned()).await);
+    }
+    // A record that is restored under its ID.
+    let gone = &snapshots[0]
+        .affiliates
+        .iter()
+        .find(|affiliate| affiliate.distributor_name.as_deref() == Some("many 1"))
+        .unwrap();
+    let restored = format!(
+        "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (<company>, {}, 'r', 'restored')",
+        gone.id
+    );
+    step!(sql(restored).await);
+    snapshots
+}
+
+/// The record of an ID that a snapshot has, if it has one.
+fn expected<T: Clone>(records: &[T], id: i64, of: fn(&T) -> i64) -> Option<T> {
+    records.iter().find(|record| of(record) == id).cloned()
+}
+
+fn read<T>(result: Result<tonic::Response<T>, Status>) -> Option<T> {
+    match result {
+        Ok(response) => Some(response.into_inner()),
+        Err(status) => {
+            assert_eq!(status.code(), Code::NotFound, "{status:?}");
+            None
+        }
+    }
+}
+
+async fn every_state_is_read_again() {
+    let core = TestCore::start().await;
+    let (company, other) = (new_company(), new_company());
+    let snapshots = history(&core, company).await;
+    // The changes of another company have other positions.
+    history(&core, other).await;
+    spread(&core, company).await;
+    let mut clients = core.company(company);
+    let ids = |of: fn(&Snapshot) -> Vec<i64>| {
+        let mut ids: Vec<i64> = snapshots.iter().flat_map(of).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    };
+    let affiliates = ids(|snapshot| snapshot.affiliates.iter().map(|record| record.id).collect());
+    let urls = ids(|snapshot| snapshot.urls.iter().map(|record| record.id).collect());
+    let cases = ids(|snapshot| snapshot.cases.iter().map(|record| record.case_id).collect());
+    assert!(affiliates.len() >= 42 && urls.len() == 6 && cases.len() == 2, "{affiliates:?} {urls:?} {cases:?}");
+    for Snapshot { position, affiliates: of_affiliates, urls: of_urls, cases: of_cases } in &snapshots {
+        let as_of = second(*position);
+        for &id in &affiliates {
+            let request = GetAffiliateRequest { id, as_of: as_of.clone() };
+            let found = read(clients.affiliates.get_affiliate(request).await);
+            assert_eq!(found, expected(of_affiliates, id, |record| record.id), "{position}");
+        }
+        for &id in &urls {
+            let request = GetComplianceUrlRequest { id, as_of: as_of.clone() };
+            let found = read(clients.urls.get_compliance_url(request).await);
+            assert_eq!(found, expected(of_urls, id, |record| record.id), "{position}");
+        }
+        for &id in &cases {
+            let request = GetComplianceCaseRequest { id, as_of: as_of.clone() };
+            let found = read(clients.cases.get_compliance_case(request).await);
+            assert_eq!(found, expected(of_cases, id, |record| record.case_id), "{position}");
+        }
+    }
+}
+
+async fn what_is_no_longer_kept_is_refused() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    let id = clients.affiliate("A").await;
+    for city in ["B", "C", "D"] {
+        let update = format!("update affiliates set city = '{city}' where company_id = {company}");
+        sqlx::raw_sql(AssertSqlSafe(update)).execute(&core.pool).await.unwrap();
+    }
+    spread(&core, company).await;
+    let drop = format!("delete from changes where company_id = {company} and position <= 2");
+    sqlx::raw_sql(AssertSqlSafe(drop)).execute(&core.pool).await.unwrap();
+    let mut city = async |as_of: Option<String>| {
+        let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of }).await;
+        read.map(|affiliate| affiliate.into_inner().city.unwrap_or_default()).map_err(|status| reason_of(&status))
+    };
+    for position in [1, 2] {
+        assert_eq!(city(second(position)).await.unwrap_err(), "POSITION_GONE");
+    }
+    assert_eq!(
+        [city(second(3)).await.unwrap(), city(second(4)).await.unwrap(), city(None).await.unwrap()],
+        ["C", "D", "D"]
+    );
+    assert_eq!(city(some("9000-01-01 00:00:00")).await.unwrap_err(), "INVALID_FIELDS");
+    let drop = format!("delete from changes where company_id = {company}");
+    sqlx::raw_sql(AssertSqlSafe(drop)).execute(&core.pool).await.unwrap();
+    assert_eq!(city(second(4)).await.unwrap_err(), "POSITION_GONE");
+}
+
+async fn searches_find_what_the_feed_has() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    history(&core, company).await;
+    let mut clients = core.company(company);
+    let mut feed = all(&mut clients, 0, 1000).await;
+    feed.reverse();
+    let mut search = async |request: &SearchChangesRequest| {
+        let (mut found, mut before) = (Vec::new(), None);
+        loop {
+            let request = SearchChangesRequest { before, ..request.clone() };
+            let SearchChangesResponse { changes, next, .. } =
+                clients.audit.search_changes(request).await.unwrap().into_inner();
+            found.extend(changes);
+            match next {
+                Some(next) => assert!(before.replace(next).is_none_or(|before| next < before)),
+                None => return found,
+            }
+        }
+    };
+    for limit in [3, 7, 1000] {
+        let request = SearchChangesRequest { limit: Some(limit), ..SearchChangesRequest::default() };
+        assert_eq!(search(&request).await, feed);
+        for change in [&feed[0], &feed[feed.len() / 2], feed.last().unwrap()] {
+            let request = SearchChangesRequest {
+                resource: Some(change.resource.clone()),
+                id: Some(change.id),
+                ..request.clone()
+            };
+            let of_record = feed.iter().filter(|other| (&other.resource, other.id) == (&change.resource, change.id));
+            assert_eq!(search(&request).await, of_record.cloned().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// The IDs that a stream of lists returns.
+async fn listed<T>(
+    stream: Result<tonic::Response<tonic::Streaming<T>>, Status>,
+    ids: fn(T) -> Vec<i64>,
+) -> Result<BTreeSet<i64>, Status> {
+    let mut stream = stream?.into_inner();
+    let mut listed = BTreeSet::new();
+    while let Some(message) = stream.next().await {
+        listed.extend(ids(message?));
+    }
+    Ok(listed)
+}
+
+async fn whole_lists_have_what_has_changed() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    // More than a page and the statement of a page have; of the first ones, none is left.
+    let many = format!(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
+            select {company}, n, 'first ' || n from generate_series(1, 2500) n;
+        delete from affiliates where company_id = {company} and client_affiliate_id::integer <= 1500"
+    );
+    sqlx::raw_sql(AssertSqlSafe(many)).execute(&core.pool).await.unwrap();
+    let begin = list(&mut clients, ListChangesRequest::default()).await.unwrap().last_position;
+    history(&core, company).await;
+    let last = snapshot(&mut clients).await;
+    let feed = all(&mut clients, 0, 1000).await;
+    for after in [0, 1, begin - 1, begin, begin + 20, begin + 60, last.position - 1, last.position] {
+        let changed = |kind: &str, id: i64| {
+            feed.iter().any(|change| {
+                let of_part = |field: &FieldChange| {
+                    let value = field.before.as_ref().or(field.after.as_ref());
+                    field.field == "url_id" && value == Some(&id.to_string())
+                };
+                let is_part = kind == "url" && change.resource == "infraction" && change.fields.iter().any(of_part);
+                let is_record = (&*change.resource, change.id) == (kind, id) && change.operation != "deleted";
+                change.position > after && (is_record || is_part)
+            })
+        };
+        let expected =
+            |kind: &str, ids: Vec<i64>| ids.into_iter().filter(|id| changed(kind, *id)).collect::<BTreeSet<_>>();
+        let changed_after = Some(after);
+        let affiliates = clients.affiliates.list_affiliates(ListAffiliatesRequest { changed_after }).await;
+        let affiliates = listed(affiliates, |page| page.affiliates.into_iter().map(|record| record.id).collect());
+        let all = last.affiliates.iter().map(|record| record.id).collect();
+        assert_eq!(affiliates.await.unwrap(), expected("affiliate", all), "{after}");
+        for identifier in [None, Some("A"), Some("B")] {
+            let of_affiliate = |url: &&ComplianceUrl| identifier.is_none() || url.affiliate_id.as_deref() == identifier;
+            let named = |record: &&Affiliate| record.client_distributor_id.as_deref() == identifier;
+            let distributor_id = last.affiliates.iter().find(named).map(|record| record.id);
+            let request = ListAllComplianceUrlsRequest { distributor_id, changed_after, ..Default::default() };
+            let urls = clients.urls.list_all_compliance_urls(request).await;
+            let urls = listed(urls, |page| page.urls.into_iter().map(|record| record.id).collect());
+            let all = last.urls.iter().filter(of_affiliate);
+            assert_eq!(urls.await.unwrap(), expected("url", all.map(|url| url.id).collect()), "{after}");
+        }
+        let request = ListAllComplianceCasesRequest { changed_after, ..Default::default() };
+        let cases = clients.cases.list_all_compliance_cases(request).await;
+        let cases = listed(cases, |page| page.cases.into_iter().map(|record| record.case_id).collect());
+        assert_eq!(cases.await.unwrap(), BTreeSet::new(), "{after}");
+        let urls = clients.monitoring.export_urls(ExportUrlsRequest { changed_after, ..Default::default() }).await;
+        let urls =
+            listed(urls, |page| vec![0; page.observations.len()].into_iter().chain([page.last_url_id]).collect());
+        let all: Vec<i64> = last.urls.iter().map(|url| url.id).collect();
+        let newest = expected("url", all).last().copied();
+        assert_eq!(urls.await.unwrap().last().copied(), newest, "{after}");
+    }
+    let request = ListAffiliatesRequest { changed_after: Some(last.position + 1) };
+    let refused = listed(clients.affiliates.list_affiliates(request).await, |_| Vec::new()).await.unwrap_err();
+    assert_eq!(reason_of(&refused), "POSITION_GONE");
+}

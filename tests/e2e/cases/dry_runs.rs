@@ -1,0 +1,121 @@
+//! Batches with `validate_only`: the results are those of the same batch without it, and nothing is written.
+
+use test_support::tests;
+
+use super::{
+    Case,
+    expect::{
+        Expect, affiliate_unknown, bad_country_item, bad_country_update, batch_created, batch_updated, created_item,
+        created_one, duplicate_item, found, invalid_one, mixed, taken_item, unknown_item, updated_item, urls_added,
+    },
+    run_table,
+};
+
+tests![batches, wrong_flags];
+
+/// The record of changes of a company with so many.
+fn unchanged(position: i64) -> Expect {
+    let data = format!(r#"{{"changes":[],"position":{position},"last_position":{position},"dropped_position":0}}"#);
+    found("Changes found", &data)
+}
+
+/// The body with the flag.
+fn dry(body: &str) -> String {
+    body.replacen('{', r#"{"validate_only":true,"#, 1)
+}
+
+/// What is expected, without the IDs of new records.
+fn without_ids(expected: Expect) -> Expect {
+    let body = expected.body.replace(r#""affiliate_id":<id>,"#, "").replace(r#""url_id":<id>,"#, "");
+    Expect { body, ..expected }
+}
+
+async fn batches() {
+    let given = |path: &str, name: String| match path {
+        "/urls" => (Case::new(name).given_urls(&["https://a.example/"]), unchanged(1)),
+        _ => (Case::new(name).given_affiliate("A", "Ann").given_affiliate("B", "Bob"), unchanged(2)),
+    };
+    let mut table = Vec::new();
+    for (method, path, body, expected) in [
+        (
+            "POST",
+            "/affiliates",
+            r#"{"affiliates":[{"client_affiliate_id":"C","affiliate_name":"Cy"},{"client_affiliate_id":"D","affiliate_name":"Ann"},{"client_affiliate_id":"E","affiliate_name":"Eve","country":"QQ"},{"client_affiliate_id":"F","affiliate_name":"Cy"},{"client_affiliate_id":"G","affiliate_name":"Eve"}]}"#,
+            mixed(&[
+                created_item("C"),
+                duplicate_item("D"),
+                bad_country_item("E", "QQ"),
+                duplicate_item("F"),
+                created_item("G"),
+            ]),
+        ),
+        (
+            "POST",
+            "/affiliates",
+            r#"{"affiliates":[{"client_affiliate_id":"A","affiliate_name":"Cy"}]}"#,
+            batch_created(&[created_item("A")]),
+        ),
+        (
+            "PUT",
+            "/affiliates/<1>",
+            r#"{"affiliates":[{"id":<1>,"affiliate_name":"Bob"},{"id":<2>,"affiliate_name":"Cy"},{"id":<1>,"affiliate_name":"Bob"},{"id":9007199254740991,"city":"X"},{"id":<2>,"country":"QQ"},{"id":<2>}]}"#,
+            mixed(&[
+                taken_item("<1>"),
+                updated_item("<2>"),
+                updated_item("<1>"),
+                unknown_item("9007199254740991"),
+                bad_country_update("<2>", "QQ"),
+                updated_item("<2>"),
+            ]),
+        ),
+        (
+            "PUT",
+            "/affiliates/<1>",
+            r#"{"affiliates":[{"id":<2>,"city":"X","affiliate_name":"Bob"}]}"#,
+            batch_updated(&[updated_item("<2>")]),
+        ),
+        (
+            "PUT",
+            "/affiliates/9007199254740991",
+            r#"{"affiliates":[{"id":<2>,"city":"X"}]}"#,
+            affiliate_unknown("9007199254740991"),
+        ),
+        (
+            "POST",
+            "/urls",
+            r#"{"urls":[{"url":"HTTPS://A.example"},{"url":"https://b.example/"},{"url":"https://b.example"}]}"#,
+            urls_added(&[false, true, false]),
+        ),
+    ] {
+        let dry_run = without_ids(expected.clone());
+        let (case, unchanged) = given(path, format!("dry run of {method} {path} {body}"));
+        let case = case.call(method, path, Some(dry(body)), dry_run).get("/changes", unchanged);
+        table.push(case.call(method, path, Some(body.to_owned()), expected));
+    }
+    run_table(table).await;
+}
+
+async fn wrong_flags() {
+    let flag = |text: &str| invalid_one("validate_only", text);
+    let (batch, single) = ("The validate only field must be true or false.", "The validate only field is for a batch.");
+    let affiliate = r#""client_affiliate_id":"C","affiliate_name":"N""#;
+    run_table(vec![
+        Case::new("a flag that is none")
+            .post("/affiliates", format!(r#"{{"validate_only":"yes","affiliates":[{{{affiliate}}}]}}"#), flag(batch))
+            .only_rest()
+            .post("/urls", r#"{"urls":[{"url":"https://a.example/"}],"validate_only":1}"#, flag(batch))
+            .only_rest()
+            .post("/affiliates", format!(r#"{{"validate_only":true,{affiliate}}}"#), flag(single))
+            .only_rest(),
+        Case::new("a flag that is false")
+            .post("/affiliates", format!(r#"{{"validate_only":false,{affiliate}}}"#), created_one("C"))
+            .put("/affiliates/<1>", r#"{"validate_only":true,"id":<1>,"city":"X"}"#, flag(single))
+            .only_rest(),
+        Case::new("a flag that is null").post(
+            "/urls",
+            r#"{"urls":[{"url":"https://a.example/"}],"validate_only":null}"#,
+            urls_added(&[true]),
+        ),
+    ])
+    .await;
+}
