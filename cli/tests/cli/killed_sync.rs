@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use compliance_api::v1::{AffiliateInput, AffiliateSync, SyncAffiliatesRequest, SyncOutcome};
+use compliance_api::v1::{AffiliateInput, AffiliateSync, AffiliateSyncResult, SyncAffiliatesRequest, SyncOutcome};
 use futures::stream;
 use nix::sys::signal::Signal;
 use test_support::GrpcClients;
@@ -38,7 +38,7 @@ async fn sync(service: &Service, token: &str, after: impl Fn(usize)) -> Vec<Sync
     let Ok(answers) = grpc.rosters.sync_affiliates(stream::iter(roster())).await else { return outcomes };
     let mut answers = answers.into_inner();
     while let Ok(Some(answer)) = answers.message().await {
-        outcomes.extend(answer.results.iter().map(|result| result.outcome()));
+        outcomes.extend(answer.results.iter().map(AffiliateSyncResult::outcome));
         after(outcomes.len() / CHUNK);
     }
     outcomes

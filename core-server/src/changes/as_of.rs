@@ -91,7 +91,7 @@ fn statement(table: &str, parts: Option<Parts>) -> &'static str {
             union all
             select 6::smallint, r.id, r::text from vocabulary_entries r where r.company_id = $1"
         );
-        later = " union all select * from of_parts union all select * from of_affiliates".to_owned();
+        later.push_str(" union all select * from of_parts union all select * from of_affiliates");
     }
     let page = include_str!("as_of.sql")
         .replace("{of_record}", &changes_of("$2", "$3"))

@@ -97,10 +97,10 @@ pub(super) async fn entries<'q, T>(
     let Some(first) = fetched.rows.first() else {
         return Err(if let End::Full(full) = fetched.end { full.into() } else { Error::internal() });
     };
-    let made = admission::compute(fetched.memory.bytes(), || {
+    let response = admission::compute(fetched.memory.bytes(), || {
         make(first, changes(&fetched.rows)?, fetched.end == End::Complete)
     });
-    Ok((made.map_err(from_database)?, fetched.memory))
+    Ok((response.map_err(from_database)?, fetched.memory))
 }
 
 /// The changes of rows. Without a change, the only row has none.
