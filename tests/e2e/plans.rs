@@ -190,6 +190,7 @@ async fn scans_read_one_company_along_its_keys() {
             for (number, (statement, types)) in core_server::scan_statements().into_iter().enumerate() {
                 let arguments = match types.split(", ").count() {
                     2 => "1, '2025-06-01Z'",
+                    3 if types.ends_with("smallint") => "1, 10, 2",
                     3 => "1, 'abc', 20",
                     4 => "1, 1, 7, 1700000000",
                     10 => "1, 1000, 1, 7, null, null, 0, 9999999999, 20, 2000",

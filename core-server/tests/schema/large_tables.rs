@@ -53,7 +53,7 @@ const BROKEN: &str = "
         where s.n_tup_ins + s.n_tup_upd + s.n_tup_del > 0
         union all
         select 5, l.relname, 'reads all rows of %s while others wait: `set not null` needs a valid constraint that says the same'
-        from large l join pg_stat_xact_user_tables s on s.relid = l.oid where l.locked and s.seq_scan > 0
+        from large l join pg_stat_xact_user_tables s on s.relid = l.oid where l.locked and s.seq_scan > 0 and pg_relation_size(l.oid) > 0
     ) broken order by number, relname limit 1";
 
 /// What is wrong with a step outside of a transaction: by its text, since it commits as it goes.
