@@ -51,7 +51,7 @@ pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
     let (request, only) = request.split_once('.').map_or((request, None), |(request, only)| (request, Some(only)));
     let message = Message::of(request).unwrap_or_else(|| panic!("no message {request}"));
     // The ID of one record is in the path.
-    let is_in_path = (request.starts_with("Get") || request == "ListWebhookDeliveriesRequest");
+    let is_in_path = request.starts_with("Get") || request == "ListWebhookDeliveriesRequest";
     let fields = message.fields.iter().filter(move |field| only.is_none_or(|only| field.name == only));
     fields.filter(move |field| field.name != "id" || !is_in_path).map(query_parameter)
 }
