@@ -213,7 +213,7 @@ async fn two_secrets_sign_while_one_is_rotated() {
     run(&fixture.core.pool, "update webhooks set previous_secret_until = now()").await;
     fixture.clients.webhooks.test_webhook(test).await.unwrap();
     let [first, second] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
-    assert_eq!((&*first.header("webhook-id"), &first.json()["type"]), (&*tested.message_id, &"test".into()));
+    assert_eq!((first.header("webhook-id"), &first.json()["type"]), (&*tested.message_id, &"test".into()));
     assert!(first.is_signed_with(&rotated.secret) && first.is_signed_with(&fixture.secret));
     assert!(second.is_signed_with(&rotated.secret) && !second.is_signed_with(&fixture.secret));
     assert_eq!(fixture.webhook().await.previous_secret_until, None);
