@@ -35,7 +35,7 @@ const LARGE: &[&str] = &[
 ];
 
 /// Records of one company, `$1`, as long as real ones: in a small table, the planner prefers other indexes.
-const RECORDS: [&str; 5] = [
+const RECORDS: [&str; 7] = [
     "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         select $1, n, n::text, n::text from generate_series(1, 500) n",
     "insert into compliance_cases (company_id, id, affiliate_id, case_status_id, created_date)
@@ -50,6 +50,11 @@ const RECORDS: [&str; 5] = [
         from generate_series(1, 60000) n",
     "insert into infractions (company_id, url_id, infraction_type_id) select $1, n, 1 from generate_series(1, 60000) n",
     "insert into incidents (company_id, case_id, incident_type, url_id) select $1, n, 1, n from generate_series(1, 20000) n",
+    "insert into webhooks (company_id, id, url, types, secret, position)
+        select $1, n, rpad('https://', 200, '-'), '{}', 'whsec_', 0 from generate_series(1, 2000) n",
+    "insert into webhook_deliveries
+            (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms)
+        select $1, 1 + n % 2000, n, 'msg_1', 0, 1, 1, now(), 1 from generate_series(1, 4000) n",
 ];
 
 /// How much the planner knows.
