@@ -171,13 +171,13 @@ fn is_installed(program: &str) -> bool {
 #[test]
 fn the_commands_of_the_shell_give_the_answers_shown() {
     if is_installed("bash") && is_installed("curl") {
-        assert_eq!(every_command_of("sh"), 22);
+        assert_eq!(every_command_of("sh"), 23);
     }
 }
 
 #[test]
 fn the_commands_of_python_give_the_answers_shown() {
     if is_installed("python3") {
-        assert_eq!(every_command_of("python"), 22);
+        assert_eq!(every_command_of("python"), 23);
     }
 }
