@@ -50,14 +50,20 @@ export async function* records(parts: AsyncIterable<Uint8Array>): AsyncGenerator
 /** Server-sent events: the ID, and the JSON of the data; undefined if there is none. */
 export async function* events(parts: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: string | undefined; data: unknown }> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
+  let [text, fields] = ["", new Map<string, string>()];
   for await (const part of parts) {
-    const blocks = (text + decoder.decode(part, { stream: true })).split("\n\n");
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const fields = new Map(block.split("\n").map((line) => [line.replace(/: .*/, ""), line.replace(/.*?: /, "")]));
+    // JSON may have other line breaks unescaped, such as U+2028. What follows a \r at the end is not known yet.
+    const lines = (text + decoder.decode(part, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line !== "") {
+        const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+        fields.set(name, value);
+        continue;
+      }
       const data = fields.get("data");
       yield { id: fields.get("id"), data: data === undefined ? undefined : JSON.parse(data) };
+      fields = new Map();
     }
   }
 }

@@ -12,7 +12,7 @@ import { type TestContext, test } from "node:test";
 
 import { type Affiliate, type AffiliateCreate, Changed, Client, Invalid, Refused, Unavailable } from "affiliate-compliance";
 
-import { records } from "../src/stream.js";
+import { events, records } from "../src/stream.js";
 
 const { BASE = "", TOKEN = "" } = process.env;
 const client = new Client(BASE, TOKEN);
@@ -165,16 +165,29 @@ test("wrong fields do not compile", () => {
   client.urls({ disbled: "no" });
 });
 
+async function* parts(bytes: Uint8Array, size: number, end = bytes.length): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < end; start += size) {
+    yield bytes.subarray(start, Math.min(start + size, end));
+  }
+}
+
 test("a list is read in parts of any size", async () => {
   const bytes = Buffer.from(' {"status": "ok", "n": 12, "data" : [ {"a": "}],\\"ł"}, {"a": [1, {}]} ], "meta": {"data": [3]}}');
-  async function* parts(size: number, end = bytes.length): AsyncGenerator<Uint8Array> {
-    for (let start = 0; start < end; start += size) {
-      yield bytes.subarray(start, Math.min(start + size, end));
-    }
-  }
   for (let size = 1; size < bytes.length; size += 1) {
-    assert.deepEqual(await all(records(parts(size))), [{ a: '}],"ł' }, { a: [1, {}] }]);
-    await assert.rejects(all(records(parts(bytes.length, size))), SyntaxError);
+    assert.deepEqual(await all(records(parts(bytes, size))), [{ a: '}],"ł' }, { a: [1, {}] }]);
+    await assert.rejects(all(records(parts(bytes, bytes.length, size))), SyntaxError);
+  }
+});
+
+test("events are read in parts of any size, with any text", async () => {
+  const texts = ["a: b", "\u2028: \u2029", "\u0085ł\v"];
+  const sent = texts.flatMap((text, id) => [`id:${id}`, "event: changes", `data: ${JSON.stringify([text])}`, ""]);
+  const received = [{ id: "7", data: undefined }, ...texts.map((text, id) => ({ id: `${id}`, data: [text] }))];
+  for (const end of ["\n", "\r\n", "\r"]) {
+    const bytes = Buffer.from(["retry: 1000", ": nothing new", "id: 7", "", ...sent, ": not complete"].join(end));
+    for (let size = 1; size < bytes.length; size += 1) {
+      assert.deepEqual(await all(events(parts(bytes, size))), received);
+    }
   }
 });
 
