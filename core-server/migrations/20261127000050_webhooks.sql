@@ -11,8 +11,8 @@ create table webhooks (
     previous_secret text,
     previous_secret_until timestamptz,
     position bigint not null, -- of the last change that was delivered
-    message_id text, -- of the message that is being delivered; its changes end at `message_to`, however many are made meanwhile
-    message_to bigint,
+    message_id text, -- of the message that is being delivered
+    message_to bigint, -- where it ends, however many changes are made meanwhile; null before its first attempt
     attempts bigint not null default 0, -- of that message, which failed
     failing_since timestamptz,
     next_attempt_at timestamptz not null default now(),

@@ -21,6 +21,7 @@ tests![
     changes_arrive_in_order_and_signed,
     only_the_types_that_are_asked_for_arrive,
     a_message_that_fails_is_sent_again_as_it_was,
+    a_message_that_was_cut_is_sent_again_as_it_was,
     two_secrets_sign_while_one_is_rotated,
     an_endpoint_that_fails_for_three_days_is_disabled,
     an_endpoint_that_is_gone_is_disabled_at_once,
@@ -200,6 +201,24 @@ async fn a_message_that_fails_is_sent_again_as_it_was() {
             (1, Some(503), Some("the endpoint responded 503")),
         ]
     );
+}
+
+async fn a_message_that_was_cut_is_sent_again_as_it_was() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
+    fixture.change(1, 3).await;
+    fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    // As if there had been memory for two of them.
+    run(&fixture.core.pool, "update webhooks set message_to = 2").await;
+    fixture.try_again().await;
+    fixture.wait_until(|webhook| webhook.attempts == 2).await;
+    fixture.receiver.react(Reaction::OK);
+    fixture.try_again().await;
+    fixture.wait_until(|webhook| webhook.position == 3).await;
+    let [_, second, third, rest] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    assert_eq!((second.header("webhook-id"), &second.body), (third.header("webhook-id"), &third.body));
+    assert_eq!((second.positions(), rest.positions()), (vec![1, 2], vec![3]));
+    assert_eq!(rest.json()["data"]["after"], 2);
 }
 
 async fn two_secrets_sign_while_one_is_rotated() {

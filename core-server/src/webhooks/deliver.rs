@@ -18,7 +18,7 @@ use super::{
     endpoint::Endpoint,
     message::{Message, new_id},
     send::{Attempt, Sender},
-    statements::{CLAIM, DUE, FAILING, FINISH, PASS},
+    statements::{CLAIM, DUE, FAILING, FINISH, FIX, PASS},
 };
 use crate::{
     backend::Backend,
@@ -85,7 +85,8 @@ struct Delivery {
 struct Leased {
     endpoint: Endpoint,
     message_id: String,
-    message_to: i64,
+    /// Where the message ends, if it may have been sent.
+    message_to: Option<i64>,
 }
 
 impl Delivery {
@@ -108,16 +109,27 @@ impl Delivery {
             types: endpoint.types.clone(),
             limit: Some(WEBHOOK_CHANGES),
         };
-        let source = Source { most: WEBHOOK_BYTES, ..self.backend.source(self.company_id) };
+        // What was sent is not cut again.
+        let most = if leased.message_to.is_some() { WEBHOOK_BYTES * 2 } else { WEBHOOK_BYTES };
+        let source = Source { most, ..self.backend.source(self.company_id) };
         let (mut page, _memory) = changes::read(source, &request).await?;
         if page.dropped_position > endpoint.position {
             // The next message begins there, which its `after` says.
             return self.pass(&leased, page.dropped_position).await;
         }
-        page.changes.retain(|change| change.position <= leased.message_to);
-        let position = page.position.min(leased.message_to);
-        if page.changes.is_empty() {
-            return self.pass(&leased, position).await;
+        if let Some(end) = leased.message_to {
+            if page.position < end {
+                // There is no memory for all of it now.
+                return Ok(false);
+            }
+            page.changes.retain(|change| change.position <= end);
+        }
+        let Some(last) = page.changes.last() else {
+            return self.pass(&leased, leased.message_to.unwrap_or(page.position)).await;
+        };
+        let position = leased.message_to.unwrap_or(last.position);
+        if leased.message_to.is_none() && !self.fix(&leased, position).await? {
+            return Ok(false);
         }
         self.send(&leased, position, &page.changes).await
     }
@@ -127,10 +139,16 @@ impl Delivery {
         let claim = query_as::<_, Endpoint>(CLAIM).bind(self.company_id).bind(self.id);
         let claim = claim.bind(WEBHOOK_LEASE.as_secs_f64()).bind(message_id).fetch_optional(&self.backend.pool);
         let leased = |mut endpoint: Endpoint| {
-            let (message_id, message_to) = (endpoint.message_id.take()?, endpoint.message_to?);
-            Some(Leased { endpoint, message_id, message_to })
+            Some(Leased { message_id: endpoint.message_id.take()?, message_to: endpoint.message_to, endpoint })
         };
         Ok(claim.await.map_err(from_database)?.and_then(leased))
+    }
+
+    /// Stores where the message ends. False if the webhook was changed meanwhile.
+    async fn fix(&self, leased: &Leased, position: i64) -> Result<bool, Error> {
+        let fix = sqlx::query(FIX).bind(self.company_id).bind(self.id).bind(leased.endpoint.leased_until);
+        let fix = fix.bind(&leased.message_id).bind(position).fetch_optional(&self.backend.pool);
+        Ok(fix.await.map_err(from_database)?.is_some())
     }
 
     /// Moves the webhook past changes that are not sent.

@@ -85,21 +85,26 @@ pub(super) const DUE: &str = "select w.company_id, w.id
 /// How many webhooks of all companies have failed last. On Citus it runs on all nodes.
 pub(super) const FAILING: &str = "select count(*) from webhooks w where w.attempts > 0 and w.disabled_reason is null";
 
-/// Leases a webhook for $3 seconds, unless another core has it. Without a message that failed, a new one, $4, begins, which ends at the
-/// last change.
+/// Leases a webhook for $3 seconds, unless another core has it. Without a message that failed, a new one, $4, begins.
 pub(super) const CLAIM: &str = with_columns!(
     "with last as (
         select p.position from change_positions p where p.company_id = $1
     )
     update webhooks w set
         leased_until = now() + make_interval(secs => $3), deliveries = w.deliveries + 1,
-        message_id = coalesce(w.message_id, $4), message_to = coalesce(w.message_to, l.position)
+        message_id = coalesce(w.message_id, $4)
     from last l
     where w.company_id = $1 and w.id = $2 and w.disabled_reason is null and w.position < l.position
         and w.next_attempt_at <= now() and w.leased_until <= now()
     returning",
     ""
 );
+
+/// Stores that the message $4 of a webhook, leased until $3, ends at the position $5. It comes before the first attempt, so that the
+/// others send the same, whatever the limits let them read.
+pub(super) const FIX: &str = "update webhooks w set message_to = $5
+    where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
+    returning w.id";
 
 /// Moves a webhook, leased until $3 for the message $4, to the position $5 without a delivery.
 pub(super) const PASS: &str = "update webhooks w set
@@ -129,7 +134,7 @@ pub(super) const FINISH: &str = "with finished as (
     select count(*) > 0 as is_current from finished";
 
 /// Those of one company, with the types of their parameters.
-pub(crate) const STATEMENTS: [(&str, &str); 9] = [
+pub(crate) const STATEMENTS: [(&str, &str); 10] = [
     (CREATE, "bigint, text, text[], text, text, bigint, bigint, text, text"),
     (READ, "bigint, bigint"),
     (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text"),
@@ -137,6 +142,7 @@ pub(crate) const STATEMENTS: [(&str, &str); 9] = [
     (ROTATE, "bigint, bigint, text, double precision"),
     (DELIVERIES, "bigint, bigint, bigint"),
     (CLAIM, "bigint, bigint, double precision, text"),
+    (FIX, "bigint, bigint, timestamptz, text, bigint"),
     (PASS, "bigint, bigint, timestamptz, text, bigint"),
     (
         FINISH,
