@@ -10,7 +10,8 @@ create table webhooks (
     secret text not null, -- it signs each message, so it is stored as it is
     previous_secret text,
     previous_secret_until timestamptz,
-    position bigint not null, -- of the last change that was delivered
+    position bigint not null, -- of the last change that was delivered, or passed since it has another type
+    message_after bigint not null default 0, -- of the last change that was delivered: the next message follows it
     message_id text, -- of the message that is being delivered
     message_to bigint, -- where it ends, however many changes are made meanwhile; null before its first attempt
     attempts bigint not null default 0, -- of that message, which failed

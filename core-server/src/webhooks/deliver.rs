@@ -115,7 +115,7 @@ impl Delivery {
         let (mut page, _memory) = changes::read(source, &request).await?;
         if page.dropped_position > endpoint.position {
             // The next message begins there, which its `after` says.
-            return self.pass(&leased, page.dropped_position).await;
+            return self.pass(&leased, page.dropped_position, true).await;
         }
         if let Some(end) = leased.message_to {
             if page.position < end {
@@ -125,7 +125,7 @@ impl Delivery {
             page.changes.retain(|change| change.position <= end);
         }
         let Some(last) = page.changes.last() else {
-            return self.pass(&leased, leased.message_to.unwrap_or(page.position)).await;
+            return self.pass(&leased, leased.message_to.unwrap_or(page.position), false).await;
         };
         let position = leased.message_to.unwrap_or(last.position);
         if leased.message_to.is_none() && !self.fix(&leased, position).await? {
@@ -151,16 +151,16 @@ impl Delivery {
         Ok(fix.await.map_err(from_database)?.is_some())
     }
 
-    /// Moves the webhook past changes that are not sent.
-    async fn pass(&self, leased: &Leased, position: i64) -> Result<bool, Error> {
+    /// Moves the webhook past changes that are not sent: of other types, or no longer kept.
+    async fn pass(&self, leased: &Leased, position: i64, is_dropped: bool) -> Result<bool, Error> {
         let pass = sqlx::query(PASS).bind(self.company_id).bind(self.id).bind(leased.endpoint.leased_until);
-        let pass = pass.bind(&leased.message_id).bind(position).fetch_optional(&self.backend.pool);
+        let pass = pass.bind(&leased.message_id).bind(position).bind(is_dropped).fetch_optional(&self.backend.pool);
         Ok(pass.await.map_err(from_database)?.is_some())
     }
 
     async fn send(&self, leased: &Leased, position: i64, changes: &[Change]) -> Result<bool, Error> {
         let Leased { endpoint, message_id, .. } = leased;
-        let message = Message::of_changes(message_id.clone(), endpoint.position, position, changes);
+        let message = Message::of_changes(message_id.clone(), endpoint.message_after, position, changes);
         let message = message.map_err(|_| Error::internal())?;
         let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
         let is_delivered = attempt.error.is_none();
@@ -182,7 +182,7 @@ impl Delivery {
             .bind(wait.as_secs_f64())
             .bind(disabled_reason)
             .bind(endpoint.deliveries)
-            .bind(endpoint.position)
+            .bind(endpoint.message_after)
             .bind(endpoint.attempts + 1)
             .bind(endpoint.read_at)
             .bind(attempt.duration.as_millis() as i64)

@@ -17,6 +17,7 @@ pub(super) struct Endpoint {
     previous_secret: Option<String>,
     previous_secret_until: Option<OffsetDateTime>,
     pub(super) position: i64,
+    pub(super) message_after: i64,
     pub(super) message_id: Option<String>,
     pub(super) message_to: Option<i64>,
     pub(super) attempts: i64,

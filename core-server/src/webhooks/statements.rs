@@ -4,7 +4,8 @@ macro_rules! with_columns {
     ($before:literal, $after:literal) => {
         concat!(
             $before,
-            " w.id, w.url, w.types, w.description, w.secret, w.previous_secret, w.previous_secret_until, w.position, w.message_id,
+            " w.id, w.url, w.types, w.description, w.secret, w.previous_secret, w.previous_secret_until, w.position,
+            w.message_after, w.message_id,
             w.message_to, w.attempts, w.failing_since, w.next_attempt_at, w.disabled_reason, w.created_at, w.leased_until,
             w.deliveries, now() as read_at ",
             $after
@@ -19,8 +20,8 @@ pub(super) const CREATE: &str = with_columns!(
     ), last as (
         select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position
     ), w as (
-        insert into webhooks (company_id, url, types, description, secret, position, disabled_reason)
-        select $1, $2, $3, nullif($4, ''), $5, least($6, l.position), case when $8 = 'disabled' then $9 end
+        insert into webhooks (company_id, url, types, description, secret, position, message_after, disabled_reason)
+        select $1, $2, $3, nullif($4, ''), $5, least($6, l.position), least($6, l.position), case when $8 = 'disabled' then $9 end
         from existing e cross join last l
         where e.number < $7
         returning *
@@ -46,6 +47,7 @@ pub(super) const UPDATE: &str = with_columns!(
         description = case when $5::text is null then w.description else nullif($5, '') end,
         disabled_reason = case $6 when 'enabled' then null when 'disabled' then $8 else w.disabled_reason end,
         position = case when $7::bigint is null then w.position else least($7, l.position) end,
+        message_after = case when $7::bigint is null then w.message_after else least($7, l.position) end,
         message_id = null, message_to = null, attempts = 0, failing_since = null, next_attempt_at = now()
     from last l
     where w.company_id = $1 and w.id = $2
@@ -106,9 +108,11 @@ pub(super) const FIX: &str = "update webhooks w set message_to = $5
     where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
     returning w.id";
 
-/// Moves a webhook, leased until $3 for the message $4, to the position $5 without a delivery.
+/// Moves a webhook, leased until $3 for the message $4, to the position $5 without a delivery, past changes of other types or those
+/// that are no longer kept ($6). Only the next message after those has an `after` that the endpoint does not know.
 pub(super) const PASS: &str = "update webhooks w set
-        position = $5, message_id = null, message_to = null, leased_until = 'epoch'
+        position = $5, message_after = case when $6 then $5 else w.message_after end, message_id = null, message_to = null,
+        attempts = 0, failing_since = null, leased_until = 'epoch'
     where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
     returning w.id";
 
@@ -117,6 +121,7 @@ pub(super) const PASS: &str = "update webhooks w set
 pub(super) const FINISH: &str = "with finished as (
         update webhooks w set
             position = case when $6 then $5 else w.position end,
+            message_after = case when $6 then $5 else w.message_after end,
             message_id = case when $6 then null else w.message_id end,
             message_to = case when $6 then null else w.message_to end,
             attempts = case when $6 then 0 else w.attempts + 1 end,
@@ -143,7 +148,7 @@ pub(crate) const STATEMENTS: [(&str, &str); 10] = [
     (DELIVERIES, "bigint, bigint, bigint"),
     (CLAIM, "bigint, bigint, double precision, text"),
     (FIX, "bigint, bigint, timestamptz, text, bigint"),
-    (PASS, "bigint, bigint, timestamptz, text, bigint"),
+    (PASS, "bigint, bigint, timestamptz, text, bigint, boolean"),
     (
         FINISH,
         "bigint, bigint, timestamptz, text, bigint, boolean, double precision, text, bigint, bigint, bigint, timestamptz, bigint, \
