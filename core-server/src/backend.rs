@@ -2,10 +2,18 @@
 
 use std::sync::Arc;
 
-use compliance_api::v1::{Affiliate, ComplianceCase, ComplianceUrl};
+use compliance_api::{
+    error::Error,
+    v1::{Affiliate, ComplianceCase, ComplianceUrl},
+};
 
 use crate::{
-    CoreSettings, affiliates, cases, database::Connections, lists::Source, reads::Reads, shares::Shares, urls,
+    CoreSettings, affiliates, cases,
+    database::Connections,
+    lists::Source,
+    reads::Reads,
+    shares::{self, Shares, Work},
+    urls,
     writes::Queues,
 };
 
@@ -36,6 +44,16 @@ impl Backend {
             reads,
             shares,
         })
+    }
+
+    /// Runs a read that may take long in a slot of its company.
+    pub(crate) async fn in_slot<T>(
+        &self,
+        company_id: i64,
+        reading: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let mut slot = self.shares.enter(company_id, Work::Statement(1)).await?;
+        shares::run(&mut slot, false, reading).await
     }
 
     /// Where records of a company are read for one response.

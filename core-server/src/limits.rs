@@ -122,6 +122,8 @@ pub(crate) const FIRST_TURN_LOCK_TIMEOUT: &str = "20ms";
 pub(crate) const MAX_INCIDENTS: i64 = 10_000;
 pub(crate) const MAX_OWN_NAMES: i64 = 10_000;
 pub(crate) const MAX_CACHED_COMPANIES: usize = 1000;
+/// Companies whose node of Citus is known without asking. Each takes some 50 bytes.
+pub(crate) const MAX_LOCATED_COMPANIES: usize = 100_000;
 /// Names that a message about an unknown one lists.
 pub(crate) const MAX_LISTED_NAMES: usize = 100;
 /// Counts that are repaired in one transaction. Writers of the company wait for it.
@@ -195,18 +197,21 @@ pub(crate) const ERASED_ROWS: i64 = 10_000;
 /// The same of the erasure of a company, in a statement.
 pub(crate) const ERASED_CHANGES: i64 = 256;
 // Webhooks.
-/// Webhooks of a company. Each is a reader of its changes.
+/// Webhooks of a company. Each is a reader of its changes. Concurrent requests may create a few more.
 pub(crate) const MAX_WEBHOOKS: i64 = 20;
 /// How often webhooks with changes to deliver are looked for: the statement reads all webhooks.
 pub(crate) const WEBHOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Webhooks that are found at once, of which some may have no slot.
 pub(crate) const WEBHOOK_CANDIDATES: i64 = 1000;
-/// Deliveries in flight of a core, and those of one company. Webhooks whose last attempt failed have as many slots of their own.
+/// Deliveries in flight of a core, and those of one company. Webhooks whose last attempt failed or was slow have as many slots of their
+/// own.
 pub(crate) const WEBHOOK_SLOTS: usize = 32;
 /// See [`WEBHOOK_SLOTS`].
 pub(crate) const WEBHOOK_COMPANY_SLOTS: usize = 4;
 /// Messages that are sent to one webhook before others have the slot.
 pub(crate) const WEBHOOK_MESSAGES: usize = 16;
+/// An attempt that takes longer is slow. A webhook gives its slot to others after this time, too, and others wait as long for one.
+pub(crate) const WEBHOOK_SLOW: Duration = Duration::from_secs(2);
 /// Changes of a message, at most, and what their rows take, in bytes; the first one in any case.
 pub(crate) const WEBHOOK_CHANGES: i64 = 100;
 /// See [`WEBHOOK_CHANGES`].

@@ -19,8 +19,8 @@ use crate::{
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));
 static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| lists::by_ids(query));
-static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(""));
-static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after("and a.id = any($4)"));
+static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(None));
+static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after(Some(4)));
 
 /// The statements that read affiliates, with the types of their parameters.
 pub(super) fn statements() -> [(&'static str, &'static str); 4] {
@@ -32,11 +32,11 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-fn after(condition: &str) -> &'static str {
-    let columns = columns();
+fn after(ids: Option<usize>) -> &'static str {
+    let (columns, chosen) = (columns(), lists::chosen("affiliates", "a", ids));
     format!(
-        "select a.id as last_id, {columns} from affiliates a
-        where a.company_id = $1 and a.id > $2 {condition} order by a.id limit $3"
+        "select a.id as last_id, {columns} from {chosen}
+        where a.company_id = $1 and a.id > $2 order by a.id limit $3"
     )
     .leak()
 }

@@ -53,7 +53,7 @@ impl AffiliateService for Affiliates {
     async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
         let limit = timeout_of(&request, self.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
-        let changed = Changed::after(self.backend.source(company_id), 1, request.changed_after).await?;
+        let changed = Changed::after(&self.backend, company_id, 1, request.changed_after).await?;
         Ok(record_pages::all(&self.backend, company_id, 0, (), changed, limit)?)
     }
 
@@ -61,8 +61,8 @@ impl AffiliateService for Affiliates {
         let (company_id, request) = accept(request)?;
         match &request.as_of {
             Some(as_of) if !as_of.is_empty() => {
-                let source = self.backend.source(company_id);
-                Ok(read_as_of(source, request.id, as_of, Error::affiliate_not_found).await?)
+                let read = read_as_of(self.backend.source(company_id), request.id, as_of, Error::affiliate_not_found);
+                Ok(self.backend.in_slot(company_id, read).await?)
             }
             _ => Ok(self.backend.affiliates.get(company_id, request.id).await?),
         }

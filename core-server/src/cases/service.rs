@@ -49,7 +49,7 @@ impl ComplianceCaseService for ComplianceCases {
         let limit = timeout_of(&request, self.0.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_id.unwrap_or_default();
-        let changed = Changed::after(self.0.source(company_id), 4, request.changed_after).await?;
+        let changed = Changed::after(&self.0, company_id, 4, request.changed_after).await?;
         Ok(record_pages::all(&self.0, company_id, after, filters(request), changed, limit)?)
     }
 
@@ -57,8 +57,8 @@ impl ComplianceCaseService for ComplianceCases {
         let (company_id, request) = accept(request)?;
         match &request.as_of {
             Some(as_of) if !as_of.is_empty() => {
-                let source = self.0.source(company_id);
-                Ok(read_as_of(source, request.id, as_of, Error::case_not_found).await?)
+                let read = read_as_of(self.0.source(company_id), request.id, as_of, Error::case_not_found);
+                Ok(self.0.in_slot(company_id, read).await?)
             }
             _ => Ok(self.0.cases.get(company_id, request.id).await?),
         }

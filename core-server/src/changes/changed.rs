@@ -7,6 +7,7 @@ use compliance_api::error::Error;
 use sqlx::Row as _;
 
 use crate::{
+    backend::Backend,
     database::{self, Connections},
     error::from_database,
     limits::CHANGED_WINDOW,
@@ -26,12 +27,13 @@ pub(crate) struct Changed {
 impl Changed {
     /// The records of the table with a number that were created or updated after a position; `None` if there is no position.
     pub(crate) async fn after(
-        source: Source,
+        backend: &Backend,
+        company_id: i64,
         resource: i16,
         position: Option<i64>,
     ) -> Result<Option<Arc<Self>>, Error> {
         let Some(position) = position else { return Ok(None) };
-        let Source { pool, company_id, mut memory, .. } = source;
+        let Source { pool, mut memory, .. } = backend.source(company_id);
         let read = async |pool: Connections| {
             let query = sqlx::query(STATEMENT.0).bind(company_id).bind(position).bind(resource);
             let row = query.fetch_one(&pool).await?;
@@ -41,7 +43,8 @@ impl Changed {
                 row.try_get("ids")?,
             ))
         };
-        let (dropped, last, ids) = database::read(&pool, read).await.map_err(from_database)?;
+        let (dropped, last, ids) =
+            backend.in_slot(company_id, async { database::read(&pool, read).await.map_err(from_database) }).await?;
         if !(dropped..=last).contains(&position) {
             return Err(Error::position_gone(position, dropped, last));
         }

@@ -160,6 +160,20 @@ impl Source {
     }
 }
 
+/// What follows `from` for the records of a table, or for those of which the parameter `ids` has the IDs. Each of these is looked up
+/// separately: the planner could read all records of the company instead.
+pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
+    match ids {
+        None => format!("{table} {alias}"),
+        Some(ids) => format!(
+            "unnest(${ids}::bigint[]) k (id)
+            cross join lateral (
+                select {alias}.* from {table} {alias} where {alias}.company_id = $1 and {alias}.id = k.id limit 1
+            ) {alias}"
+        ),
+    }
+}
+
 /// A statement that reads records by company and ID. Each is looked up separately: a join could read all records of a company
 /// instead, if the planner takes them to be few.
 pub(crate) fn by_keys(record: fn(&str) -> String) -> &'static str {

@@ -3,6 +3,7 @@
 use super::{
     description::{Filter, List, midnight},
     page::Asked,
+    statements::chosen,
 };
 use crate::{limits::TRANSCRIPT_BYTES, record_pages::PageOfRecords};
 
@@ -21,14 +22,15 @@ pub(crate) struct Whole<Q: 'static> {
 impl<Q> Whole<Q> {
     /// `long` is a column with texts that are so long that few of them make a page.
     pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
-        let statement = |condition: &str| &*statement(list, long, condition).leak();
-        let changed = format!("and u.id = any(${})", 7 + list.filters.len());
+        let (all, of_affiliate) = (chosen(list.table, "u", None), "and u.affiliate_id = $6");
+        let changed = chosen(list.table, "u", Some(7 + list.filters.len()));
+        let statement = |from: &str, condition: &str| &*statement(list, long, from, condition).leak();
         Self {
             list,
-            of_company: statement(""),
-            of_affiliate: statement("and u.affiliate_id = $6"),
-            changed_of_company: statement(&changed),
-            changed_of_affiliate: statement(&format!("{changed} and u.affiliate_id = $6")),
+            of_company: statement(&all, ""),
+            of_affiliate: statement(&all, of_affiliate),
+            changed_of_company: statement(&changed, ""),
+            changed_of_affiliate: statement(&changed, of_affiliate),
         }
     }
 
@@ -65,8 +67,8 @@ impl<Q> Whole<Q> {
 
 /// Records are read in the order of their IDs, and those that do not match are passed over. The inner limit is none. The planner cannot
 /// see that: it takes the records to be few of many, so it does not read and sort all of them, and it filters what the scan returns.
-fn statement<Q>(list: &List<Q>, long: Option<&str>, condition: &str) -> String {
-    let List { table, date, .. } = list;
+fn statement<Q>(list: &List<Q>, long: Option<&str>, from: &str, condition: &str) -> String {
+    let List { date, .. } = list;
     let day = |number: usize| format!("(select ${number}::integer)");
     let bound =
         |number, compared: &str, instant: String| format!("({} is null or u.{date} {compared} {instant})", day(number));
@@ -82,7 +84,7 @@ fn statement<Q>(list: &List<Q>, long: Option<&str>, condition: &str) -> String {
     let ids = format!(
         "select u.id{column}
         from (
-            select u.id, u.{date}{filtered}{column} from {table} u
+            select u.id, u.{date}{filtered}{column} from {from}
             where u.company_id = $1 and u.id > $2 {condition} order by u.id limit (select null::bigint)
         ) u
         where {conditions} order by u.id limit $3"

@@ -11,15 +11,17 @@ use sqlx::{Row as _, postgres::PgRow};
 use crate::{
     cases,
     limits::TRANSCRIPT_BYTES,
+    lists::chosen,
     record_pages::RecordPage,
     table::{Reader, read_all},
     urls,
 };
 
 /// URLs of the company $1 with IDs above $2, at most $3. The length of a stored text is known without reading it.
-static URLS: LazyLock<[String; 2]> = LazyLock::new(|| ["", "and u.id = any($4)"].map(urls));
+static URLS: LazyLock<[String; 2]> = LazyLock::new(|| [None, Some(4)].map(urls));
 
-fn urls(condition: &str) -> String {
+fn urls(ids: Option<usize>) -> String {
+    let chosen = chosen("compliance_urls", "u", ids);
     format!(
         "select p.id as last_id, r.*
         from (
@@ -27,8 +29,8 @@ fn urls(condition: &str) -> String {
                 order by u.id rows between unbounded preceding and 1 preceding
             ) as bytes_before
             from (
-                select u.id, u.transcription_text from compliance_urls u
-                where u.company_id = $1 and u.id > $2 {condition} order by u.id limit $3
+                select u.id, u.transcription_text from {chosen}
+                where u.company_id = $1 and u.id > $2 order by u.id limit $3
             ) u
         ) p
         cross join lateral ({}) r
@@ -63,14 +65,15 @@ fn observation(reader: &Reader<UrlObservation>, row: &PgRow) -> Result<UrlObserv
 }
 
 /// Cases of the company $1 with IDs above $2, at most $3. URLs and references are in the order of the record's incidents.
-static CASES: LazyLock<[String; 2]> = LazyLock::new(|| ["", "and u.id = any($4)"].map(cases));
+static CASES: LazyLock<[String; 2]> = LazyLock::new(|| [None, Some(4)].map(cases));
 
-fn cases(condition: &str) -> String {
+fn cases(ids: Option<usize>) -> String {
+    let chosen = chosen("compliance_cases", "u", ids);
     format!(
         "select p.id as last_id, p.request_id, c.incident_urls, c.incident_references, r.*
         from (
-            select u.id, u.request_id from compliance_cases u
-            where u.company_id = $1 and u.id > $2 {condition} order by u.id limit $3
+            select u.id, u.request_id from {chosen}
+            where u.company_id = $1 and u.id > $2 order by u.id limit $3
         ) p
         left join lateral (
             select array_agg(x.url) as incident_urls, array_agg(x.reference) as incident_references

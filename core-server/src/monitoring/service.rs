@@ -81,7 +81,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        let changed = Changed::after(self.0.backend.source(company_id), 2, request.changed_after).await?;
+        let changed = Changed::after(&self.0.backend, company_id, 2, request.changed_after).await?;
         Ok(record_pages::all(&self.0.backend, company_id, after, (), changed, timeout)?)
     }
 
@@ -118,7 +118,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        let changed = Changed::after(self.0.backend.source(company_id), 4, request.changed_after).await?;
+        let changed = Changed::after(&self.0.backend, company_id, 4, request.changed_after).await?;
         Ok(record_pages::all(&self.0.backend, company_id, after, (), changed, timeout)?)
     }
 

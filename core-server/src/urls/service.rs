@@ -91,7 +91,7 @@ impl ComplianceUrlService for ComplianceUrls {
         let limit = timeout_of(&request, self.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_id.unwrap_or_default();
-        let changed = Changed::after(self.backend.source(company_id), 2, request.changed_after).await?;
+        let changed = Changed::after(&self.backend, company_id, 2, request.changed_after).await?;
         Ok(record_pages::all(&self.backend, company_id, after, filters(request), changed, limit)?)
     }
 
@@ -99,8 +99,8 @@ impl ComplianceUrlService for ComplianceUrls {
         let (company_id, request) = accept(request)?;
         match &request.as_of {
             Some(as_of) if !as_of.is_empty() => {
-                let source = self.backend.source(company_id);
-                Ok(read_as_of(source, request.id, as_of, Error::url_not_found).await?)
+                let read = read_as_of(self.backend.source(company_id), request.id, as_of, Error::url_not_found);
+                Ok(self.backend.in_slot(company_id, read).await?)
             }
             _ => Ok(self.backend.urls.get(company_id, request.id).await?),
         }

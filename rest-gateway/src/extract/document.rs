@@ -77,7 +77,7 @@ impl<O, M> Document<O, M> {
     pub(super) fn validate_only(&self, number: u32, violations: &mut Violations) -> bool {
         let must = match (&self.validate_only, &self.list) {
             (Value::Flag(true), None) => "is for a batch",
-            (Value::Flag(_) | Value::Null, _) | (_, None) => return self.validate_only == Value::Flag(true),
+            (Value::Flag(_) | Value::Null, _) => return self.validate_only == Value::Flag(true),
             _ => "must be true or false",
         };
         At::Body.must(violations, VALIDATE_ONLY, number, must);

@@ -16,7 +16,10 @@ use sqlx::{
 };
 
 use super::functions::{Function, functions};
-use crate::database::{Connections, executor::not_used};
+use crate::{
+    database::{Connections, executor::not_used},
+    error::is_disconnected,
+};
 
 /// The functions that run statements, by the statement. None on plain PostgreSQL.
 #[derive(Debug, Default)]
@@ -89,7 +92,7 @@ impl<'c> Session<'c> {
                 let draw = sqlx::query_scalar("select draw_ids($1, $2)").bind(&function.sequences);
                 let draw = draw.bind(self.scope.new_records as i64);
                 first = match self.coordinator {
-                    Some(coordinator) => draw.fetch_one(coordinator).await?,
+                    Some(coordinator) => draw.fetch_one(coordinator).await.map_err(without_node)?,
                     None => draw.fetch_one(&mut *self.connection).await?,
                 };
             }
@@ -115,6 +118,11 @@ impl<'c> Session<'c> {
         };
         stream::once(rows).try_flatten().boxed()
     }
+}
+
+/// An error of the coordinator says nothing about the node.
+fn without_node(error: sqlx::Error) -> sqlx::Error {
+    if is_disconnected(&error) { sqlx::Error::PoolTimedOut } else { error }
 }
 
 impl<'c> Executor<'c> for Session<'c> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use quick_cache::sync::Cache;
 
-use crate::{database::Connections, limits::MAX_CACHED_COMPANIES};
+use crate::{database::Connections, limits::MAX_LOCATED_COMPANIES};
 
 /// The locations of companies, as they were when they were last read.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Locations {
 
 impl Default for Locations {
     fn default() -> Self {
-        Self(Cache::new(MAX_CACHED_COMPANIES))
+        Self(Cache::new(MAX_LOCATED_COMPANIES))
     }
 }
 

@@ -30,7 +30,7 @@ export function history(resource, id, signal) {
       const { body } = await call("GET", "api/audit", { query: { resource, id, limit: MOST, ...(before ? { before } : {}) }, signal });
       rows.push(...body.data.changes.map(row));
       before = body.data.next;
-      content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows) : element("p", {}, "No changes are kept."));
+      content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows) : element("p", {}, before === null ? "No changes are kept." : "None of the newest changes is of this record."));
       button.textContent = "Show older changes";
       button.hidden = before === null;
     } catch (error) {
