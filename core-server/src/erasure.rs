@@ -93,6 +93,9 @@ async fn step(
     .map(|records| sqlx::query_scalar::<_, i64>(records).bind(company_id).bind(affiliate_id).bind(ERASED_RECORDS));
     let (urls, cases) = (urls.fetch_all(&mut *connection).await?, cases.fetch_all(&mut *connection).await?);
     let is_whole = [&urls, &cases].iter().all(|ids| (ids.len() as i64) < ERASED_RECORDS);
+    if !is_whole && most_rows < i64::MAX {
+        return Ok(Some(Step { erased: EraseAffiliateResponse::default(), is_whole }));
+    }
     let find = sqlx::query_as(FIND).bind(company_id).bind(is_whole.then_some(affiliate_id)).bind(&urls).bind(&cases);
     let entries: Entries = find.bind(most_rows.saturating_add(1)).fetch_one(&mut *connection).await?;
     if entries.positions.len() as i64 > most_rows {

@@ -36,10 +36,10 @@ select i.affiliates, i.urls, i.infractions, i.cases, i.incidents,
         select c.position from changes c
         where c.company_id = $1 and c.operation <> 4 and case c.resource
             when 1 then c.ids && (select affiliates from ids)
-            when 2 then c.ids && (select urls from ids)
-            when 3 then c.ids && (select infractions from ids)
-            when 4 then c.ids && (select cases from ids)
-            when 5 then c.ids && (select incidents from ids)
+            when 2 then exists (select from unnest(c.ids) e (id) where e.id in (select id from url))
+            when 3 then exists (select from unnest(c.ids) e (id) where e.id in (select id from infraction))
+            when 4 then exists (select from unnest(c.ids) e (id) where e.id in (select id from compliance_case))
+            when 5 then exists (select from unnest(c.ids) e (id) where e.id in (select id from incident))
         end
         order by c.position
         limit (select $5::bigint)

@@ -2,8 +2,14 @@
 -- made them, if $6 is null. They are looked for in the rows at the positions $4, and in those after the position $5. Rows that have nothing
 -- left to erase stay as they are. If there are others, an entry of the erasure of the record $3 of the kind $2 follows, by $12, with the
 -- digest of each row. Keys are made of $11, which nobody keeps.
-with chosen as materialized (
-    select c.*
+with erased as materialized (
+    select 1::smallint as resource, unnest($6::bigint[]) as id
+    union all select 2, unnest($7::bigint[])
+    union all select 3, unnest($8::bigint[])
+    union all select 4, unnest($9::bigint[])
+    union all select 5, unnest($10::bigint[])
+), chosen as materialized (
+    select c.*, change_columns(c.resource) as columns_now
     from (
         select unnest($4::bigint[]) as position
         union
@@ -15,13 +21,12 @@ with chosen as materialized (
 ), rewritten as materialized (
     select c.position, c.changed_at,
         change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest,
-        change_columns(c.resource) as columns,
+        c.columns_now as columns,
         array(
             select case
-                when $6::bigint[] is null or e.id = any(case c.resource
-                    when 1 then $6::bigint[] when 2 then $7::bigint[] when 3 then $8::bigint[] when 4 then $9::bigint[]
-                    when 5 then $10::bigint[] end)
+                when $6::bigint[] is null or (c.resource, e.id) in (select x.resource, x.id from erased x)
                 then erased_record(c.resource, c.columns, c.operation, e.record)
+                when c.columns = c.columns_now then e.record
                 else filled_record(c.resource, c.columns, c.operation, e.record) end
             from unnest(c.ids, c.records) with ordinality e (id, record, number)
             order by e.number
