@@ -16,6 +16,7 @@ create table webhooks (
     message_to bigint, -- where it ends, however many changes are made meanwhile; null before its first attempt
     attempts bigint not null default 0, -- of that message, which failed
     failing_since timestamptz,
+    is_slow boolean not null default false, -- whether the last attempt failed or took long
     next_attempt_at timestamptz not null default now(),
     leased_until timestamptz not null default 'epoch', -- by the core that delivers to it
     deliveries bigint not null default 0, -- the number of the last one

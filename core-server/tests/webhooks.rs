@@ -28,6 +28,7 @@ tests![
     a_redirect_is_not_followed,
     private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to,
     an_endpoint_that_hangs_delays_no_other,
+    a_webhook_that_is_changed_during_an_attempt_goes_on_after_it,
     a_response_is_not_read_to_its_end,
     several_cores_send_each_message_once,
     a_core_that_dies_loses_nothing,
@@ -343,6 +344,24 @@ async fn an_endpoint_that_hangs_delays_no_other() {
     assert_eq!(fixture.webhook().await.position, 0);
     go_on.notify_one();
     fixture.wait_until(|webhook| webhook.position == 2).await;
+}
+
+async fn a_webhook_that_is_changed_during_an_attempt_goes_on_after_it() {
+    let mut fixture = Fixture::start().await;
+    let go_on = Arc::new(Notify::new());
+    fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
+    fixture.change(1, 1).await;
+    fixture.receiver.wait_for(1).await;
+    fixture.receiver.react(Reaction::OK);
+    let changed = WebhookInput { description: Some("It changes.".to_owned()), ..WebhookInput::default() };
+    let request = UpdateWebhookRequest { id: fixture.id, webhook: Some(changed) };
+    fixture.clients.webhooks.update_webhook(request).await.unwrap();
+    go_on.notify_one();
+    // Before the lease would end.
+    timeout(PATIENCE / 2, fixture.wait_until(|webhook| webhook.position == 1)).await.unwrap();
+    let [first, again] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    assert_eq!(first.body, again.body);
+    assert_ne!(first.header("webhook-id"), again.header("webhook-id"));
 }
 
 async fn a_response_is_not_read_to_its_end() {

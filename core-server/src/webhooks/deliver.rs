@@ -1,7 +1,10 @@
 //! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves it there once the
 //! endpoint has accepted them. A message that fails is sent again with the same content: the row has where it ends.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use admission::{Count, Counts, Full};
 use compliance_api::{
@@ -12,7 +15,7 @@ use metrics::{describe_gauge, gauge};
 use sqlx::query_as;
 use telemetry::metrics::{count, describe};
 use time::OffsetDateTime;
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     endpoint::Endpoint,
@@ -27,6 +30,7 @@ use crate::{
     limits::{
         WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CANDIDATES, WEBHOOK_CHANGES, WEBHOOK_COMPANY_SLOTS, WEBHOOK_GIVE_UP,
         WEBHOOK_INTERVAL, WEBHOOK_LEASE, WEBHOOK_LOG, WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES, WEBHOOK_SLOTS,
+        WEBHOOK_SLOW, WEBHOOK_TIMEOUT,
     },
     lists::Source,
     statement::Purpose,
@@ -35,24 +39,24 @@ use crate::{
 const DELIVERIES: &str = "compliance_webhook_deliveries_total";
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 
-/// Starts to deliver. Webhooks whose last attempt failed have slots of their own, so that they delay no other one.
+/// Starts to deliver. Webhooks whose last attempt failed or took long have slots of their own, so that they delay no other one.
 pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
     describe(DELIVERIES, "Attempts to deliver changes to webhooks.", "outcome", &["delivered", "failed", "disabled"]);
     describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last attempt failed.");
-    for is_failing in [false, true] {
-        tasks.spawn(deliver(Arc::clone(backend), sender.clone(), is_failing));
+    for are_slow in [false, true] {
+        tasks.spawn(deliver(Arc::clone(backend), sender.clone(), are_slow));
     }
 }
 
-async fn deliver(backend: Arc<Backend>, sender: Sender, is_failing: bool) {
+async fn deliver(backend: Arc<Backend>, sender: Sender, are_slow: bool) {
     let slots = Counts::new(WEBHOOK_SLOTS, WEBHOOK_COMPANY_SLOTS);
     let mut running = JoinSet::new();
     loop {
         tokio::time::sleep(WEBHOOK_INTERVAL).await;
         while running.try_join_next().is_some() {}
-        let Ok(due) = Purpose::of("due webhooks").run(due(&backend, is_failing)).await else { continue };
+        let Ok(due) = Purpose::of("due webhooks").run(due(&backend, are_slow)).await else { continue };
         for (company_id, id) in due {
-            match slots.add(company_id) {
+            match slot(&slots, &mut running, company_id).await {
                 Ok(slot) => {
                     let delivery = Delivery { backend: Arc::clone(&backend), sender: sender.clone(), company_id, id };
                     running.spawn(Purpose::of("webhook").run(delivery.run(slot)));
@@ -64,12 +68,25 @@ async fn deliver(backend: Arc<Backend>, sender: Sender, is_failing: bool) {
     }
 }
 
-async fn due(backend: &Backend, is_failing: bool) -> Result<Vec<(i64, i64)>, Error> {
-    if is_failing {
-        let failing = sqlx::query_scalar::<_, i64>(FAILING).fetch_one(&backend.pool).await.map_err(from_database)?;
-        gauge!(FAILING_WEBHOOKS).set(failing as f64);
+/// A slot for a delivery, when one of those that run has ended if all are taken.
+async fn slot(slots: &Counts, running: &mut JoinSet<()>, company_id: i64) -> Result<Count, Full> {
+    let full = match slots.add(company_id) {
+        Err(Full::Process) => Full::Process,
+        slot => return slot,
+    };
+    // Those that are due are looked for again before long.
+    timeout(WEBHOOK_SLOW, running.join_next()).await.map_err(|_| full)?;
+    slots.add(company_id)
+}
+
+async fn due(backend: &Backend, are_slow: bool) -> Result<Vec<(i64, i64)>, Error> {
+    if are_slow {
+        // Without the number, deliveries go on.
+        if let Ok(failing) = sqlx::query_scalar::<_, i64>(FAILING).fetch_one(&backend.pool).await {
+            gauge!(FAILING_WEBHOOKS).set(failing as f64);
+        }
     }
-    let due = query_as(DUE).bind(is_failing).bind(WEBHOOK_CANDIDATES).fetch_all(&backend.pool);
+    let due = query_as(DUE).bind(are_slow).bind(WEBHOOK_CANDIDATES).fetch_all(&backend.pool);
     due.await.map_err(from_database)
 }
 
@@ -92,16 +109,18 @@ struct Leased {
 impl Delivery {
     /// Delivers some messages. After an error of the database, the lease ends by its time.
     async fn run(self, _slot: Count) {
+        let start = Instant::now();
         for _ in 0..WEBHOOK_MESSAGES {
             match self.deliver_one().await {
-                Ok(true) => {}
-                Ok(false) | Err(_) => break,
+                Ok(true) if start.elapsed() < WEBHOOK_SLOW => {}
+                _ => break,
             }
         }
     }
 
     /// Whether the webhook's position has moved.
     async fn deliver_one(&self) -> Result<bool, Error> {
+        let start = Instant::now();
         let Some(leased) = self.claim().await? else { return Ok(false) };
         let endpoint = &leased.endpoint;
         let request = ListChangesRequest {
@@ -129,6 +148,10 @@ impl Delivery {
         };
         let position = leased.message_to.unwrap_or(last.position);
         if leased.message_to.is_none() && !self.fix(&leased, position).await? {
+            return Ok(false);
+        }
+        if start.elapsed() + WEBHOOK_TIMEOUT > WEBHOOK_LEASE {
+            // Another core may have it before the attempt ends.
             return Ok(false);
         }
         self.send(&leased, position, &page.changes).await
@@ -188,9 +211,10 @@ impl Delivery {
             .bind(attempt.duration.as_millis() as i64)
             .bind(attempt.status.map(|status| i64::from(status.as_u16())))
             .bind(attempt.error)
-            .bind(WEBHOOK_LOG);
-        let is_current: bool = finish.fetch_one(&self.backend.pool).await.map_err(from_database)?;
-        Ok(is_delivered && is_current)
+            .bind(WEBHOOK_LOG)
+            .bind(!is_delivered || attempt.duration > WEBHOOK_SLOW);
+        let is_leased: bool = finish.fetch_one(&self.backend.pool).await.map_err(from_database)?;
+        Ok(is_delivered && is_leased)
     }
 }
 

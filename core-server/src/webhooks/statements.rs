@@ -75,11 +75,11 @@ pub(super) const DELIVERIES: &str =
     order by d.number desc
     limit $3";
 
-/// Of all companies, webhooks with changes to deliver: those whose last attempt failed, or the others ($1), at most $2. On Citus it
+/// Of all companies, webhooks with changes to deliver: those whose last attempt failed or took long, or the others ($1), at most $2. On Citus it
 /// runs on all nodes.
 pub(super) const DUE: &str = "select w.company_id, w.id
     from webhooks w join change_positions p on p.company_id = w.company_id
-    where w.disabled_reason is null and w.position < p.position and (w.attempts > 0) = $1
+    where w.disabled_reason is null and w.position < p.position and w.is_slow = $1
         and w.next_attempt_at <= now() and w.leased_until <= now()
     order by w.next_attempt_at
     limit $2";
@@ -116,18 +116,20 @@ pub(super) const PASS: &str = "update webhooks w set
     where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
     returning w.id";
 
-/// Records an attempt to deliver the message $4 up to the position $5, whether it succeeded ($6), and what is next, unless the webhook
-/// was changed meanwhile. The log keeps the last $16 attempts.
+/// Records an attempt to deliver the message $4 up to the position $5, whether it succeeded ($6), and what is next. A webhook that was
+/// changed meanwhile has no message, so nothing but its lease and `is_slow` ($17) changes. The log keeps the last $16 attempts.
 pub(super) const FINISH: &str = "with finished as (
         update webhooks w set
-            position = case when $6 then $5 else w.position end,
-            message_after = case when $6 then $5 else w.message_after end,
+            position = case when w.message_id = $4 and $6 then $5 else w.position end,
+            message_after = case when w.message_id = $4 and $6 then $5 else w.message_after end,
             message_id = case when $6 then null else w.message_id end,
             message_to = case when $6 then null else w.message_to end,
-            attempts = case when $6 then 0 else w.attempts + 1 end,
-            failing_since = case when $6 then null else coalesce(w.failing_since, $12) end,
-            next_attempt_at = now() + make_interval(secs => $7), disabled_reason = $8, leased_until = 'epoch'
-        where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
+            attempts = case when w.message_id = $4 and not $6 then w.attempts + 1 else 0 end,
+            failing_since = case when w.message_id = $4 and not $6 then coalesce(w.failing_since, $12) end,
+            next_attempt_at = now() + make_interval(secs => case when w.message_id = $4 then $7 else 0 end),
+            disabled_reason = case when w.message_id = $4 then $8 else w.disabled_reason end,
+            is_slow = $17, leased_until = 'epoch'
+        where w.company_id = $1 and w.id = $2 and w.leased_until = $3
         returning w.id
     ), pruned as (
         delete from webhook_deliveries d where d.company_id = $1 and d.webhook_id = $2 and d.number <= $9 - $16
@@ -136,7 +138,7 @@ pub(super) const FINISH: &str = "with finished as (
             (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms, http_status, error)
         select $1, $2, $9, $4, $10, $5, $11, $12, $13, $14, $15 from webhooks w where w.company_id = $1 and w.id = $2
     )
-    select count(*) > 0 as is_current from finished";
+    select count(*) > 0 as is_leased from finished";
 
 /// Those of one company, with the types of their parameters.
 pub(crate) const STATEMENTS: [(&str, &str); 10] = [
@@ -152,6 +154,6 @@ pub(crate) const STATEMENTS: [(&str, &str); 10] = [
     (
         FINISH,
         "bigint, bigint, timestamptz, text, bigint, boolean, double precision, text, bigint, bigint, bigint, timestamptz, bigint, \
-         bigint, text, bigint",
+         bigint, text, bigint, boolean",
     ),
 ];
