@@ -2,23 +2,25 @@
 
 use std::{future::pending, sync::Arc};
 
-use admission::{Count, WATCH_TIME};
+use admission::{Count, Reservation, SMALL, WATCH_TIME};
 use compliance_api::{
     error::{Error, Reason},
     token::TokenError,
     v1::{Change, ListChangesResponse, WatchChangesRequest, WatchChangesResponse},
 };
+use futures::{StreamExt as _, stream};
+use prost::Message as _;
 use telemetry::trace;
 use tokio::{
     sync::mpsc,
-    time::{Instant, sleep_until, timeout, timeout_at},
+    time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use tonic::{Request, Response, Status, codegen::BoxStream};
 
 use super::hub::{Hub, Page, Pages};
 use crate::{
     access::{Identity, time_left},
-    limits::{MESSAGE_STALLED, WATCH_HEARTBEAT, WATCH_STALLED},
+    limits::{COPIES, LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, WATCH_HEARTBEAT, WATCH_STALLED},
     record_pages,
     requests::{accept, streamed, timeout_of},
     statement,
@@ -52,7 +54,21 @@ pub(super) async fn watch(
         }
     };
     tokio::spawn(trace::inherit(statement::inherit(watcher.run(open, pages, first, ended))));
-    Ok(streamed(record_pages::messages(want, received), deadline.min(expiry)))
+    Ok(streamed(holding(record_pages::messages(want, received)), deadline.min(expiry)))
+}
+
+/// A message, and the memory that it takes.
+type Counted = (WatchChangesResponse, Reservation);
+
+/// Messages, each of which keeps its memory until the next one is asked for.
+fn holding(messages: BoxStream<Counted>) -> BoxStream<WatchChangesResponse> {
+    Box::pin(stream::unfold((messages, None), |(mut messages, sent)| async {
+        drop(sent);
+        Some(match messages.next().await? {
+            Ok((message, memory)) => (Ok(message), (messages, Some(memory))),
+            Err(error) => (Err(error), (messages, None)),
+        })
+    }))
 }
 
 struct Watcher {
@@ -65,8 +81,9 @@ struct Watcher {
     sent: Option<Instant>,
     /// Receives once for each message that is asked for.
     wanted: mpsc::Receiver<()>,
+    /// A message is asked for. If there is no memory for it, it is made later.
     is_wanted: bool,
-    messages: mpsc::Sender<Option<Result<WatchChangesResponse, Status>>>,
+    messages: mpsc::Sender<Option<Result<Counted, Status>>>,
 }
 
 impl Watcher {
@@ -87,8 +104,10 @@ impl Watcher {
             if let Err(error) = self.send_all(pages, page).await {
                 return error;
             }
-            // Nothing is kept for a reader that does not ask.
-            if !self.is_wanted && timeout(WATCH_STALLED, self.asked()).await.is_err() {
+            // Nothing is kept for a reader that does not ask, or while there is no memory for its message.
+            if self.is_wanted {
+                sleep(LONGEST_WATCH_INTERVAL).await;
+            } else if timeout(WATCH_STALLED, self.asked()).await.is_err() {
                 return Error::new(Reason::RateLimited, "The changes were not read in time.");
             }
             pages = self.hub.join(self.company_id);
@@ -103,7 +122,7 @@ impl Watcher {
         self.hub.read(self.company_id, Some(self.seen.position), &self.types).await
     }
 
-    /// Sends a page and what follows it, until something was missed or the reader does not ask for more.
+    /// Sends a page and what follows it, until something was missed, the reader does not ask for more, or there is no memory.
     async fn send_all(&mut self, mut pages: Pages, mut page: Page) -> Result<(), Error> {
         while self.send(&page).await {
             if page.is_last() {
@@ -122,7 +141,7 @@ impl Watcher {
             {
                 Ok(Ok(page)) if page.after <= self.seen.position => self.send(&page).await,
                 Ok(_) => false,
-                Err(_) => self.send_changes(Vec::new(), &self.seen.clone()).await,
+                Err(_) => self.send_changes(&[], &self.seen.clone()).await,
             };
             if !is_sent {
                 return;
@@ -130,14 +149,14 @@ impl Watcher {
         }
     }
 
-    /// Returns whether the reader has asked for it.
+    /// Returns whether the reader has asked for it, and there was memory.
     async fn send(&mut self, page: &Page) -> bool {
         for part in &page.parts {
             let is_new = |change: &&Change| {
                 change.position > self.seen.position && (self.types.is_empty() || self.types.contains(&change.resource))
             };
-            let changes = part.changes.iter().filter(is_new).cloned().collect();
-            if part.position >= self.seen.position && !self.send_changes(changes, part).await {
+            let changes: Vec<&Change> = part.changes.iter().filter(is_new).collect();
+            if part.position >= self.seen.position && !self.send_changes(&changes, part).await {
                 return false;
             }
         }
@@ -145,17 +164,24 @@ impl Watcher {
     }
 
     /// Sends changes of a part, or only its position if nothing was sent for a while.
-    async fn send_changes(&mut self, changes: Vec<Change>, part: &ListChangesResponse) -> bool {
+    async fn send_changes(&mut self, changes: &[&Change], part: &ListChangesResponse) -> bool {
         let ListChangesResponse { position, last_position, dropped_position, .. } = *part;
         let is_due = self.sent.is_none_or(|sent| sent.elapsed() >= WATCH_HEARTBEAT);
         if is_due || !changes.is_empty() {
             if !self.is_wanted && timeout(MESSAGE_STALLED, self.asked()).await.is_err() {
                 return false;
             }
+            // Only then it is copied, since there are many readers.
+            let bytes: usize = changes.iter().map(|change| change.encoded_len()).sum();
+            let mut memory = self.hub.backend.shares.memory.reservation(Some(self.company_id));
+            if bytes > SMALL && memory.wait_to_grow(bytes * COPIES, MESSAGE_STALLED).await.is_err() {
+                return false;
+            }
             (self.is_wanted, self.sent) = (false, Some(Instant::now()));
+            let changes = changes.iter().map(|&change| change.clone()).collect();
             let page = ListChangesResponse { changes, position, last_position, dropped_position };
             // There is room for what is asked for.
-            let _ = self.messages.send(Some(Ok(WatchChangesResponse { page: Some(page) }))).await;
+            let _ = self.messages.send(Some(Ok((WatchChangesResponse { page: Some(page) }, memory)))).await;
         }
         self.seen = ListChangesResponse { changes: Vec::new(), position, last_position, dropped_position };
         true

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use compliance_api::v1::{WatchChangesRequest, WatchChangesResponse};
-use futures::{StreamExt as _, future::join_all, stream};
+use futures::{FutureExt as _, StreamExt as _, future::join_all, stream};
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{GrpcClients, TestCore, constant, new_company, reason_of, tests};
 use tokio::time::{Instant, sleep, timeout};
@@ -12,6 +12,7 @@ use tonic::{Code, Status, Streaming};
 tests![
     readers_of_any_speed_see_each_change_once,
     a_reader_that_does_not_read_is_ended_and_holds_nothing,
+    a_large_change_is_counted_for_each_reader_until_it_was_sent,
     a_record_that_begins_anew_ends_its_watches,
     too_many_watches_are_refused,
     a_watch_ends_at_the_deadline_of_its_call,
@@ -131,6 +132,38 @@ async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
         positions.extend(next(&mut watch).await.unwrap().page.unwrap().changes.iter().map(|change| change.position));
     }
     assert_eq!(positions, (1..=2000).collect::<Vec<_>>());
+}
+
+async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
+    const BYTES: usize = 1 << 20;
+    const READERS: usize = 4;
+    let core = TestCore::start().await;
+    let (company, memory) = (new_company(), core.core.memory());
+    let mut watches = Vec::new();
+    for _ in 0..READERS {
+        let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
+        next(&mut watch).await.unwrap();
+        watches.push(watch);
+    }
+    let statement = format!(
+        "insert into compliance_urls (company_id, url, url_hash, transcription_text)
+        values ({company}, 'https://a.example/', sha256('a'), repeat('x', {BYTES}))"
+    );
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&core.pool).await.unwrap();
+    let wait_for = async |is_reached: fn(usize) -> bool| {
+        let start = Instant::now();
+        while !is_reached(memory.held()) {
+            assert!(start.elapsed() < PATIENCE, "{} bytes are held", memory.held());
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    // More than the page that they share.
+    wait_for(|held| held >= READERS * BYTES * 2).await;
+    for watch in &mut watches {
+        assert_eq!(next(watch).await.unwrap().page.unwrap().position, 1);
+        assert!(watch.message().now_or_never().is_none());
+    }
+    wait_for(|held| held == 0).await;
 }
 
 /// As that of a company whose records were removed by hand.
