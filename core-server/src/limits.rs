@@ -222,6 +222,11 @@ pub(crate) const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a request that names an endpoint waits for its addresses.
 pub(crate) const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Lookups of names at the same time for requests, and as many for deliveries: each holds one of the 512 threads for blocking work, for
+/// as long as a name server is silent.
+pub(crate) const WEBHOOK_LOOKUPS: usize = 32;
+/// Those for requests of one company.
+pub(crate) const WEBHOOK_COMPANY_LOOKUPS: usize = 4;
 /// How long a core has a webhook to itself: longer than an attempt takes with its statements. If a core dies, the next attempt waits
 /// as long.
 pub(crate) const WEBHOOK_LEASE: Duration = Duration::from_mins(1);

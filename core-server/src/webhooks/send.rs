@@ -3,25 +3,26 @@
 use std::{
     error::Error as _,
     fs,
-    io::ErrorKind,
+    io::{self, ErrorKind},
     net::SocketAddr,
     sync::{Arc, OnceLock},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use admission::Count;
 use reqwest::{
     Certificate, Client, Response, StatusCode,
     dns::{Addrs, Name, Resolve, Resolving},
     header::{CONTENT_TYPE, RETRY_AFTER},
     redirect,
 };
-use tokio::{net::lookup_host, time::timeout};
+use tokio::{net::lookup_host, sync::Semaphore, time::timeout};
 use url::{Host, Url};
 
 use super::{message::Message, networks::Networks};
 use crate::{
     WebhookSettings,
-    limits::{WEBHOOK_CONNECT_TIMEOUT, WEBHOOK_ERROR_CHARS, WEBHOOK_RESOLVE_TIMEOUT, WEBHOOK_TIMEOUT},
+    limits::{WEBHOOK_CONNECT_TIMEOUT, WEBHOOK_ERROR_CHARS, WEBHOOK_LOOKUPS, WEBHOOK_RESOLVE_TIMEOUT, WEBHOOK_TIMEOUT},
 };
 
 /// Why an address is not connected to.
@@ -60,15 +61,15 @@ impl Sender {
         Ok(Self { networks: Networks::new(&settings.networks), authorities, client: Arc::default() })
     }
 
-    /// Why the address cannot be one of a webhook. A name that does not resolve now may do so later.
-    pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
+    /// Why the address cannot be one of a webhook. A name that does not resolve now may do so later. Its lookup holds `permit`.
+    pub(super) async fn check(&self, url: &str, permit: Count) -> Result<(), &'static str> {
         let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err("must have no user and no password");
         }
         let is_allowed = match url.host() {
-            Some(Host::Domain(name)) => match timeout(WEBHOOK_RESOLVE_TIMEOUT, lookup_host((name, 0))).await {
-                Ok(Ok(mut addresses)) => addresses.any(|address| self.networks.allow(address.ip())),
+            Some(Host::Domain(name)) => match timeout(WEBHOOK_RESOLVE_TIMEOUT, lookup(name.to_owned(), permit)).await {
+                Ok(Ok(addresses)) => addresses.iter().any(|address| self.networks.allow(address.ip())),
                 _ => true,
             },
             _ => self.allows_address_of(&url),
@@ -126,7 +127,10 @@ impl Sender {
             .connect_timeout(WEBHOOK_CONNECT_TIMEOUT)
             .timeout(WEBHOOK_TIMEOUT)
             .tls_certs_merge(self.authorities.iter().cloned())
-            .dns_resolver(Resolver(self.networks.clone()))
+            .dns_resolver(Resolver {
+                networks: self.networks.clone(),
+                permits: Arc::new(Semaphore::new(WEBHOOK_LOOKUPS)),
+            })
             .build()
             .map_err(|error| {
                 tracing::error!(%error, "no client for webhooks can be made");
@@ -136,21 +140,34 @@ impl Sender {
     }
 }
 
-/// Resolves names to the addresses that are allowed.
-struct Resolver(Networks);
+/// Resolves names to the addresses that are allowed. A lookup waits for a permit as long as a connection may take.
+struct Resolver {
+    networks: Networks,
+    permits: Arc<Semaphore>,
+}
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let networks = self.0.clone();
+        let (networks, permits) = (self.networks.clone(), Arc::clone(&self.permits));
         Box::pin(async move {
-            let found = lookup_host((name.as_str(), 0)).await?;
-            let allowed: Vec<SocketAddr> = found.filter(|address| networks.allow(address.ip())).collect();
+            let mut allowed = lookup(name.as_str().to_owned(), permits.acquire_owned().await?).await?;
+            allowed.retain(|address| networks.allow(address.ip()));
             if allowed.is_empty() {
-                return Err(std::io::Error::new(ErrorKind::PermissionDenied, REFUSED).into());
+                return Err(io::Error::new(ErrorKind::PermissionDenied, REFUSED).into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
     }
+}
+
+/// The addresses of a name. A lookup holds its permit until it ends, also if nobody waits for it any more, since its thread goes on.
+async fn lookup<P: Send + 'static>(name: String, permit: P) -> io::Result<Vec<SocketAddr>> {
+    let lookup = async move {
+        let found = lookup_host((&*name, 0)).await.map(Iterator::collect);
+        drop(permit);
+        found
+    };
+    tokio::spawn(lookup).await.map_err(io::Error::other)?
 }
 
 /// Why there was no response, for the owner of the endpoint: the cause at the end of the chain, without the URL.

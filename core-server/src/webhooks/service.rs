@@ -26,7 +26,10 @@ use crate::{
     backend::Backend,
     database,
     error::from_database,
-    limits::{DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_COMPANY_TESTS, WEBHOOK_TESTS},
+    limits::{
+        DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_COMPANY_LOOKUPS, WEBHOOK_COMPANY_TESTS,
+        WEBHOOK_LOOKUPS, WEBHOOK_TESTS,
+    },
     requests::{Served, accept},
 };
 
@@ -38,6 +41,8 @@ pub(crate) struct Webhooks {
     sender: Sender,
     /// Test messages that are being sent.
     tests: Counts,
+    /// Lookups of names in requests.
+    lookups: Counts,
 }
 
 /// A statement that returns webhooks.
@@ -46,16 +51,18 @@ type Query = QueryAs<'static, Postgres, Endpoint, PgArguments>;
 impl Webhooks {
     pub(crate) fn new(backend: &Arc<Backend>, sender: &Sender) -> Self {
         let tests = Counts::new(WEBHOOK_TESTS, WEBHOOK_COMPANY_TESTS);
-        Self { backend: Arc::clone(backend), sender: sender.clone(), tests }
+        let lookups = Counts::new(WEBHOOK_LOOKUPS, WEBHOOK_COMPANY_LOOKUPS);
+        Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
     }
 
     /// What is sent, with a URL that can be one, or none.
-    async fn checked(&self, webhook: Option<WebhookInput>) -> Result<WebhookInput, Error> {
+    async fn checked(&self, company_id: i64, webhook: Option<WebhookInput>) -> Result<WebhookInput, Error> {
         let mut webhook = webhook.unwrap_or_default();
         webhook.url = webhook.url.filter(|url| !url.is_empty());
         if let Some(url) = &webhook.url {
             let violation = |must| Error::invalid(Violations::one("url", format!("The url field {must}.")));
-            self.sender.check(url).await.map_err(violation)?;
+            let lookup = self.lookups.add(company_id)?;
+            self.sender.check(url, lookup).await.map_err(violation)?;
         }
         Ok(webhook)
     }
@@ -81,7 +88,8 @@ impl Webhooks {
 impl WebhookService for Webhooks {
     async fn create_webhook(&self, request: Request<CreateWebhookRequest>) -> Served<CreateWebhookResponse> {
         let (company_id, request) = accept(request)?;
-        let WebhookInput { url, types, description, status, position } = self.checked(request.webhook).await?;
+        let WebhookInput { url, types, description, status, position } =
+            self.checked(company_id, request.webhook).await?;
         let url = url.ok_or_else(|| Error::invalid(Violations::one("url", "The url field is required.")))?;
         let secret = new_secret().map_err(|_| Error::internal())?;
         let create = query_as::<_, Endpoint>(CREATE).bind(company_id).bind(url).bind(types);
@@ -107,7 +115,7 @@ impl WebhookService for Webhooks {
 
     async fn update_webhook(&self, request: Request<UpdateWebhookRequest>) -> Served<UpdateWebhookResponse> {
         let (company_id, UpdateWebhookRequest { id, webhook }) = accept(request)?;
-        let WebhookInput { url, types, description, status, position } = self.checked(webhook).await?;
+        let WebhookInput { url, types, description, status, position } = self.checked(company_id, webhook).await?;
         let update = query_as(UPDATE).bind(company_id).bind(id).bind(url).bind(types).bind(description);
         let webhook = self.change(id, update.bind(status).bind(position).bind(DISABLED)).await?.into();
         Ok(Response::new(UpdateWebhookResponse { webhook: Some(webhook) }))
