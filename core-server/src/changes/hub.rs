@@ -1,11 +1,12 @@
-//! What watchers share: one statement reads the positions of all watched companies, and one page is read for all watchers of a company.
+//! What watchers share: one statement reads the positions of all watched companies, on Citus of those of a node, and one page is read for
+//! all watchers of a company.
 //!
 //! Positions are polled. `NOTIFY` would take a lock of the whole database at each commit, and `LISTEN` needs a session of its own, which
 //! a pooler does not give. Nothing runs while nobody watches.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use admission::{Reservation, compute};
@@ -89,7 +90,7 @@ pub(super) struct Hub {
 #[derive(Default)]
 struct Watched {
     companies: HashMap<i64, Company>,
-    /// Reads positions, while somebody watches.
+    /// Has positions read, while somebody watches.
     poll: Option<JoinHandle<()>>,
 }
 
@@ -98,6 +99,8 @@ struct Company {
     position: watch::Sender<Option<i64>>,
     /// The follower has the sender.
     pages: broadcast::WeakSender<Arc<Page>>,
+    /// The companies whose positions are read together with its own, until the next statement may begin.
+    read: Weak<Vec<i64>>,
 }
 
 impl Hub {
@@ -120,17 +123,16 @@ impl Hub {
         }
         let (pages, joined) = broadcast::channel(PUBLISHED_PAGES);
         let (position, last) = watch::channel(None);
-        watched.companies.insert(company_id, Company { position, pages: pages.downgrade() });
+        watched.companies.insert(company_id, Company { position, pages: pages.downgrade(), read: Weak::new() });
         let follower = Arc::clone(self).follow(company_id, last, pages);
         tokio::spawn(Purpose::of("changes for watchers").run(follower));
         joined
     }
 
-    /// Reads the positions of all watched companies, again and again, until nobody watches.
+    /// Has the positions of all watched companies read, again and again, until nobody watches.
     async fn poll(self: Arc<Self>) {
-        let (mut interval, mut has_failed) = (WATCH_INTERVAL, false);
         loop {
-            sleep(interval).await;
+            sleep(WATCH_INTERVAL).await;
             let companies: Vec<i64> = {
                 let watched = &mut *self.watched();
                 let is_watched = |pages: broadcast::Sender<_>| pages.receiver_count() > 0;
@@ -141,22 +143,51 @@ impl Hub {
                 }
                 watched.companies.keys().copied().collect()
             };
+            for part in self.backend.pool.divided(companies, |id| *id).await {
+                if let Some(part) = self.begin(part) {
+                    tokio::spawn(Purpose::of("positions of changes").run(Arc::clone(&self).read_positions(part)));
+                }
+            }
+        }
+    }
+
+    /// Companies whose positions may be read now: a node runs one statement at a time.
+    fn begin(&self, part: Vec<i64>) -> Option<Arc<Vec<i64>>> {
+        let watched = &mut *self.watched();
+        let is_read = |id| watched.companies.get(id).is_some_and(|company| company.read.strong_count() > 0);
+        if part.iter().any(is_read) {
+            return None;
+        }
+        let part = Arc::new(part);
+        for id in part.iter() {
+            if let Some(company) = watched.companies.get_mut(id) {
+                company.read = Arc::downgrade(&part);
+            }
+        }
+        Some(part)
+    }
+
+    /// Reads the positions of companies, and again if that fails, while one of them is watched.
+    async fn read_positions(self: Arc<Self>, companies: Arc<Vec<i64>>) {
+        let pool = self.backend.pool.of_company(companies.first().copied().unwrap_or_default());
+        let (mut interval, mut has_failed) = (WATCH_INTERVAL, false);
+        while companies.iter().any(|id| self.watched().companies.contains_key(id)) {
             let start = Instant::now();
             let read = async |pool: Connections| {
-                sqlx::query_as::<_, (i64, i64)>(POSITIONS).bind(&companies).fetch_all(&pool).await
+                sqlx::query_as::<_, (i64, i64)>(POSITIONS).bind(&*companies).fetch_all(&pool).await
             };
-            match database::short_read(&self.backend.pool, read).await {
+            match database::short_read(&pool, read).await {
                 Ok(positions) => {
                     self.found(&companies, positions.into_iter().collect());
                     // A slow database works for this half of the time, at most.
-                    interval = start.elapsed().clamp(WATCH_INTERVAL, LONGEST_WATCH_INTERVAL);
-                    has_failed = false;
+                    return sleep(start.elapsed().min(LONGEST_WATCH_INTERVAL)).await;
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut has_failed, true) {
                         tracing::warn!("watchers get no changes for now: positions cannot be read: {error}");
                     }
                     interval = (interval * 2).min(LONGEST_WATCH_INTERVAL);
+                    sleep(interval).await;
                 }
             }
         }
