@@ -8,8 +8,8 @@ create table webhooks (
     types text[] not null, -- of the records whose changes are sent; all if there are none
     description text,
     secret text not null, -- it signs each message, so it is stored as it is
-    previous_secret text,
-    previous_secret_until timestamptz,
+    previous_secrets text[] not null default '{}', -- the last one first
+    previous_secret_until timestamptz[] not null default '{}', -- of each of them
     position bigint not null, -- of the last change that was delivered, or passed since it has another type
     message_after bigint not null default 0, -- of the last change that was delivered: the next message follows it
     message_id text, -- of the message that is being delivered

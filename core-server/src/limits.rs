@@ -242,6 +242,8 @@ pub(crate) const WEBHOOK_LOG: i64 = 1000;
 pub(crate) const WEBHOOK_ERROR_CHARS: usize = 200;
 /// How long a secret is used next to the one that replaced it.
 pub(crate) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
+/// Secrets that are kept next to the one that replaced them.
+pub(crate) const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
 /// Test messages in flight, and those of one company.
 pub(crate) const WEBHOOK_TESTS: usize = 32;
 /// See [`WEBHOOK_TESTS`].

@@ -23,6 +23,7 @@ tests![
     a_message_that_fails_is_sent_again_as_it_was,
     a_message_that_was_cut_is_sent_again_as_it_was,
     two_secrets_sign_while_one_is_rotated,
+    a_repeated_rotation_keeps_the_secret_that_the_endpoint_has,
     an_endpoint_that_fails_for_three_days_is_disabled,
     an_endpoint_that_is_gone_is_disabled_at_once,
     a_redirect_is_not_followed,
@@ -231,13 +232,27 @@ async fn two_secrets_sign_while_one_is_rotated() {
     let test = TestWebhookRequest { id: fixture.id };
     let tested = fixture.clients.webhooks.test_webhook(test).await.unwrap().into_inner();
     assert_eq!((tested.http_status, tested.error), (Some(204), None));
-    run(&fixture.core.pool, "update webhooks set previous_secret_until = now()").await;
+    run(&fixture.core.pool, "update webhooks set previous_secret_until = array[now()]").await;
     fixture.clients.webhooks.test_webhook(test).await.unwrap();
     let [first, second] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
     assert_eq!((first.header("webhook-id"), &first.json()["type"]), (&*tested.message_id, &"test".into()));
     assert!(first.is_signed_with(&rotated.secret) && first.is_signed_with(&fixture.secret));
     assert!(second.is_signed_with(&rotated.secret) && !second.is_signed_with(&fixture.secret));
     assert_eq!(fixture.webhook().await.previous_secret_until, None);
+}
+
+async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
+    let mut fixture = Fixture::start().await;
+    let mut secrets = vec![fixture.secret.clone()];
+    for rotations in 1..=6 {
+        let request = RotateWebhookSecretRequest { id: fixture.id };
+        secrets.push(fixture.clients.webhooks.rotate_webhook_secret(request).await.unwrap().into_inner().secret);
+        fixture.clients.webhooks.test_webhook(TestWebhookRequest { id: fixture.id }).await.unwrap();
+        let message = fixture.receiver.received().pop().unwrap();
+        let signing: Vec<_> = secrets.iter().filter(|secret| message.is_signed_with(secret)).collect();
+        // The last six, of which one is not a previous one.
+        assert_eq!(signing, secrets.iter().skip(rotations / 6).collect::<Vec<_>>());
+    }
 }
 
 async fn an_endpoint_that_fails_for_three_days_is_disabled() {

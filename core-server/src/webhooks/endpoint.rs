@@ -1,5 +1,7 @@
 //! A webhook as the database has it.
 
+use std::iter;
+
 use compliance_api::v1::{Webhook, WebhookDelivery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
 use time::OffsetDateTime;
@@ -14,8 +16,9 @@ pub(super) struct Endpoint {
     pub(super) types: Vec<String>,
     description: Option<String>,
     secret: String,
-    previous_secret: Option<String>,
-    previous_secret_until: Option<OffsetDateTime>,
+    /// The last one first.
+    previous_secrets: Vec<String>,
+    previous_secret_until: Vec<OffsetDateTime>,
     pub(super) position: i64,
     pub(super) message_after: i64,
     pub(super) message_id: Option<String>,
@@ -34,12 +37,9 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// The secrets that messages are signed with now.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        let previous = self.previous_secret.as_deref().filter(|_| self.has_previous_secret());
-        [Some(&*self.secret), previous].into_iter().flatten()
-    }
-
-    fn has_previous_secret(&self) -> bool {
-        self.previous_secret_until.is_some_and(|until| self.read_at < until)
+        let previous = self.previous_secrets.iter().zip(&self.previous_secret_until);
+        let valid = previous.filter(|(_, until)| self.read_at < **until).map(|(secret, _)| &**secret);
+        iter::once(&*self.secret).chain(valid)
     }
 
     /// The webhook and its secret, for the only response that has it.
@@ -51,7 +51,7 @@ impl Endpoint {
 
 impl From<Endpoint> for Webhook {
     fn from(endpoint: Endpoint) -> Self {
-        let previous_secret_until = endpoint.previous_secret_until.filter(|_| endpoint.has_previous_secret());
+        let previous_secret_until = endpoint.previous_secret_until.first().filter(|until| endpoint.read_at < **until);
         Self {
             id: endpoint.id,
             url: endpoint.url,
@@ -63,7 +63,7 @@ impl From<Endpoint> for Webhook {
             attempts: endpoint.attempts,
             next_attempt_at: endpoint.failing_since.map(|_| timestamp(endpoint.next_attempt_at)),
             failing_since: endpoint.failing_since.map(timestamp),
-            previous_secret_until: previous_secret_until.map(timestamp),
+            previous_secret_until: previous_secret_until.copied().map(timestamp),
             created_at: Some(timestamp(endpoint.created_at)),
         }
     }

@@ -28,7 +28,7 @@ use crate::{
     error::from_database,
     limits::{
         DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_COMPANY_LOOKUPS, WEBHOOK_COMPANY_TESTS,
-        WEBHOOK_LOOKUPS, WEBHOOK_TESTS,
+        WEBHOOK_LOOKUPS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_TESTS,
     },
     requests::{Served, accept},
 };
@@ -135,7 +135,8 @@ impl WebhookService for Webhooks {
         let (company_id, RotateWebhookSecretRequest { id }) = accept(request)?;
         let secret = new_secret().map_err(|_| Error::internal())?;
         let rotate = query_as(ROTATE).bind(company_id).bind(id).bind(secret);
-        let rotated = self.change(id, rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64())).await?;
+        let rotated =
+            self.change(id, rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64()).bind(WEBHOOK_PREVIOUS_SECRETS)).await?;
         let (webhook, secret) = rotated.with_secret();
         Ok(Response::new(RotateWebhookSecretResponse { webhook: Some(webhook), secret }))
     }

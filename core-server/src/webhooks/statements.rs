@@ -4,7 +4,7 @@ macro_rules! with_columns {
     ($before:literal, $after:literal) => {
         concat!(
             $before,
-            " w.id, w.url, w.types, w.description, w.secret, w.previous_secret, w.previous_secret_until, w.position,
+            " w.id, w.url, w.types, w.description, w.secret, w.previous_secrets, w.previous_secret_until, w.position,
             w.message_after, w.message_id,
             w.message_to, w.attempts, w.failing_since, w.next_attempt_at, w.disabled_reason, w.created_at, w.leased_until,
             w.deliveries, now() as read_at ",
@@ -57,10 +57,13 @@ pub(super) const UPDATE: &str = with_columns!(
 
 pub(super) const DELETE: &str = "delete from webhooks w where w.company_id = $1 and w.id = $2 returning w.id";
 
-/// Replaces the secret by $3. The one before is valid for $4 more seconds.
+/// Replaces the secret by $3. The one before is valid for $4 more seconds, and so are those before it, as said then: who repeats a
+/// rotation does not end the secret that the endpoint has. The last $5 are kept.
 pub(super) const ROTATE: &str = with_columns!(
     "update webhooks w set
-        previous_secret = w.secret, previous_secret_until = now() + make_interval(secs => $4), secret = $3
+        previous_secrets = (array_prepend(w.secret, w.previous_secrets))[:$5],
+        previous_secret_until = (array_prepend(now() + make_interval(secs => $4), w.previous_secret_until))[:$5],
+        secret = $3
     where w.company_id = $1 and w.id = $2
     returning",
     ""
@@ -146,7 +149,7 @@ pub(crate) const STATEMENTS: [(&str, &str); 10] = [
     (READ, "bigint, bigint"),
     (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text"),
     (DELETE, "bigint, bigint"),
-    (ROTATE, "bigint, bigint, text, double precision"),
+    (ROTATE, "bigint, bigint, text, double precision, integer"),
     (DELIVERIES, "bigint, bigint, bigint"),
     (CLAIM, "bigint, bigint, double precision, text"),
     (FIX, "bigint, bigint, timestamptz, text, bigint"),
