@@ -192,7 +192,7 @@ async fn scans_read_one_company_along_its_keys() {
         let empty: Vec<String> = sqlx::query_scalar(empty).fetch_all(&mut connection).await.unwrap();
         for mode in ["force_generic_plan", "force_custom_plan"] {
             set_mode(&mut connection, mode).await;
-            for (number, (statement, types)) in core_server::scan_statements().into_iter().enumerate() {
+            for (number, (statement, types)) in core_server::scan_statements().enumerate() {
                 let arguments = match types.split(", ").count() {
                     2 => "1, '2025-06-01Z'",
                     3 if types.ends_with("smallint") => "1, 10, 2",

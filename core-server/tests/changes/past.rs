@@ -66,6 +66,7 @@ fn second(position: i64) -> Option<String> {
     compliance_api::json::datetime_text(&prost_types::Timestamp { seconds, nanos: 0 })
 }
 
+#[expect(clippy::too_many_lines, reason = "one history, in its order")]
 async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
     let mut clients = core.company(company);
     let clients = &mut clients;

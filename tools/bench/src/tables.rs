@@ -60,6 +60,7 @@ impl Table {
         (self == Self::FirstPages).then_some(5)
     }
 
+    #[expect(clippy::too_many_lines, reason = "a list of tables")]
     pub(crate) fn frame(self) -> Frame {
         let frame = |title, text, columns, goal| Frame { title, text, columns, goal };
         match self {
