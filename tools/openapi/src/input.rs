@@ -100,25 +100,29 @@ fn url() -> Json {
 
 /// A webhook to be created or changed.
 fn webhook(is_new: bool) -> Json {
-    let property = |field: &Field| match field.kind {
-        _ if field.is_list => {
-            let list = list_of(choice(field.one_of));
-            any_of([field.max_items.map_or(list.clone(), |most| list.with("maxItems", most)), null()])
-        }
-        Kind::Integer(bits) => any_of([integer(bits, range(bits, field)), null()]),
-        _ if field.format == Format::Url => {
-            let url = pattern::required_url().replace("[Ss]?", "[Ss]");
-            let url = most_characters(object! { "type": "string", "format": "url", "pattern": url }, field);
-            if is_new { url } else { optional(url, field) }
-        }
-        _ => property(field, false),
+    let property = |field: &Field| {
+        let schema = match field.kind {
+            _ if field.is_list => {
+                let list = list_of(choice(field.one_of));
+                any_of([field.max_items.map_or(list.clone(), |most| list.with("maxItems", most)), null()])
+            }
+            Kind::Integer(bits) => any_of([integer(bits, range(bits, field)), null()]),
+            _ if field.format == Format::Url => {
+                let url = pattern::required_url().replace("[Ss]?", "[Ss]");
+                let url = most_characters(object! { "type": "string", "format": "url", "pattern": url }, field);
+                if is_new { url } else { optional(url, field) }
+            }
+            // It is described.
+            _ => return property(field, false),
+        };
+        schema.with("description", field.doc)
     };
     let fields = Message::of("WebhookInput").map_or(&[][..], |message| message.fields).iter();
     let required: &[&str] = if is_new { &["url"] } else { &[] };
     object! {
         "type": "object",
         "required": required,
-        "properties": Json::object(fields.map(|field| (field.name, property(field).with("description", field.doc)))),
+        "properties": Json::object(fields.map(|field| (field.name, property(field)))),
     }
 }
 
