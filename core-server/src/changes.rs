@@ -22,6 +22,5 @@ pub(crate) const STATEMENT: (&str, &str) = (
     "bigint, bigint, smallint[], bigint, bigint",
 );
 
-/// The last positions of companies, for the service itself: the only statement that reads several companies and no records. On Citus it
-/// runs on all nodes with some of them.
+/// The last positions of companies, for the service itself: it reads several companies, but no records. On Citus they are of one node.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
