@@ -31,7 +31,7 @@ use crate::{
 
 /// A message of the stream: a page of records, or a part of one.
 pub(crate) trait RecordPage: Message + Sized + Send + 'static {
-    /// Whether a page may have fewer records than it is asked for although more follow.
+    /// Whether a page may have fewer records than it is requested although more follow.
     const MAY_BE_SHORT: bool = false;
 
     /// Which records are read; `()` if all are.
@@ -84,7 +84,7 @@ pub(crate) fn all<T: RecordPage>(
     Ok(streamed(self::messages(want, received), deadline))
 }
 
-/// The messages, each made when it is asked for. `None` is the end of the list.
+/// The messages, each made when it is requested. `None` is the end of the list.
 pub(crate) fn messages<T: Send + 'static>(
     want: mpsc::Sender<()>,
     received: mpsc::Receiver<Option<Result<T, Status>>>,
@@ -107,10 +107,10 @@ struct Producer<T: RecordPage> {
     /// The records that are read, if not all.
     changed: Option<Arc<Changed>>,
     deadline: Instant,
-    /// Receives once for each message that is asked for. Closed when the reader has left.
+    /// Receives once for each message that is requested. Closed when the reader has left.
     wanted: mpsc::Receiver<()>,
     is_wanted: bool,
-    /// Has room for what is asked for, and for the end, which is `None` or an error.
+    /// Has room for what is requested, and for the end, which is `None` or an error.
     messages: mpsc::Sender<Option<Result<T, Status>>>,
 }
 

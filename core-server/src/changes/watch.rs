@@ -60,7 +60,7 @@ pub(super) async fn watch(
 /// A message, and the memory that it takes.
 type Counted = (WatchChangesResponse, Reservation);
 
-/// Messages, each of which keeps its memory until the next one is asked for.
+/// Messages, each of which keeps its memory until the next one is requested.
 fn holding(messages: BoxStream<Counted>) -> BoxStream<WatchChangesResponse> {
     Box::pin(stream::unfold((messages, None), |(mut messages, sent)| async {
         drop(sent);
@@ -79,9 +79,9 @@ struct Watcher {
     seen: ListChangesResponse,
     /// When the last message was sent.
     sent: Option<Instant>,
-    /// Receives once for each message that is asked for.
+    /// Receives once for each message that is requested.
     wanted: mpsc::Receiver<()>,
-    /// A message is asked for. If there is no memory for it, it is made later.
+    /// A message is requested. If there is no memory for it, it is made later.
     is_wanted: bool,
     messages: mpsc::Sender<Option<Result<Counted, Status>>>,
 }
@@ -149,7 +149,7 @@ impl Watcher {
         }
     }
 
-    /// Returns whether the reader has asked for it, and there was memory.
+    /// Returns whether the reader has requested it, and there was memory.
     async fn send(&mut self, page: &Page) -> bool {
         for part in &page.parts {
             let is_new = |change: &&Change| {
@@ -180,7 +180,7 @@ impl Watcher {
             (self.is_wanted, self.sent) = (false, Some(Instant::now()));
             let changes = changes.iter().map(|&change| change.clone()).collect();
             let page = ListChangesResponse { changes, position, last_position, dropped_position };
-            // There is room for what is asked for.
+            // There is room for what is requested.
             let _ = self.messages.send(Some(Ok((WatchChangesResponse { page: Some(page) }, memory)))).await;
         }
         self.seen = ListChangesResponse { changes: Vec::new(), position, last_position, dropped_position };

@@ -112,7 +112,7 @@ async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
         assert!(start.elapsed() < PATIENCE, "{} bytes are held for readers that do not read", memory.held());
         sleep(Duration::from_millis(10)).await;
     }
-    // Longer than the service waits for them. The message that was asked for ahead was made; nothing else was kept.
+    // Longer than the service waits for them. The message that was requested ahead was made; nothing else was kept.
     sleep(Duration::from_secs(12)).await;
     for watch in &mut watches {
         let mut messages = 0;
