@@ -42,6 +42,7 @@ pub(crate) fn urls(query: Option<&str>) -> Result<ListComplianceUrlsRequest, Err
         per_page: query.integer("per_page"),
         page: query.integer("page"),
     };
+    query.refuse_changed_after();
     accept(query.violations, request)
 }
 
@@ -88,6 +89,7 @@ pub(crate) fn cases(query: Option<&str>) -> Result<ListComplianceCasesRequest, E
         per_page: query.integer("per_page"),
         page: query.integer("page"),
     };
+    query.refuse_changed_after();
     accept(query.violations, request)
 }
 
@@ -186,6 +188,14 @@ impl<'q> Query<'q> {
             self.violation(name, |label| not_one_of(label, &allowed));
         }
         choice
+    }
+
+    /// Refuses what pages cannot have.
+    fn refuse_changed_after(&mut self) {
+        if self.take("changed_after").is_some() {
+            let message = "The changed after field is for whole lists: request application/x-ndjson or text/csv.";
+            self.violations.push((0, PAGES), || ("changed_after".to_owned(), message.to_owned()));
+        }
     }
 
     /// Refuses the parameters of pages.

@@ -44,7 +44,11 @@ pub(crate) fn input(body: &[u8], _memory: usize) -> Result<WebhookInput, Error> 
     let status = text("status", 4, take("status"));
     let types = match take("types") {
         Value::Array(types) => {
-            let name = |(index, name)| text(&format!("types.{index}"), 2, name).unwrap_or_default();
+            // Null is no type, and no text either.
+            let name = |(index, name): (usize, Value)| {
+                let name = if name.is_null() { Value::Bool(false) } else { name };
+                text(&format!("types.{index}"), 2, name).unwrap_or_default()
+            };
             types.into_iter().enumerate().map(name).collect()
         }
         types => {

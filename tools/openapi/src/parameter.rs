@@ -65,6 +65,7 @@ fn query_parameter(field: &Field) -> Json {
             object! { "type": "string", "pattern": format!("^{one}(,{one})*$") }
         }
         (Some(choices), _) => choice(&choices),
+        (None, _) if !field.one_of.is_empty() => choice(field.one_of),
         (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
         (None, _) if field.format == Format::Date => {
             object! { "type": "string", "format": "date", "pattern": pattern::DAY }
