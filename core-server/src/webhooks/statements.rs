@@ -36,7 +36,7 @@ pub(super) const READ: &str = with_columns!(
     "from webhooks w where w.company_id = $1 and ($2::bigint is null or w.id = $2) order by w.id"
 );
 
-/// Changes what is given, and lets the next attempt follow at once. A message that is being delivered is given up.
+/// Changes what is given, and lets the next attempt follow at once. A message that is being delivered is not sent again.
 pub(super) const UPDATE: &str = with_columns!(
     "with last as (
         select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position

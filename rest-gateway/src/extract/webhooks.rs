@@ -44,10 +44,12 @@ pub(crate) fn input(body: &[u8], _memory: usize) -> Result<WebhookInput, Error> 
     let status = text("status", 4, take("status"));
     let types = match take("types") {
         Value::Array(types) => {
-            // Null is no type, and no text either.
-            let name = |(index, name): (usize, Value)| {
-                let name = if name.is_null() { Value::Bool(false) } else { name };
-                text(&format!("types.{index}"), 2, name).unwrap_or_default()
+            let name = |(index, name)| {
+                let Value::String(name) = name else {
+                    must(&format!("types.{index}"), 2, "must be a string");
+                    return String::new();
+                };
+                name
             };
             types.into_iter().enumerate().map(name).collect()
         }

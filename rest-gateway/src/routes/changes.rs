@@ -1,7 +1,7 @@
 //! `/changes` and `/audit`
 
 use axum::{extract::RawQuery, response::Response};
-use compliance_api::v1::WatchChangesRequest;
+use compliance_api::v1::{ListChangesRequest, WatchChangesRequest};
 use http::HeaderMap;
 
 use crate::{
@@ -42,23 +42,24 @@ pub(crate) async fn list(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let query = query.as_deref();
-    let response = if events.0 { watch(caller, &headers, query).await? } else { list_page(caller, query).await? };
+    // What is no text is no position.
+    let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
+    let request = caller.accept(query::changes(query.as_deref(), last)).await?;
+    let response = if events.0 { watch(caller, request).await? } else { list_page(caller, request).await? };
     Ok(varied(response))
 }
 
-async fn watch(caller: Caller, headers: &HeaderMap, query: Option<&str>) -> Result<Response, Refusal> {
-    // What is no text is no position.
-    let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
-    let request = caller.accept(query::changes(query, last)).await?;
-    let request = WatchChangesRequest { after: request.after, types: request.types };
+async fn watch(
+    caller: Caller,
+    ListChangesRequest { after, types, .. }: ListChangesRequest,
+) -> Result<Response, Refusal> {
     let (caller, deadline) = caller.for_watch();
+    let request = WatchChangesRequest { after, types };
     let opened = caller.open(request, 1, |core, request| core.changes.watch_changes(request)).await?;
     Ok(respond_events(opened, deadline))
 }
 
-async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
-    let request = caller.accept(query::changes(query, None)).await?;
+async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Response, Refusal> {
     let read = caller.call(request, |core, request| core.changes.list_changes(request));
     let (changes, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))

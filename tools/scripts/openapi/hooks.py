@@ -81,9 +81,8 @@ def filter_failure(context, failure, case, response):
     data = case.meta.phase.data
     negated = {data.parameter} if data.parameter else {mutation.parameter for mutation in data.mutations}
     locations = {location.name for location, component in case.meta.components.items() if component.mode.is_negative}
-    # Headers that nobody knows are ignored, as HTTP has it, and that of an event stream in other formats.
-    ignored = {"x-schemathesis-unknown-property", "Last-Event-ID"} & set(case.headers or {})
-    if locations == {"HEADER"} and ignored and REQUEST_ID not in negated:
+    # A header that nobody knows is ignored, as HTTP has it.
+    if locations == {"HEADER"} and negated == {"x-schemathesis-unknown-property"}:
         return False
     sent = (case.headers or {}).get(REQUEST_ID)
     received = response.headers.get(REQUEST_ID.lower(), [""])[0]

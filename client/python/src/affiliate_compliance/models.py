@@ -765,7 +765,7 @@ class UrlFilters(TypedDict):
     discovery_before: NotRequired[str]
     """Discovered on or before this day, YYYY-MM-DD, UTC."""
     changed_after: NotRequired[int]
-    """Only records that were created or changed after this position of the record of changes, or whose infractions were. OUT_OF_RANGE with the reason POSITION_GONE if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone."""
+    """Only records that changed, or whose infractions did, after this position of the record of changes. Deleted ones are there alone. OUT_OF_RANGE with POSITION_GONE if it is not kept."""
 
 
 class CaseFilters(TypedDict):
@@ -778,7 +778,7 @@ class CaseFilters(TypedDict):
     distributor_id: NotRequired[int]
     """Only cases of this affiliate (ID assigned by the service)."""
     changed_after: NotRequired[int]
-    """Only records that were created or changed after this position of the record of changes, or whose incidents were. OUT_OF_RANGE with the reason POSITION_GONE if changes after it are no longer kept, or if it is above the last one. Deleted records are in the record of changes alone."""
+    """Only records that changed, or whose incidents did, after this position of the record of changes. Deleted ones are there alone. OUT_OF_RANGE with POSITION_GONE if it is not kept."""
 
 
 AFFILIATE_FIELDS: dict[str, int | None] = {
