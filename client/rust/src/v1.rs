@@ -2011,8 +2011,7 @@ pub struct ListAllComplianceCasesRequest {
     /// Only records with a higher ID than this, to continue after an interruption.
     #[prost(int64, optional, tag = "5")]
     pub after_id: ::core::option::Option<i64>,
-    /// Only records that changed, or whose incidents did, after this position of the record of changes. Deleted ones are there alone. OUT_OF_RANGE
-    /// with POSITION_GONE if it is not kept.
+    /// Only records that changed, or whose incidents did, after this position of the record of changes.
     #[prost(int64, optional, tag = "6")]
     pub changed_after: ::core::option::Option<i64>,
 }
@@ -4656,8 +4655,7 @@ pub struct ListAllComplianceUrlsRequest {
     /// Only records with a higher ID than this, to continue after an interruption.
     #[prost(int64, optional, tag = "6")]
     pub after_id: ::core::option::Option<i64>,
-    /// Only records that changed, or whose infractions did, after this position of the record of changes. Deleted ones are there alone. OUT_OF_RANGE
-    /// with POSITION_GONE if it is not kept.
+    /// Only records that changed, or whose infractions did, after this position of the record of changes.
     #[prost(int64, optional, tag = "7")]
     pub changed_after: ::core::option::Option<i64>,
 }

@@ -765,7 +765,7 @@ class UrlFilters(TypedDict):
     discovery_before: NotRequired[str]
     """Discovered on or before this day, YYYY-MM-DD, UTC."""
     changed_after: NotRequired[int]
-    """Only records that changed, or whose infractions did, after this position of the record of changes. Deleted ones are there alone. OUT_OF_RANGE with POSITION_GONE if it is not kept."""
+    """Only records that changed, or whose infractions did, after this position of the record of changes."""
 
 
 class CaseFilters(TypedDict):
@@ -778,7 +778,7 @@ class CaseFilters(TypedDict):
     distributor_id: NotRequired[int]
     """Only cases of this affiliate (ID assigned by the service)."""
     changed_after: NotRequired[int]
-    """Only records that changed, or whose incidents did, after this position of the record of changes. Deleted ones are there alone. OUT_OF_RANGE with POSITION_GONE if it is not kept."""
+    """Only records that changed, or whose incidents did, after this position of the record of changes."""
 
 
 AFFILIATE_FIELDS: dict[str, int | None] = {
