@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use compliance_api::{
     description::Message,
     error::Error,
-    rules::{Check, Violations, label, not_one_of},
+    rules::{self, Check, Violations, label, not_one_of},
     v1::{
         CaseSort, GetAffiliateRequest, ListAffiliatesRequest, ListAllComplianceCasesRequest,
         ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest,
@@ -105,13 +105,22 @@ pub(crate) fn url_search(query: Option<&str>) -> Result<SearchComplianceUrlsRequ
     accept(query.violations, request)
 }
 
-/// `after` replaces that of the query.
-pub(crate) fn changes(query: Option<&str>, after: Option<&str>) -> Result<ListChangesRequest, Error> {
+/// The position `last` replaces `after` of the query. Both must be valid.
+pub(crate) fn changes(query: Option<&str>, last: Option<&str>) -> Result<ListChangesRequest, Error> {
     let mut query = Query::of::<ListChangesRequest>(query);
-    query.values.extend(after.map(|after| (Cow::from("after"), Cow::from(after.to_owned()))));
     let types = query.text("types").map(|types| types.split(',').map(str::to_owned).collect());
     let (after, limit) = (query.integer("after"), query.integer("limit"));
-    accept(query.violations, ListChangesRequest { after, types: types.unwrap_or_default(), limit })
+    let request = accept(query.violations, ListChangesRequest { after, types: types.unwrap_or_default(), limit })?;
+    let Some(last) = last else { return Ok(request) };
+    // The core does not see what is replaced.
+    let replaced = rules::check(&request);
+    if !replaced.is_empty() {
+        return Err(Error::invalid(replaced));
+    }
+    let mut header = Query::of::<ListChangesRequest>(None);
+    header.values.insert(Cow::from("after"), Cow::from(last.to_owned()));
+    let after = header.integer("after");
+    accept(header.violations, ListChangesRequest { after, ..request })
 }
 
 /// The parameters of a list of deliveries, without the ID of their webhook.

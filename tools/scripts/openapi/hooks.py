@@ -38,6 +38,8 @@ def before_call(context, case, kwargs):
         if not can_be_sent(value):
             del case.headers[name]
     is_valid = case.meta is None or case.meta.generation.mode.is_positive
+    if is_valid and LAST_EVENT_ID in (case.headers or {}):
+        case.headers[LAST_EVENT_ID] = "0"
     if is_valid and case.query:
         for position in {"after", "changed_after"} & set(case.query):
             case.query[position] = 0
@@ -68,23 +70,35 @@ def before_call(context, case, kwargs):
 
 REQUEST_ID = "X-Request-Id"
 VALID_REQUEST_ID = re.compile(r"[!-~]{1,128}")
+LAST_EVENT_ID = "Last-Event-ID"
+VALID_POSITION = re.compile(r"[0-9]{1,15}")
+UNKNOWN = "x-schemathesis-unknown-property"
 
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Drops one kind of failure: a request is accepted although its `X-Request-Id` does not match the pattern. The pattern says
-    which IDs the service uses, and the description that any other is replaced. No schema can say both: without the pattern, it
-    would hide which IDs are used. So requests with other IDs are sent, and all other checks apply to their responses. This one passes
-    if nothing else of the request is invalid, and the response has a valid ID in place of the one that was sent."""
+    """Drops two kinds of failures.
+
+    A request with a header that nobody knows is accepted, as HTTP has it.
+
+    A request is accepted although its `X-Request-Id` does not match the pattern. The pattern says which IDs the service uses, and the
+    description that any other is replaced. No schema can say both: without the pattern, it would hide which IDs are used. So requests
+    with other IDs are sent, and all other checks apply to their responses. This one passes if nothing else of the request is invalid,
+    and the response has a valid ID in place of the one that was sent."""
     if not isinstance(failure, AcceptedNegativeData) or case.meta is None:
         return True
     data = case.meta.phase.data
     negated = {data.parameter} if data.parameter else {mutation.parameter for mutation in data.mutations}
     locations = {location.name for location, component in case.meta.components.items() if component.mode.is_negative}
-    # A header that nobody knows is ignored, as HTTP has it.
-    if locations == {"HEADER"} and negated == {"x-schemathesis-unknown-property"}:
+    headers = case.headers or {}
+    # A header that nobody knows is ignored, as HTTP has it, if the others are valid.
+    are_known = set(headers) - {UNKNOWN, "Authorization"} <= {LAST_EVENT_ID, REQUEST_ID}
+    are_valid = all(
+        valid.fullmatch(headers.get(name, "0")) for name, valid in ((LAST_EVENT_ID, VALID_POSITION), (REQUEST_ID, VALID_REQUEST_ID))
+    )
+    if locations == {"HEADER"} and UNKNOWN in headers and are_known and are_valid:
         return False
-    sent = (case.headers or {}).get(REQUEST_ID)
+    sent = headers.get(REQUEST_ID)
     received = response.headers.get(REQUEST_ID.lower(), [""])[0]
     is_replaced = sent is not None and received != sent and VALID_REQUEST_ID.fullmatch(received)
     return not (negated == {REQUEST_ID} and locations == {"HEADER"} and is_replaced)
