@@ -32,10 +32,7 @@ pub(crate) trait Chunks: Send + Sync + 'static {
     fn backend(&self) -> &Backend;
 
     /// How many items a request has.
-    fn requested(request: &Self::Request) -> usize;
-
-    /// How many items a chunk has.
-    fn prepared(chunk: &Self::Chunk) -> usize;
+    fn items(request: &Self::Request) -> usize;
 
     fn prepare(
         &self,
@@ -82,9 +79,9 @@ pub(crate) fn serve<C: Chunks>(
 }
 
 enum Next<C: Chunks> {
-    Prepared(C::Chunk),
+    Prepared(C::Chunk, Work),
     /// It is prepared in its slot.
-    Received(C::Request),
+    Received(C::Request, Work),
     /// There are no more chunks.
     End,
 }
@@ -121,16 +118,15 @@ impl<C: Chunks> Stream<C> {
             return Ok(None);
         }
         let saving = async {
-            let work = match &next {
-                Next::Prepared(chunk) => Work::of_items(C::prepared(chunk)),
-                Next::Received(request) => Work::of_items(C::requested(request)),
+            let work = match next {
+                Next::Prepared(_, work) | Next::Received(_, work) => work,
                 Next::End => Work::Statement(1),
             };
             let mut slot = chunks.backend().shares.enter(caller.company_id, work).await?;
             let saving = async {
                 let chunk = match next {
-                    Next::Prepared(chunk) => chunk,
-                    Next::Received(request) => self.prepare(request).await?,
+                    Next::Prepared(chunk, _) => chunk,
+                    Next::Received(request, _) => self.prepare(request).await?,
                     Next::End if is_expired(&caller.claims) => return Err(TokenError::Expired.into()),
                     Next::End => return chunks.after_last(caller.company_id).await,
                 };
@@ -161,14 +157,15 @@ async fn read<C: Chunks>(
             message = stream.bound(STREAM_IDLE_TIMEOUT, requests.message()) => message,
         };
         let chunk = match message {
-            Ok(Ok(Some(request))) if stream.chunks.backend().shares.are_several_calling() => {
-                Ok(Next::Received(request))
-            }
             Ok(Ok(Some(request))) => {
-                let is_long = Work::of_items(C::requested(&request)).is_heavy();
-                let preparing = run_off_thread(stream.prepare(request), is_long);
-                let chunk = stream.bound(stream.call_timeout(), preparing).await;
-                chunk.and_then(|chunk| chunk).map(Next::Prepared).map_err(Status::from)
+                let work = Work::of_items(C::items(&request));
+                if stream.chunks.backend().shares.are_several_calling() {
+                    Ok(Next::Received(request, work))
+                } else {
+                    let preparing = run_off_thread(stream.prepare(request), work.is_heavy());
+                    let chunk = stream.bound(stream.call_timeout(), preparing).await;
+                    chunk.flatten().map(|chunk| Next::Prepared(chunk, work)).map_err(Status::from)
+                }
             }
             Ok(Ok(None)) => Ok(Next::End),
             Ok(Err(status)) => Err(status),

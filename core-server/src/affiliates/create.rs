@@ -195,13 +195,16 @@ const ARE_IDENTIFIED: &str = "
         ) a
     )";
 
-/// Creates affiliates whose identifiers no affiliate has, and returns their IDs. `None` if another writer has taken an identifier or a
-/// name meanwhile: then nothing is created.
+/// Creates affiliates whose identifiers no affiliate has, and returns their IDs: none if another writer has taken an identifier or a name
+/// meanwhile. Then nothing is created.
 pub(super) async fn create_identified(
     backend: &Backend,
     company_id: i64,
     affiliates: Vec<AffiliateInput>,
-) -> Result<Option<Vec<i64>>, Error> {
+) -> Result<Vec<i64>, Error> {
+    if affiliates.is_empty() {
+        return Ok(Vec::new());
+    }
     let inputs = inputs(company_id, affiliates);
     let inputs: Vec<&Input> = inputs.iter().collect();
     let inputs = inputs.as_slice();
@@ -209,23 +212,18 @@ pub(super) async fn create_identified(
         // A connection that is not `done` is closed, which rolls back what was not committed.
         let mut lease = pool.lease().await?;
         let mut transaction = pool.begin(&mut lease).await?;
-        match copy_identified(&mut transaction, company_id, inputs).await {
-            Ok(Some(ids)) => {
-                check_caller().await;
-                transaction.commit().await?;
-                lease.done(Ok(Some(ids)))
-            }
-            Ok(None) => {
-                transaction.rollback().await?;
-                lease.done(Ok(None))
-            }
+        let ids = match copy_identified(&mut transaction, company_id, inputs).await {
             // Citus does not report which error it was.
-            Err(error) if is_unique_violation(&error) || pool.is_divided() && is_rejected(&error) => {
-                transaction.rollback().await?;
-                lease.done(Ok(None))
-            }
-            Err(error) => Err(error),
+            Err(error) if is_unique_violation(&error) || pool.is_divided() && is_rejected(&error) => Vec::new(),
+            ids => ids?,
+        };
+        if ids.is_empty() {
+            transaction.rollback().await?;
+        } else {
+            check_caller().await;
+            transaction.commit().await?;
         }
+        lease.done(Ok(ids))
     };
     backend.queues.created_affiliates.one(company_id).await?.write(&backend.pool, is_contention, create).await
 }
@@ -234,16 +232,16 @@ async fn copy_identified(
     connection: &mut PgConnection,
     company_id: i64,
     inputs: &[&Input],
-) -> Result<Option<Vec<i64>>, sqlx::Error> {
+) -> Result<Vec<i64>, sqlx::Error> {
     sqlx::query(LOCK_IDENTIFIERS).bind(company_id).execute(&mut *connection).await?;
     let identifiers: Vec<&str> = inputs.iter().map(|input| input.fields.client_affiliate_id()).collect();
     let are_identified = sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers);
     if are_identified.fetch_one(&mut *connection).await? {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(&mut *connection).await?;
     copy_within(connection, rows(company_id, &ids, inputs)).await?;
-    Ok(Some(ids))
+    Ok(ids)
 }
 
 /// Whether the database has rejected a statement for another reason than a lock.

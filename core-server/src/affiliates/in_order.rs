@@ -36,36 +36,15 @@ pub(super) struct Plan<'c> {
 /// the changes want.
 pub(super) type Before = (i64, String, i64, bool);
 
-/// Applies changes all at once, to affiliates as they are before. None if one of these is not as its change expects it, or if another
-/// affiliate keeps a name that is wanted. No two changes are of one affiliate, or want one name.
-pub(super) fn at_once<'c>(changes: &'c [Input], before: &'c [Before]) -> Option<Plan<'c>> {
-    let targets = before.iter().filter(|(.., is_changed)| *is_changed);
-    let revisions: HashMap<i64, i64> = targets.map(|(id, _, revision, _)| (*id, *revision)).collect();
-    let wanted: HashMap<&str, i64> =
-        changes.iter().filter_map(|change| Some((change.new_name()?, change.key))).collect();
-    let renamed: HashSet<i64> = wanted.values().copied().collect();
-    let is_as_expected = |change: &Input| {
-        let is_expected = |revision: &i64| change.revisions.as_ref().is_none_or(|expected| expected.contains(revision));
-        revisions.get(&change.key).is_some_and(is_expected)
-    };
-    let is_left =
-        |(id, name, ..): &Before| wanted.get(name.as_str()).is_none_or(|wanting| wanting == id || renamed.contains(id));
-    if !changes.iter().all(is_as_expected) || !before.iter().all(is_left) {
-        return None;
-    }
-    let mut writes: Vec<Cow<'_, Input>> =
-        changes.iter().map(|change| Cow::Owned(Input { revisions: None, ..change.clone() })).collect();
-    writes.sort_unstable_by_key(|write| write.key);
-    let is_wanted = |(id, name, ..): &&Before| wanted.get(name.as_str()).is_some_and(|wanting| wanting != id);
-    let mut release: Vec<i64> = before.iter().filter(is_wanted).map(|(id, ..)| *id).collect();
-    release.sort_unstable();
-    release.dedup();
-    Some(Plan { applied: vec![Applied::Saved(None); changes.len()], writes, release })
-}
-
-/// Applies changes in their order, to affiliates as they are before.
-pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before]) -> Plan<'c> {
+/// Applies changes in their order, to affiliates as they are before. If they are applied all at once, a name that an affiliate leaves is
+/// free before its change: then the plan can be used only if every change is saved.
+pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: bool) -> Plan<'c> {
     let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, ..)| (name.as_str(), *id)).collect();
+    if is_at_once {
+        let leaving: HashSet<i64> =
+            changes.iter().filter(|change| change.new_name().is_some()).map(|change| change.key).collect();
+        holders.retain(|_, holder| !leaving.contains(holder));
+    }
     let targets = before.iter().filter(|(.., is_changed)| *is_changed);
     let mut names: HashMap<i64, &str> = targets.clone().map(|(id, name, ..)| (*id, name.as_str())).collect();
     // Of those that no item has changed so far.
@@ -93,7 +72,9 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before]) -> Plan<'c> 
                 applied.push(Applied::Taken);
                 continue;
             }
-            holders.remove(*name);
+            if holders.get(*name) == Some(&change.key) {
+                holders.remove(*name);
+            }
             holders.insert(wanted, change.key);
             *name = wanted;
         }
@@ -230,7 +211,7 @@ mod tests {
             let mut expected = model.clone();
             let one_by_one: Vec<Applied> = changes.iter().map(|change| apply_one(&mut expected, change)).collect();
             let before = before(&model, &changes);
-            let plan = apply(&changes, &before);
+            let plan = apply(&changes, &before, false);
             assert_eq!(plan.applied, one_by_one, "{changes:?}");
             let mut written = model;
             write(&mut written, &plan);
@@ -255,13 +236,15 @@ mod tests {
         };
         let swap = [renamed(1, "b", 7), renamed(2, "a", 7), change(3, None, Some("x".to_owned()), None)];
         let all = [before(1, "a", true), before(2, "b", true), before(3, "c", true), before(2, "b", false)];
-        let plan = at_once(&swap, &all).unwrap();
+        let plan = apply(&swap, &all, true);
         assert_eq!((plan.applied.len(), plan.release), (3, vec![1, 2]));
+        assert!(plan.applied.iter().all(|applied| matches!(applied, Applied::Saved(_))));
         assert!(plan.writes.iter().all(|write| write.revisions.is_none()));
-        assert!(at_once(&[renamed(1, "b", 7)], &all[..1]).is_some());
+        let one = |revision, before: &[Before]| apply(&[renamed(1, "b", revision)], before, true).applied[0];
+        assert_eq!(one(7, &all[..1]), Applied::Saved(None));
         // Another one keeps the name, the affiliate has changed, or it is gone.
-        assert!(at_once(&[renamed(1, "b", 7)], &[before(1, "a", true), before(2, "b", false)]).is_none());
-        assert!(at_once(&[renamed(1, "b", 6)], &all[..1]).is_none());
-        assert!(at_once(&[renamed(1, "b", 7)], &[]).is_none());
+        assert_eq!(one(7, &[before(1, "a", true), before(2, "b", false)]), Applied::Taken);
+        assert_eq!(one(6, &all[..1]), Applied::Changed(Some(7)));
+        assert_eq!(one(7, &[]), Applied::Unknown);
     }
 }

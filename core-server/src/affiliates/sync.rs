@@ -13,14 +13,13 @@ use compliance_api::{
     error::Error,
     record::{FieldSet, Record as _},
     rules::{Violations, check},
-    v1::{AffiliateInput, AffiliateSync, AffiliateSyncResult},
+    v1::{AffiliateInput, AffiliateSync, AffiliateSyncResult, SyncAffiliatesRequest},
 };
 
 pub(crate) use self::service::Syncs;
 pub(super) use self::{absent::PAGE, compare::COMPARE};
 use self::{
-    compare::{Compared, Found, compare},
-    names::Want,
+    compare::{Found, compare},
     roster::Roster,
 };
 use super::{
@@ -29,7 +28,7 @@ use super::{
     input::Input,
     update::update_known,
 };
-use crate::{backend::Backend, limits::MAX_TRIES};
+use crate::limits::MAX_TRIES;
 
 const IDENTIFIER: &str = "client_affiliate_id";
 
@@ -42,154 +41,122 @@ struct Item {
 
 impl Item {
     fn new(company_id: i64, mut item: AffiliateSync) -> Self {
-        if let Some(mask) = &mut item.update_mask
-            && !mask.paths.iter().any(|path| path == IDENTIFIER)
-        {
-            mask.paths.push(IDENTIFIER.to_owned());
-        }
-        let mut violations = check(&item);
+        let fields = item.affiliate.get_or_insert_default();
+        let mask = item.update_mask.get_or_insert_with(|| FieldSet::given(&*fields).to_mask());
+        mask.paths.push(IDENTIFIER.to_owned());
+        let mask = FieldSet::of_mask(mask);
+        let violations = check(&item);
         let mut fields = item.affiliate.unwrap_or_default();
-        if item.update_mask.is_none() && fields.client_affiliate_id.is_none() {
-            violations.required(IDENTIFIER);
-        }
-        let mask = item.update_mask.as_ref().map_or_else(|| FieldSet::given(&fields), FieldSet::of_mask);
         for field in AffiliateInput::FIELDS.iter().filter(|field| !mask.contains(field)) {
             field.clear(&mut fields);
         }
         Self { input: Input::new(company_id, 0, fields, mask), violations }
     }
+}
 
-    fn is_identified(&self) -> bool {
-        self.identifier().is_some() && !self.violations.names(IDENTIFIER)
+/// A message whose items were checked.
+struct Chunk {
+    items: Vec<Item>,
+    /// The message without its items.
+    options: SyncAffiliatesRequest,
+}
+
+impl Chunk {
+    fn new(company_id: i64, mut request: SyncAffiliatesRequest) -> Self {
+        let items = std::mem::take(&mut request.affiliates).into_iter();
+        Self { items: items.map(|item| Item::new(company_id, item)).collect(), options: request }
+    }
+}
+
+/// An item that is to be written, and what was found for it.
+struct Change<'i> {
+    /// Its index in the batch, and its position in the roster.
+    index: usize,
+    position: i64,
+    input: &'i Input,
+    found: Found,
+}
+
+impl Change<'_> {
+    /// The affiliate that is changed; `None` if one is created.
+    fn id(&self) -> Option<i64> {
+        self.found.ids.first().copied()
     }
 
-    fn identifier(&self) -> Option<&str> {
-        self.input.fields.client_affiliate_id.as_deref().filter(|identifier| !identifier.trim().is_empty())
+    /// The fields that differ, or those of a new affiliate.
+    fn fields(&self) -> FieldSet<AffiliateInput> {
+        AffiliateInput::FIELDS.iter().filter(|field| self.found.changed & field.bit() != 0).collect()
+    }
+
+    /// The name that the affiliate gets, if it gets another one.
+    fn name(&self) -> Option<&str> {
+        self.input.fields.affiliate_name.as_deref().filter(|_| self.fields().names(NAME))
+    }
+
+    /// The update of the affiliate as it was found.
+    fn update(&self) -> Input {
+        let Input { company_id, fields, .. } = self.input;
+        let update = Input::new(*company_id, self.id().unwrap_or_default(), fields.clone(), self.fields());
+        Input { revisions: Some(vec![self.found.revision]), ..update }
     }
 }
 
-fn items(company_id: i64, items: Vec<AffiliateSync>) -> Vec<Item> {
-    items.into_iter().map(|item| Item::new(company_id, item)).collect()
-}
-
-/// What is to be done with an item.
-enum Action {
-    Create,
-    /// The affiliate that was found is changed.
-    Update(Found),
-}
-
-/// Syncs items, which are the next ones of a roster. One result each, in their order.
-async fn sync(
-    backend: &Backend,
-    company_id: i64,
-    roster: &mut Roster,
-    items: &[Item],
-) -> Result<Vec<AffiliateSyncResult>, Error> {
-    let mut results = roster.identify(items)?;
-    for _ in 0..MAX_TRIES {
-        let pending: Vec<usize> = (0..items.len()).filter(|index| results[*index].is_none()).collect();
-        if pending.is_empty() {
-            break;
-        }
-        let inputs: Vec<&Input> = pending.iter().map(|index| &items[*index].input).collect();
-        let compared = compare(&backend.pool, company_id, &inputs).await?;
-        let (mut actions, mut wants) = (Vec::new(), Vec::new());
-        for (index, Compared { found, holder }) in pending.into_iter().zip(compared) {
-            match decide(&items[index].input, found) {
-                Ok(action) => {
-                    wants.push(Want { holder, ..want(index, &action, &items[index]) });
-                    actions.push((index, action));
+impl Roster {
+    /// Syncs the next items. One result each, in their order.
+    async fn sync(&mut self, Chunk { items, options }: Chunk) -> Result<Vec<AffiliateSyncResult>, Error> {
+        let validate_only = *self.validate_only.get_or_insert(options.validate_only);
+        self.options = SyncAffiliatesRequest { validate_only, ..options };
+        let mut results = self.identify(&items)?;
+        for _ in 0..MAX_TRIES {
+            let pending: Vec<usize> = (0..items.len()).filter(|index| results[*index].is_none()).collect();
+            if pending.is_empty() {
+                break;
+            }
+            let inputs: Vec<&Input> = pending.iter().map(|index| &items[*index].input).collect();
+            let found = compare(&self.backend.pool, self.company_id, &inputs).await?;
+            let mut changes = Vec::new();
+            for ((index, input), found) in pending.into_iter().zip(inputs).zip(found) {
+                match found.ids[..] {
+                    [] if input.new_name().is_none() => results[index] = Some(result::without_name(input)),
+                    [id] if found.changed == 0 => results[index] = Some(result::unchanged(input, id)),
+                    [_, _, ..] => results[index] = Some(result::ambiguous(input, found.ids)),
+                    _ => changes.push(Change { index, position: self.first + index as i64, input, found }),
                 }
-                Err(result) => results[index] = Some(*result),
             }
-        }
-        for (index, refusal) in roster.refused_names(&mut wants) {
-            results[index] = Some(refusal.result(&items[index].input, roster.position(index)));
-        }
-        actions.retain(|(index, _)| results[*index].is_none());
-        if roster.options.validate_only {
-            roster.take_names(actions.iter().map(|(index, action)| want(*index, action, &items[*index])))?;
-            for (index, action) in actions {
-                results[index] = Some(saved(&items[index].input, &action, None));
+            let taken = self.names.taken(&changes);
+            for change in &changes {
+                let taken = taken.get(&change.position);
+                results[change.index] = taken.map(|taken| result::name_taken(change, *taken));
             }
-            break;
-        }
-        write(backend, company_id, items, actions, &mut results).await?;
-    }
-    roster.advance(items.len());
-    let results = results.into_iter().zip(items);
-    Ok(results.map(|(result, item)| result.unwrap_or_else(|| result::changed_meanwhile(&item.input))).collect())
-}
-
-/// What is to be done with an item whose identifier these affiliates have, or its result.
-fn decide(input: &Input, mut found: Vec<Found>) -> Result<Action, Box<AffiliateSyncResult>> {
-    match found.len() {
-        0 if input.new_name().is_none() => {
-            let mut violations = Violations::new();
-            violations.required(NAME);
-            Err(Box::new(result::invalid(input, violations)))
-        }
-        0 => Ok(Action::Create),
-        1 if found[0].changed == 0 => Err(Box::new(result::unchanged(input, found[0].id))),
-        1 => Ok(Action::Update(found.remove(0))),
-        _ => Err(Box::new(result::ambiguous(input, found.iter().map(|found| found.id).collect()))),
-    }
-}
-
-/// The name that an affiliate gets.
-fn want<'i>(index: usize, action: &Action, item: &'i Item) -> Want<'i> {
-    let name = item.input.fields.affiliate_name.as_deref();
-    match action {
-        Action::Create => Want { index, id: None, name, old_name: None, holder: None },
-        Action::Update(found) => {
-            let name = name.filter(|_| found.changes().names(NAME));
-            Want { index, id: Some(found.id), name, old_name: found.old_name.clone(), holder: None }
-        }
-    }
-}
-
-/// Writes what differs. An item without a result afterwards has lost against another writer, and is compared again.
-async fn write(
-    backend: &Backend,
-    company_id: i64,
-    items: &[Item],
-    actions: Vec<(usize, Action)>,
-    results: &mut [Option<AffiliateSyncResult>],
-) -> Result<(), Error> {
-    let (creations, updates): (Vec<_>, Vec<_>) =
-        actions.into_iter().partition(|(_, action)| matches!(action, Action::Create));
-    // New affiliates may get the names that others leave.
-    if !updates.is_empty() {
-        let changes: Vec<Input> = updates
-            .iter()
-            .filter_map(|(index, action)| {
-                let Action::Update(found) = action else { return None };
-                let fields = items[*index].input.fields.clone();
-                let change = Input::new(company_id, found.id, fields, found.changes());
-                Some(Input { revisions: Some(vec![found.revision]), ..change })
-            })
-            .collect();
-        let applied = update_known(backend, company_id, &changes).await?;
-        for ((index, action), applied) in updates.iter().zip(applied) {
-            if let Applied::Saved(_) = applied {
-                results[*index] = Some(saved(&items[*index].input, action, None));
+            changes.retain(|change| results[change.index].is_none());
+            if validate_only {
+                let names = changes.iter().filter(|change| change.name().is_some()).count();
+                self.reserve(2 * names)?;
+                self.names.keep(&changes);
+                for change in changes {
+                    results[change.index] = Some(result::saved(&change, None));
+                }
+                break;
             }
+            self.write(&changes, &mut results).await?;
         }
+        self.first += items.len() as i64;
+        let results = results.into_iter().zip(&items);
+        Ok(results.map(|(result, item)| result.unwrap_or_else(|| result::changed_meanwhile(&item.input))).collect())
     }
-    if !creations.is_empty() {
-        let affiliates = creations.iter().map(|(index, _)| items[*index].input.fields.clone()).collect();
-        let created = create_identified(backend, company_id, affiliates).await?;
-        for ((index, action), id) in creations.iter().zip(created.into_iter().flatten()) {
-            results[*index] = Some(saved(&items[*index].input, action, Some(id)));
-        }
-    }
-    Ok(())
-}
 
-fn saved(input: &Input, action: &Action, id: Option<i64>) -> AffiliateSyncResult {
-    match action {
-        Action::Create => result::created(input, id),
-        Action::Update(found) => result::updated(input, found.id, found.changes()),
+    /// Writes what differs. An item without a result afterwards has lost against another writer, and is compared again.
+    async fn write(&self, changes: &[Change<'_>], results: &mut [Option<AffiliateSyncResult>]) -> Result<(), Error> {
+        let (known, new): (Vec<&Change<'_>>, Vec<_>) = changes.iter().partition(|change| change.id().is_some());
+        // New affiliates may get the names that others leave.
+        let updates: Vec<Input> = known.iter().map(|change| change.update()).collect();
+        for (change, applied) in known.iter().zip(update_known(&self.backend, self.company_id, &updates).await?) {
+            results[change.index] = matches!(applied, Applied::Saved(_)).then(|| result::saved(change, None));
+        }
+        let affiliates = new.iter().map(|change| change.input.fields.clone()).collect();
+        for (change, id) in new.iter().zip(create_identified(&self.backend, self.company_id, affiliates).await?) {
+            results[change.index] = Some(result::saved(change, Some(id)));
+        }
+        Ok(())
     }
 }

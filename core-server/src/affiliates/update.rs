@@ -175,24 +175,9 @@ pub(super) async fn update(
     anchor: Option<i64>,
     updates: Vec<AffiliateUpdate>,
 ) -> Result<Option<Vec<AffiliateResult>>, Error> {
-    let (pool, queue) = (&backend.pool, &backend.queues.updated_affiliates);
     let changes: Vec<Input> = updates.into_iter().map(|update| Input::updated(company_id, update)).collect();
-    let changes = changes.as_slice();
-    let all = Update { company_id, anchor, changes, is_at_once: false };
-    let mut batch = Batch::Conflict;
-    if are_distinct(changes) {
-        let apply = |pool, layouts| all.apply_alone(pool, layouts);
-        batch = queue.one(company_id).await?.write(pool, is_contention, apply).await?;
-    }
-    if matches!(batch, Batch::Conflict) {
-        let permit = queue.all(company_id).await?;
-        let mut tries = 0;
-        while matches!(batch, Batch::Conflict) && tries < MAX_TRIES {
-            batch = permit.write(pool, is_contention, |pool, layouts| all.apply_in_order(pool, layouts)).await?;
-            tries += 1;
-        }
-    }
-    match batch {
+    let all = Update { company_id, anchor, changes: &changes, is_at_once: false };
+    match all.apply(backend).await? {
         Batch::Applied(applied) => {
             Ok(Some(changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
         }
@@ -219,7 +204,7 @@ pub(super) async fn validate(
     if anchor.is_some_and(|anchor| !before.iter().any(|(id, .., is_named)| *id == anchor && *is_named)) {
         return Ok(None);
     }
-    let applied = in_order::apply(&changes, &before).applied;
+    let applied = in_order::apply(&changes, &before, false).applied;
     Ok(Some(changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
 }
 
@@ -238,18 +223,14 @@ pub(super) async fn before(
 /// Changes affiliates of which it is known how they are, all at once: so two can swap their names. No two changes are of one affiliate or
 /// want one name. One result each. What is not as it was is not changed, nor are those that depend on it.
 pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[Input]) -> Result<Vec<Applied>, Error> {
-    let (pool, queue) = (&backend.pool, &backend.queues.updated_affiliates);
-    let all = Update { company_id, anchor: None, changes, is_at_once: true };
-    let apply = |pool, layouts| all.apply_alone(pool, layouts);
-    let mut batch = queue.one(company_id).await?.write(pool, is_contention, apply).await?;
-    if matches!(batch, Batch::Conflict) {
-        let permit = queue.all(company_id).await?;
-        batch = permit.write(pool, is_contention, |pool, layouts| all.apply_in_order(pool, layouts)).await?;
+    if changes.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(match batch {
-        Batch::Applied(applied) => applied,
-        Batch::NotAnchored | Batch::Conflict => vec![Applied::Changed(None); changes.len()],
-    })
+    let all = Update { company_id, anchor: None, changes, is_at_once: true };
+    match all.apply(backend).await? {
+        Batch::Applied(applied) => Ok(applied),
+        Batch::NotAnchored | Batch::Conflict => Ok(vec![Applied::Changed(None); changes.len()]),
+    }
 }
 
 /// Whether no two changes are of one affiliate, or want one name.
@@ -269,6 +250,24 @@ struct Update<'c> {
 }
 
 impl Update<'_> {
+    async fn apply(self, backend: &Backend) -> Result<Batch, Error> {
+        let (pool, queue) = (&backend.pool, &backend.queues.updated_affiliates);
+        let mut batch = Batch::Conflict;
+        if are_distinct(self.changes) {
+            let apply = |pool, layouts| self.apply_alone(pool, layouts);
+            batch = queue.one(self.company_id).await?.write(pool, is_contention, apply).await?;
+        }
+        if matches!(batch, Batch::Conflict) {
+            let permit = queue.all(self.company_id).await?;
+            let mut tries = 0;
+            while matches!(batch, Batch::Conflict) && tries < MAX_TRIES {
+                batch = permit.write(pool, is_contention, |pool, layouts| self.apply_in_order(pool, layouts)).await?;
+                tries += 1;
+            }
+        }
+        Ok(batch)
+    }
+
     async fn apply_alone(self, pool: Connections, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
         let Self { company_id, anchor, changes, .. } = self;
         let outcomes = run(&pool, layouts, company_id, anchor, changes).await?;
@@ -306,8 +305,10 @@ impl Update<'_> {
         let wanted: BTreeSet<&str> = changes.iter().filter_map(Input::new_name).collect();
         let names = sqlx::query_as(NAMES).bind(company_id).bind(ids).bind(Vec::from_iter(wanted));
         let names: Vec<Before> = names.fetch_all(&mut *connection).await?;
-        let plan = if is_at_once { in_order::at_once(changes, &names) } else { Some(in_order::apply(changes, &names)) };
-        let Some(plan) = plan else { return Ok(Batch::Conflict) };
+        let plan = in_order::apply(changes, &names, is_at_once);
+        if is_at_once && !plan.applied.iter().all(|applied| matches!(applied, Applied::Saved(_))) {
+            return Ok(Batch::Applied(vec![Applied::Changed(None); changes.len()]));
+        }
         if !plan.release.is_empty() {
             check_caller().await;
             sqlx::query(RELEASE_NAMES).bind(company_id).bind(plan.release).execute(&mut *connection).await?;

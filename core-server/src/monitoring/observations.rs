@@ -101,12 +101,8 @@ impl Chunks for Context {
         &self.backend
     }
 
-    fn requested(request: &Self::Request) -> usize {
+    fn items(request: &Self::Request) -> usize {
         request.observations.len()
-    }
-
-    fn prepared(chunk: &Chunk) -> usize {
-        chunk.outcomes.len()
     }
 
     async fn prepare(&self, id: i64, request: Self::Request) -> Result<Chunk, Error> {

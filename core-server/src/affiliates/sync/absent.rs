@@ -2,14 +2,13 @@
 
 use compliance_api::{
     error::Error,
-    record::{FieldSet, Record as _},
+    record::FieldSet,
     v1::{AbsentAffiliate, AffiliateInput},
 };
 
 use super::roster::Roster;
 use crate::{
     affiliates::{in_order::Applied, input::Input, update::update_known},
-    backend::Backend,
     database::{self, Connections},
     error::from_database,
     limits::ABSENT_PAGE,
@@ -20,8 +19,6 @@ pub(in crate::affiliates) const PAGE: &str = "
     select a.id as affiliate_id, a.client_affiliate_id, a.status, a.revision from affiliates a
     where a.company_id = $1 and a.id > $2 order by a.id limit $3";
 
-const STATUS: &str = "status";
-
 #[derive(sqlx::FromRow)]
 struct Row {
     affiliate_id: i64,
@@ -30,62 +27,45 @@ struct Row {
     revision: i64,
 }
 
-/// The next affiliates after an ID that a roster does not have, and the ID after which others follow. They get the status that is asked
-/// for. `None` if there are no others.
-pub(super) async fn next(
-    backend: &Backend,
-    company_id: i64,
-    roster: &Roster,
-    mut after: i64,
-) -> Result<Option<(Vec<AbsentAffiliate>, i64)>, Error> {
-    loop {
-        let read = async |pool: Connections| {
-            sqlx::query_as(PAGE).bind(company_id).bind(after).bind(ABSENT_PAGE).fetch_all(&pool).await
-        };
-        let rows: Vec<Row> = database::read(&backend.pool, read).await.map_err(from_database)?;
-        let Some(last) = rows.last() else { return Ok(None) };
-        after = last.affiliate_id;
-        let absent = rows.into_iter().filter(|row| !roster.has(&row.client_affiliate_id)).map(|row| {
-            let Row { affiliate_id, client_affiliate_id, status, revision } = row;
-            (AbsentAffiliate { affiliate_id, client_affiliate_id, status, changed: false }, revision)
-        });
-        let mut absent: Vec<(AbsentAffiliate, i64)> = absent.collect();
-        if !absent.is_empty() {
-            set_status(backend, company_id, roster, &mut absent).await?;
-            return Ok(Some((absent.into_iter().map(|(affiliate, _)| affiliate).collect(), after)));
+impl Roster {
+    /// The next affiliates that the roster does not have. They get the status that is requested. None if there are no others.
+    pub(super) async fn next_absent(&mut self) -> Result<Vec<AbsentAffiliate>, Error> {
+        loop {
+            let (company_id, after) = (self.company_id, self.after);
+            let read = async |pool: Connections| {
+                sqlx::query_as(PAGE).bind(company_id).bind(after).bind(ABSENT_PAGE).fetch_all(&pool).await
+            };
+            let mut rows: Vec<Row> = database::read(&self.backend.pool, read).await.map_err(from_database)?;
+            let Some(last) = rows.last() else { return Ok(Vec::new()) };
+            self.after = last.affiliate_id;
+            rows.retain(|row| !self.has(&row.client_affiliate_id));
+            if !rows.is_empty() {
+                return self.with_status(rows).await;
+            }
         }
     }
-}
 
-async fn set_status(
-    backend: &Backend,
-    company_id: i64,
-    roster: &Roster,
-    absent: &mut [(AbsentAffiliate, i64)],
-) -> Result<(), Error> {
-    let Some(status) = roster.absent_status() else { return Ok(()) };
-    let mask: FieldSet<AffiliateInput> = AffiliateInput::field(STATUS).into_iter().collect();
-    let mut others: Vec<&mut (AbsentAffiliate, i64)> =
-        absent.iter_mut().filter(|(affiliate, _)| affiliate.status.as_deref() != Some(status)).collect();
-    if roster.options.validate_only {
-        for (affiliate, _) in others {
-            affiliate.changed = true;
-        }
-        return Ok(());
+    async fn with_status(&self, rows: Vec<Row>) -> Result<Vec<AbsentAffiliate>, Error> {
+        let status = self.absent_status();
+        let differs = |row: &Row| status.is_some() && row.status.as_deref() != status;
+        let fields = AffiliateInput { status: status.map(str::to_owned), ..AffiliateInput::default() };
+        // One that has changed meanwhile may have got an identifier of the roster.
+        let update = |row: &Row| Input {
+            revisions: Some(vec![row.revision]),
+            ..Input::new(self.company_id, row.affiliate_id, fields.clone(), FieldSet::given(&fields))
+        };
+        let updates: Vec<Input> = rows.iter().filter(|row| differs(row)).map(update).collect();
+        let applied = if self.options.validate_only {
+            vec![Applied::Saved(None); updates.len()]
+        } else {
+            update_known(&self.backend, self.company_id, &updates).await?
+        };
+        let mut applied = applied.into_iter();
+        let absent = rows.into_iter().map(|row| {
+            let changed = differs(&row) && matches!(applied.next(), Some(Applied::Saved(_)));
+            let Row { affiliate_id, client_affiliate_id, status, .. } = row;
+            AbsentAffiliate { affiliate_id, client_affiliate_id, status, changed }
+        });
+        Ok(absent.collect())
     }
-    let fields = AffiliateInput { status: Some(status.to_owned()), ..AffiliateInput::default() };
-    // One that has changed meanwhile may have got an identifier of the roster.
-    let change = |(affiliate, revision): &&mut (AbsentAffiliate, i64)| Input {
-        revisions: Some(vec![*revision]),
-        ..Input::new(company_id, affiliate.affiliate_id, fields.clone(), mask)
-    };
-    let changes: Vec<Input> = others.iter().map(change).collect();
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let applied = update_known(backend, company_id, &changes).await?;
-    for ((affiliate, _), applied) in others.iter_mut().zip(applied) {
-        affiliate.changed = matches!(applied, Applied::Saved(_));
-    }
-    Ok(())
 }

@@ -1,86 +1,125 @@
 //! Which items of a batch can get the names that they give. All names of a batch change at once, so two affiliates can swap theirs.
 
-use std::collections::{HashMap, HashSet, hash_map::Entry};
+use std::{
+    collections::{HashMap, HashSet, hash_map::RandomState},
+    hash::BuildHasher as _,
+};
 
-/// A name that the affiliate of an item gets, if it gets another one.
-pub(super) struct Want<'i> {
-    /// Index of the item.
-    pub(super) index: usize,
-    /// The affiliate; a new one has none.
-    pub(super) id: Option<i64>,
-    pub(super) name: Option<&'i str>,
-    /// The name that it leaves.
-    pub(super) old_name: Option<String>,
-    /// The affiliate that has the name.
-    pub(super) holder: Option<i64>,
-}
+use super::Change;
+
+/// A text, of which only a digest is kept: the texts of a million items would take much more memory.
+pub(super) type Digest = [u64; 2];
 
 /// Why an item does not get its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// The affiliate keeps it.
     ByAffiliate(i64),
-    /// The item at this index gets it.
-    ByItem(usize),
+    /// The item at this position gets it.
+    ByItem(i64),
 }
 
-/// The items that do not get their names. An affiliate whose item is refused keeps its name, which others may have counted on. The
-/// work is linear in the number of items.
-pub(super) fn taken(wants: &[Want<'_>]) -> HashMap<usize, Taken> {
-    let named = || wants.iter().filter(|want| want.name.is_some());
-    let leaving: HashSet<i64> = named().filter_map(|want| want.id).collect();
-    let (mut refused, mut getting) = (HashMap::new(), HashMap::new());
-    // Those who count on the name of an affiliate that leaves it.
-    let mut counting: HashMap<i64, Vec<&Want<'_>>> = HashMap::new();
-    let mut newly = Vec::new();
-    for want in named() {
-        let Some(name) = want.name else { continue };
-        match want.holder {
-            Some(holder) if !leaving.contains(&holder) => newly.push((want, Taken::ByAffiliate(holder))),
-            holder => {
-                if let Some(holder) = holder {
-                    counting.entry(holder).or_default().push(want);
-                }
-                match getting.entry(name) {
-                    Entry::Vacant(first) => drop(first.insert(want.index)),
-                    Entry::Occupied(first) => newly.push((want, Taken::ByItem(*first.get()))),
-                }
+/// What became of names without being written, in earlier batches of a dry run.
+#[derive(Default)]
+pub(super) struct Names {
+    hasher: RandomState,
+    /// Those that items got, by their positions.
+    got: HashMap<Digest, i64>,
+    /// Those that affiliates left.
+    left: HashSet<Digest>,
+}
+
+impl Names {
+    pub(super) fn digest(&self, text: &str) -> Digest {
+        [1, 2].map(|half: u8| self.hasher.hash_one((half, text)))
+    }
+
+    /// The positions of the items that do not get their names. An affiliate whose item is refused keeps its name, which others may have
+    /// counted on. The work is linear in the number of items.
+    pub(super) fn taken(&self, changes: &[Change<'_>]) -> HashMap<i64, Taken> {
+        let named: Vec<_> = changes.iter().filter_map(|change| Some((change, change.name()?))).collect();
+        let leaving: HashSet<i64> = named.iter().filter_map(|(change, _)| change.id()).collect();
+        let (mut refused, mut getting, mut newly) = (HashMap::new(), HashMap::new(), Vec::new());
+        // Those who count on the name of an affiliate that leaves it.
+        let mut counting: HashMap<i64, Vec<&Change<'_>>> = HashMap::new();
+        for (change, name) in named {
+            let digest = self.digest(name);
+            let holder = change.found.holder.filter(|_| !self.left.contains(&digest));
+            if let Some(holder) = holder.filter(|holder| !leaving.contains(holder)) {
+                newly.push((change, Taken::ByAffiliate(holder)));
+                continue;
+            }
+            if let Some(holder) = holder {
+                counting.entry(holder).or_default().push(change);
+            }
+            let earlier = self.got.get(&digest).copied();
+            let first = earlier.unwrap_or_else(|| *getting.entry(digest).or_insert(change.position));
+            if first != change.position {
+                newly.push((change, Taken::ByItem(first)));
             }
         }
-    }
-    while let Some((want, reason)) = newly.pop() {
-        // Of several reasons, that an affiliate keeps the name is the one that does not depend on other items.
-        let known = refused.entry(want.index).or_insert(reason);
-        if matches!(reason, Taken::ByAffiliate(_)) {
-            *known = reason;
+        while let Some((change, reason)) = newly.pop() {
+            // Of several reasons, that an affiliate keeps the name is the one that does not depend on other items.
+            let known = refused.entry(change.position).or_insert(reason);
+            if matches!(reason, Taken::ByAffiliate(_)) {
+                *known = reason;
+            }
+            if let Some(id) = change.id() {
+                newly.extend(counting.remove(&id).into_iter().flatten().map(|change| (change, Taken::ByAffiliate(id))));
+            }
         }
-        if let Some(id) = want.id {
-            newly.extend(counting.remove(&id).into_iter().flatten().map(|want| (want, Taken::ByAffiliate(id))));
+        refused
+    }
+
+    /// Takes note of the names that affiliates get and leave.
+    pub(super) fn keep(&mut self, changes: &[Change<'_>]) {
+        for change in changes {
+            let left = change.found.old_name.as_deref().map(|name| self.digest(name));
+            let got = change.name().map(|name| (self.digest(name), change.position));
+            self.left.extend(left);
+            self.got.extend(got);
         }
     }
-    refused
 }
 
 #[cfg(test)]
 mod tests {
+    use compliance_api::{
+        record::{FieldSet, Record as _},
+        v1::AffiliateInput,
+    };
+
     use super::{
+        Names,
         Taken::{self, ByAffiliate, ByItem},
-        Want, taken,
+    };
+    use crate::affiliates::{
+        in_order::NAME,
+        input::Input,
+        sync::{Change, compare::Found},
     };
 
     /// Items of affiliates (0 is a new one), the name that each gets (if any), and who has it (0 is nobody).
-    fn refused(items: &[(i64, &str, i64)]) -> Vec<(usize, Taken)> {
+    fn refused(items: &[(i64, &str, i64)]) -> Vec<(i64, Taken)> {
         let some = |id: i64| Some(id).filter(|id| *id != 0);
-        let wants: Vec<Want<'_>> = items
+        let input = |name: &str| {
+            let fields = AffiliateInput { affiliate_name: Some(name.to_owned()), ..AffiliateInput::default() };
+            Input::new(1, 0, fields, FieldSet::ALL)
+        };
+        let inputs: Vec<Input> = items.iter().map(|(_, name, _)| input(name)).collect();
+        let changes: Vec<Change<'_>> = items
             .iter()
+            .zip(&inputs)
             .enumerate()
-            .map(|(index, (id, name, holder))| {
-                let name = Some(*name).filter(|name| !name.is_empty());
-                Want { index, id: some(*id), name, old_name: None, holder: some(*holder) }
+            .map(|(index, ((id, name, holder), input))| {
+                let (ids, holder) = (some(*id).into_iter().collect(), some(*holder));
+                let changed = if name.is_empty() { 0 } else { AffiliateInput::field(NAME).unwrap().bit() };
+                let found = Found { ids, revision: 1, changed, old_name: None, holder };
+                Change { index, position: index as i64, input, found }
             })
             .collect();
-        let mut refused: Vec<_> = taken(&wants).into_iter().collect();
-        refused.sort_by_key(|(index, _)| *index);
+        let mut refused: Vec<_> = Names::default().taken(&changes).into_iter().collect();
+        refused.sort_by_key(|(position, _)| *position);
         refused
     }
 

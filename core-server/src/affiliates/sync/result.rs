@@ -2,17 +2,16 @@
 
 use compliance_api::{
     error::{NAME_EXISTS, ResultCode},
-    record::FieldSet,
     rules::Violations,
-    v1::{AffiliateInput, AffiliateSyncResult, FieldViolation, SyncOutcome},
+    v1::{AffiliateSyncResult, FieldViolation, SyncOutcome},
 };
 
-use crate::affiliates::input::Input;
+use super::{Change, names::Taken};
+use crate::affiliates::{in_order::NAME, input::Input};
 
-fn result(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg: &str) -> AffiliateSyncResult {
-    let code = if outcome == SyncOutcome::Refused { ResultCode::UpdateFailed } else { ResultCode::Saved };
+fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg: &str) -> AffiliateSyncResult {
     AffiliateSyncResult {
-        code: code.into(),
+        code: ResultCode::Saved.into(),
         outcome: outcome.into(),
         affiliate_id,
         client_affiliate_id: input.fields.client_affiliate_id.clone(),
@@ -21,61 +20,71 @@ fn result(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg: &
     }
 }
 
-pub(super) fn created(input: &Input, id: Option<i64>) -> AffiliateSyncResult {
-    result(input, SyncOutcome::Created, id, "Affiliate created.")
-}
-
-pub(super) fn updated(input: &Input, id: i64, changed: FieldSet<AffiliateInput>) -> AffiliateSyncResult {
-    let changed_fields = changed.iter().map(|field| field.name.to_owned()).collect();
-    AffiliateSyncResult { changed_fields, ..result(input, SyncOutcome::Updated, Some(id), "Affiliate updated.") }
+/// What differs is saved. `id` is that of a new affiliate.
+pub(super) fn saved(change: &Change<'_>, id: Option<i64>) -> AffiliateSyncResult {
+    if change.id().is_none() {
+        return saved_as(change.input, SyncOutcome::Created, id, "Affiliate created.");
+    }
+    let changed_fields = change.fields().iter().map(|field| field.name.to_owned()).collect();
+    let updated = saved_as(change.input, SyncOutcome::Updated, change.id(), "Affiliate updated.");
+    AffiliateSyncResult { changed_fields, ..updated }
 }
 
 pub(super) fn unchanged(input: &Input, id: i64) -> AffiliateSyncResult {
-    result(input, SyncOutcome::Unchanged, Some(id), "The affiliate is up to date.")
+    saved_as(input, SyncOutcome::Unchanged, Some(id), "The affiliate is up to date.")
 }
 
-fn refused(input: &Input, msg: &str) -> AffiliateSyncResult {
-    result(input, SyncOutcome::Refused, None, msg)
+fn refused(input: &Input, code: ResultCode, msg: &str) -> AffiliateSyncResult {
+    AffiliateSyncResult { code: code.into(), ..saved_as(input, SyncOutcome::Refused, None, msg) }
 }
 
 pub(super) fn invalid(input: &Input, violations: Violations) -> AffiliateSyncResult {
-    let refused = refused(input, &violations.summary());
+    let refused = refused(input, ResultCode::UpdateFailed, &violations.summary());
     let violations = violations.into_iter();
     let violations = violations.map(|each| FieldViolation { field: each.path, description: each.message }).collect();
     AffiliateSyncResult { violations, ..refused }
 }
 
+/// A new affiliate needs a name.
+pub(super) fn without_name(input: &Input) -> AffiliateSyncResult {
+    let mut violations = Violations::new();
+    violations.required(NAME);
+    invalid(input, violations)
+}
+
 /// Several affiliates have the identifier.
 pub(super) fn ambiguous(input: &Input, ids: Vec<i64>) -> AffiliateSyncResult {
-    let shown = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let msg = format!("Several affiliates have this identifier: {shown}.");
-    AffiliateSyncResult { conflicting_ids: ids, ..refused(input, &msg) }
+    let msg = format!("Several affiliates have this identifier: {}.", listed(&ids));
+    AffiliateSyncResult { conflicting_ids: ids, ..refused(input, ResultCode::UpdateFailed, &msg) }
 }
 
 /// Several items have the identifier.
 pub(super) fn repeated(input: &Input, positions: Vec<i64>) -> AffiliateSyncResult {
-    let shown = positions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let msg = format!("Several items have this identifier: those at the positions {shown}.");
-    AffiliateSyncResult { conflicting_positions: positions, ..refused(input, &msg) }
+    let msg = format!("Several items have this identifier: those at the positions {}.", listed(&positions));
+    AffiliateSyncResult { conflicting_positions: positions, ..refused(input, ResultCode::UpdateFailed, &msg) }
 }
 
-/// Another affiliate has the name.
-pub(super) fn name_of_affiliate(input: &Input, holder: i64) -> AffiliateSyncResult {
-    let msg = format!("{NAME_EXISTS} It is that of the affiliate {holder}.");
-    AffiliateSyncResult { code: ResultCode::Duplicate.into(), conflicting_ids: vec![holder], ..refused(input, &msg) }
+fn listed(numbers: &[i64]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// An item before this one has the name.
-pub(super) fn name_of_item(input: &Input, first: i64, position: i64) -> AffiliateSyncResult {
-    let msg = format!("The items at the positions {first} and {position} have the same affiliate name.");
-    AffiliateSyncResult {
-        code: ResultCode::Duplicate.into(),
-        conflicting_positions: vec![first, position],
-        ..refused(input, &msg)
+pub(super) fn name_taken(change: &Change<'_>, taken: Taken) -> AffiliateSyncResult {
+    let (input, position) = (change.input, change.position);
+    match taken {
+        Taken::ByAffiliate(id) => {
+            let msg = format!("{NAME_EXISTS} It is that of the affiliate {id}.");
+            AffiliateSyncResult { conflicting_ids: vec![id], ..refused(input, ResultCode::Duplicate, &msg) }
+        }
+        Taken::ByItem(first) => {
+            let msg = format!("The items at the positions {first} and {position} have the same affiliate name.");
+            let conflicting_positions = vec![first, position];
+            AffiliateSyncResult { conflicting_positions, ..refused(input, ResultCode::Duplicate, &msg) }
+        }
     }
 }
 
 /// Other writers have changed the affiliate again and again.
 pub(super) fn changed_meanwhile(input: &Input) -> AffiliateSyncResult {
-    refused(input, "The affiliate was changed by other requests meanwhile; send the item again.")
+    let msg = "The affiliate was changed by other requests meanwhile; send the item again.";
+    refused(input, ResultCode::UpdateFailed, msg)
 }
