@@ -50,12 +50,12 @@ pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)>
 /// Every statement that reads records by ID, or all of them, with the types of its parameters. For tools that look at plans.
 pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let exports = monitoring::export_statements();
-    let whole = urls::WHOLE.statements().into_iter().chain(cases::WHOLE.statements());
     affiliates::read_statements()
         .chain(urls::STATEMENTS.reads())
         .chain(cases::STATEMENTS.reads())
         .chain(exports)
-        .chain(whole)
+        .chain(urls::WHOLE.statements)
+        .chain(cases::WHOLE.statements)
         .chain([urls::KNOWN])
 }
 

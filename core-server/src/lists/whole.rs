@@ -12,36 +12,29 @@ const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
 
 pub(crate) struct Whole<Q: 'static> {
     list: &'static List<Q>,
-    of_company: &'static str,
-    of_affiliate: &'static str,
-    /// The same for records that have changed.
-    changed_of_company: &'static str,
-    changed_of_affiliate: &'static str,
+    /// With the types of their parameters: for all records of the company and for those of an affiliate, then the same for records that
+    /// have changed.
+    pub(crate) statements: [(&'static str, &'static str); 4],
 }
 
 impl<Q> Whole<Q> {
     /// `long` is a column with texts that are so long that few of them make a page.
     pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
-        let (all, of_affiliate) = (chosen(list.table, "u", None), "and u.affiliate_id = $6");
-        let changed = chosen(list.table, "u", Some(7 + list.filters.len()));
-        let statement = |from: &str, condition: &str| &*statement(list, long, from, condition).leak();
-        Self {
-            list,
-            of_company: statement(&all, ""),
-            of_affiliate: statement(&all, of_affiliate),
-            changed_of_company: statement(&changed, ""),
-            changed_of_affiliate: statement(&changed, of_affiliate),
-        }
+        let filters: String = list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]).collect();
+        // Records of one affiliate have an index of their own.
+        let (all, of_affiliate) = ("", "and u.affiliate_id = $6");
+        let statements = [(false, all), (false, of_affiliate), (true, all), (true, of_affiliate)];
+        let statements = statements.map(|(changed, condition)| {
+            let from = chosen(list.table, "u", changed.then_some(7 + list.filters.len()));
+            let types = format!("{TYPES}{filters}{}", if changed { ", bigint[]" } else { "" });
+            (&*statement(list, long, &from, condition).leak(), &*types.leak())
+        });
+        Self { list, statements }
     }
 
-    /// The statement for a page: records of one affiliate have an index of their own.
+    /// The statement for a page.
     pub(crate) fn statement(&self, asked: Asked, changed: bool) -> &'static str {
-        match (asked.affiliate, changed) {
-            (None, false) => self.of_company,
-            (Some(_), false) => self.of_affiliate,
-            (None, true) => self.changed_of_company,
-            (Some(_), true) => self.changed_of_affiliate,
-        }
+        self.statements[usize::from(asked.affiliate.is_some()) + 2 * usize::from(changed)].0
     }
 
     /// Binds what follows the number of records.
@@ -49,19 +42,6 @@ impl<Q> Whole<Q> {
         let (first, last) = asked.days.unzip();
         let page = page.bind(first).bind(last).bind(asked.affiliate);
         self.list.filters.iter().fold(page, |page, filter| filter.value.bind(page, request))
-    }
-
-    /// The statements, with the types of their parameters.
-    pub(crate) fn statements(&self) -> [(&'static str, &'static str); 4] {
-        let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]);
-        let types: &str = std::iter::once(TYPES).chain(filters).collect::<String>().leak();
-        let changed: &str = format!("{types}, bigint[]").leak();
-        [
-            (self.of_company, types),
-            (self.of_affiliate, types),
-            (self.changed_of_company, changed),
-            (self.changed_of_affiliate, changed),
-        ]
     }
 }
 
