@@ -1,14 +1,13 @@
 //! Bodies of `POST /affiliates` and `PUT /affiliates/{id}`, single and batch.
 
-mod roster;
 mod sent;
 
 use compliance_api::{
     error::Error,
     rules::{self, Check, Violations},
     v1::{
-        AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
-        CreateAffiliateRequest, UpdateAffiliateRequest,
+        AffiliateInput, AffiliateSync, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchSyncAffiliatesRequest,
+        BatchUpdateAffiliatesRequest, CreateAffiliateRequest, UpdateAffiliateRequest,
     },
 };
 
@@ -20,7 +19,6 @@ use super::{
     path::PathId,
     tags::IfMatch,
 };
-pub(crate) use roster::sync;
 use sent::SentAffiliate;
 
 /// What a body asks for.
@@ -33,13 +31,12 @@ pub(crate) enum OneOrBatch<One, Batch, const ELEMENT: usize, const KEY: usize> {
 /// What a `POST` asks for.
 pub(crate) type Create =
     OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliatesRequest, { size_of::<AffiliateInput>() }, 0>;
-/// What a `PUT` asks for. The mask names each key.
-pub(crate) type Update = OneOrBatch<
-    UpdateAffiliateRequest,
-    BatchUpdateAffiliatesRequest,
-    { size_of::<AffiliateUpdate>() },
-    { size_of::<String>() + 32 },
->;
+/// What a `PUT` asks for.
+pub(crate) type Update =
+    OneOrBatch<UpdateAffiliateRequest, BatchUpdateAffiliatesRequest, { size_of::<AffiliateUpdate>() }, MASKED>;
+
+/// What a key takes that a mask names.
+const MASKED: usize = size_of::<String>() + 32;
 
 impl<One: Check, Batch: Check, const ELEMENT: usize, const KEY: usize> Form for OneOrBatch<One, Batch, ELEMENT, KEY> {
     const ELEMENT: usize = ELEMENT;
@@ -53,12 +50,20 @@ impl<One: Check, Batch: Check, const ELEMENT: usize, const KEY: usize> Form for 
     }
 }
 
+impl Form for BatchSyncAffiliatesRequest {
+    const ELEMENT: usize = size_of::<AffiliateSync>();
+    const KEY: usize = MASKED;
+
+    fn violations(&self) -> Violations {
+        rules::check(self)
+    }
+}
+
 /// Reads the body of a `POST`. Its records may take `memory` bytes.
 pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
     let mut document = document::<SentAffiliate<false>, AffiliateInput>(body, memory)?;
-    let mut violations = std::mem::take(&mut document.violations);
-    let validate_only = document.validate_only(2, &mut violations);
-    let Document { top, list, .. } = document;
+    let validate_only = document.validate_only(2);
+    let Document { top, list, mut violations, .. } = document;
     if let Some(affiliates) = list {
         return accept(violations, BatchCreateAffiliatesRequest { affiliates, validate_only }).map(Create::Batch);
     }
@@ -70,9 +75,8 @@ pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
 /// Reads the body of a `PUT` to `path`, of a record that must have one of the tags of `if_match`. Its records may take `memory` bytes.
 pub(crate) fn update(body: &[u8], memory: usize, path: &PathId, if_match: &IfMatch) -> Result<Update, Error> {
     let mut document = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory)?;
-    let mut violations = std::mem::take(&mut document.violations);
-    let validate_only = document.validate_only(3, &mut violations);
-    let Document { top, list, .. } = document;
+    let validate_only = document.validate_only(3);
+    let Document { top, list, mut violations, .. } = document;
     let update = if let Some(affiliates) = list {
         if_match.refuse(&mut violations);
         let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates, validate_only };
@@ -96,6 +100,18 @@ pub(crate) fn update(body: &[u8], memory: usize, path: &PathId, if_match: &IfMat
     // No record can have this ID, so the core is not asked for one; violations of the body come first.
     let violations = update.violations();
     Err(if violations.is_empty() { Error::affiliate_not_found(&path.text) } else { Error::invalid(violations) })
+}
+
+/// Reads the body of a `POST` to `:sync`. Its records may take `memory` bytes.
+pub(crate) fn sync(body: &[u8], memory: usize) -> Result<BatchSyncAffiliatesRequest, Error> {
+    let mut document = document::<SentAffiliate<false>, AffiliateSync>(body, memory)?;
+    let request = BatchSyncAffiliatesRequest {
+        report_absent: document.flag("report_absent", 2),
+        absent_status: document.text("absent_status", 3),
+        validate_only: document.flag("validate_only", 4),
+        affiliates: document.list.unwrap_or_default(),
+    };
+    accept(document.violations, request)
 }
 
 #[cfg(test)]

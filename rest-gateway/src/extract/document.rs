@@ -1,6 +1,6 @@
 //! Bodies: an object with fields of its own or with a list of such objects.
 
-use std::marker::PhantomData;
+use std::{collections::HashMap, marker::PhantomData};
 
 use compliance_api::{
     error::Error,
@@ -13,6 +13,8 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 use super::json::{Key, Read, Shape, Value, read};
 
 const VALIDATE_ONLY: &str = "validate_only";
+/// What a body may have next to its list.
+const OPTIONS: [&str; 3] = [VALIDATE_ONLY, "report_absent", "absent_status"];
 
 /// The object that a violation is in.
 #[derive(Clone, Copy)]
@@ -64,9 +66,8 @@ pub(super) struct Document<O, M> {
     pub(super) top: O,
     /// The list, if the body has one.
     pub(super) list: Option<Vec<M>>,
-    /// Whether nothing is to be written.
-    validate_only: Value,
-    /// Values of the wrong type within the list.
+    options: HashMap<&'static str, Value>,
+    /// Values of the wrong type within the list, and of options that were read.
     pub(super) violations: Violations,
     /// An element violates something, so all of them were checked by the rules.
     is_checked: bool,
@@ -74,14 +75,32 @@ pub(super) struct Document<O, M> {
 
 impl<O, M> Document<O, M> {
     /// Whether nothing is to be written. `number` is that of the field in the message of a batch, which alone can have it.
-    pub(super) fn validate_only(&self, number: u32, violations: &mut Violations) -> bool {
-        let must = match (&self.validate_only, &self.list) {
-            (Value::Flag(true), None) => "is for a batch",
-            (Value::Flag(_) | Value::Null, _) => return self.validate_only == Value::Flag(true),
-            _ => "must be true or false",
-        };
-        At::Body.must(violations, VALIDATE_ONLY, number, must);
+    pub(super) fn validate_only(&mut self, number: u32) -> bool {
+        let is_set = self.flag(VALIDATE_ONLY, number);
+        if is_set && self.list.is_none() {
+            At::Body.must(&mut self.violations, VALIDATE_ONLY, number, "is for a batch");
+        }
+        is_set && self.list.is_some()
+    }
+
+    /// An option that is true or false. `number` is that of the field in the message.
+    pub(super) fn flag(&mut self, option: &str, number: u32) -> bool {
+        match self.options.remove(option).unwrap_or_default() {
+            Value::Flag(flag) => return flag,
+            Value::Null => {}
+            _ => At::Body.must(&mut self.violations, option, number, "must be true or false"),
+        }
         false
+    }
+
+    /// An option that is a text.
+    pub(super) fn text(&mut self, option: &str, number: u32) -> Option<String> {
+        match self.options.remove(option).unwrap_or_default() {
+            Value::Text(text) => return Some(text),
+            Value::Null => {}
+            _ => At::Body.must(&mut self.violations, option, number, "must be a string"),
+        }
+        None
     }
 }
 
@@ -138,10 +157,10 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for DocumentShape<'_, O, M> 
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
         let mut top = O::default();
         let (mut list, mut violations, mut is_checked) = (None, Violations::new(), false);
-        let mut validate_only = Value::default();
+        let mut options = HashMap::new();
         read_entries(&mut top, &mut object, |name, object| {
-            if name == VALIDATE_ONLY {
-                validate_only = object.next_value()?;
+            if let Some(option) = OPTIONS.into_iter().find(|option| *option == name) {
+                options.insert(option, object.next_value()?);
                 return Ok(());
             }
             if name != O::LIST {
@@ -159,7 +178,7 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for DocumentShape<'_, O, M> 
             }))?);
             Ok(())
         })?;
-        Ok(Some(Document { top, list, validate_only, violations, is_checked }))
+        Ok(Some(Document { top, list, options, violations, is_checked }))
     }
 }
 

@@ -25,9 +25,8 @@ impl Form for AddComplianceUrlsRequest {
 /// Reads the body. Its elements may take `memory` bytes.
 pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest, Error> {
     let mut document = document::<Element, UrlInput>(body, memory)?;
-    let mut violations = std::mem::take(&mut document.violations);
-    let validate_only = document.validate_only(2, &mut violations);
-    accept(violations, AddComplianceUrlsRequest { urls: document.list.unwrap_or_default(), validate_only })
+    let validate_only = document.validate_only(2);
+    accept(document.violations, AddComplianceUrlsRequest { urls: document.list.unwrap_or_default(), validate_only })
 }
 
 /// An element of the list, as it was sent.

@@ -3,17 +3,16 @@
 use compliance_api::{
     record::{Access, FieldSet, Record as _, RecordField},
     rules::Violations,
-    v1::{AffiliateInput, AffiliateUpdate},
+    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate},
 };
-
-use prost_types::FieldMask;
 
 use crate::extract::{
     document::{At, Object},
     json::Value,
 };
 
-/// An affiliate as it was sent, to become an [`AffiliateInput`], or an [`AffiliateUpdate`], of which `id` is a known key.
+/// An affiliate as it was sent, to become an [`AffiliateInput`], an [`AffiliateSync`], or an [`AffiliateUpdate`], of which `id` is a known
+/// key.
 #[derive(Default)]
 pub(super) struct SentAffiliate<const HAS_ID: bool> {
     pub(super) id: Value,
@@ -24,23 +23,22 @@ pub(super) struct SentAffiliate<const HAS_ID: bool> {
     next: usize,
 }
 
-impl<const HAS_ID: bool> SentAffiliate<HAS_ID> {
-    /// The fields that were sent.
-    pub(super) fn mask(&self) -> FieldMask {
-        self.sent.to_mask()
-    }
-}
-
 impl From<SentAffiliate<false>> for AffiliateInput {
     fn from(affiliate: SentAffiliate<false>) -> Self {
         affiliate.input
     }
 }
 
+impl From<SentAffiliate<false>> for AffiliateSync {
+    fn from(affiliate: SentAffiliate<false>) -> Self {
+        Self { affiliate: Some(affiliate.input), update_mask: Some(affiliate.sent.to_mask()) }
+    }
+}
+
 impl From<SentAffiliate<true>> for AffiliateUpdate {
     fn from(affiliate: SentAffiliate<true>) -> Self {
         let id = if let Value::Integer(id) = affiliate.id { Some(id) } else { None };
-        let update_mask = Some(affiliate.mask());
+        let update_mask = Some(affiliate.sent.to_mask());
         Self { id, affiliate: Some(affiliate.input), update_mask, etag: String::new() }
     }
 }

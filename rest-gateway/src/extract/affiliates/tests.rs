@@ -1,6 +1,6 @@
 use compliance_api::{
     error::{Error, Reason},
-    v1::{AffiliateInput, AffiliateUpdate},
+    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate},
 };
 
 use super::{Create, IfMatch, PathId, Update};
@@ -166,4 +166,29 @@ fn a_body_that_is_not_an_object_is_reported_as_the_body() {
 fn more_records_than_memory_is_too_large() {
     let body = format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(10_000));
     assert_eq!(create(&body).unwrap_err().reason, Reason::BodyTooLarge);
+}
+
+#[test]
+fn the_roster_has_options_and_its_affiliates_have_the_fields_that_are_sent() {
+    let body = br#"{"validate_only":true,"city":"x","absent_status":"terminated","report_absent":null,"affiliates":[
+        {"client_affiliate_id":"A","city":null,"zip":"1","validate_only":5},{}]}"#;
+    let request = super::sync(body, MEMORY).unwrap();
+    assert!(request.validate_only && !request.report_absent);
+    assert_eq!(request.absent_status.as_deref(), Some("terminated"));
+    let [first, second] = &request.affiliates[..] else { panic!("{request:?}") };
+    assert_eq!(first.update_mask.as_ref().unwrap().paths, ["client_affiliate_id", "city", "zip"]);
+    assert_eq!(first.affiliate.as_ref().unwrap().zip.as_deref(), Some("1"));
+    assert_eq!(second, &AffiliateSync { affiliate: Some(<_>::default()), update_mask: Some(<_>::default()) });
+}
+
+#[test]
+fn values_of_the_wrong_type_are_violations() {
+    let body = br#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{"city":7},9]}"#;
+    let paths: Vec<String> =
+        super::sync(body, MEMORY).unwrap_err().violations.into_iter().map(|each| each.path).collect();
+    assert!(paths.contains(&"affiliates.0.city".to_owned()) && paths.contains(&"affiliates.1".to_owned()), "{paths:?}");
+    let body = br#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{}]}"#;
+    let paths: Vec<String> =
+        super::sync(body, MEMORY).unwrap_err().violations.into_iter().map(|each| each.path).collect();
+    assert_eq!(paths, ["report_absent", "absent_status", "validate_only"]);
 }
