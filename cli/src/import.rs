@@ -189,7 +189,11 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
 
 impl AffiliateArgs {
     fn read(&self, source: &Source, args: &CommonArgs) -> anyhow::Result<Batches<Affiliate>> {
-        let mapping = Mapping::new(&self.map)?.of_roster(self.sync);
+        let mut mapping = Mapping::new(&self.map)?;
+        if self.sync {
+            // Only a new affiliate needs a name.
+            mapping.required = &[sync::IDENTIFIER];
+        }
         match self.format.map_or_else(|| source.format(&args.file), Ok)? {
             InputFormat::Csv => Ok(Batches::read(BATCH, table::rows(source, &mapping)?)),
             InputFormat::Ndjson => Batches::of_lines(BATCH, source, move |line| affiliate::parse(line, &mapping)),

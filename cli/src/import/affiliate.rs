@@ -4,7 +4,7 @@ use compliance_api::{
     country,
     record::{Access, FieldSet, Record as _, RecordField, StoredAs},
     rules::check,
-    v1::{AffiliateInput, AffiliateSync, CreateAffiliateRequest},
+    v1::{AffiliateInput, AffiliateSync},
 };
 use serde_json::Value;
 
@@ -24,6 +24,11 @@ impl Affiliate {
     /// The affiliate's name, or an empty text.
     pub(super) fn name(&self) -> &str {
         self.input.affiliate_name.as_deref().unwrap_or_default()
+    }
+
+    /// The affiliate as an item of a roster.
+    pub(super) fn to_item(&self) -> AffiliateSync {
+        AffiliateSync { affiliate: Some(self.input.clone()), update_mask: Some(self.given.to_mask()) }
     }
 
     /// An error of a field, with its value.
@@ -51,22 +56,16 @@ impl Draft {
         }
     }
 
-    /// Validates the affiliate by the rules of the service unless it has errors already. That of a roster may be without a name.
-    pub(super) fn finish(mut self, is_of_roster: bool) -> Result<Affiliate, Vec<RowError>> {
+    /// Validates the affiliate by the rules of the service unless it has errors already. It must have these fields.
+    pub(super) fn finish(mut self, required: &[&str]) -> Result<Affiliate, Vec<RowError>> {
         if self.errors.is_empty() {
-            let affiliate = Some(std::mem::take(&mut self.affiliate.input));
-            let violations;
-            (violations, self.affiliate.input) = if is_of_roster {
-                // Without an identifier it is of nobody.
-                if let Some(identifier) = AffiliateInput::field("client_affiliate_id") {
-                    self.affiliate.given.insert(identifier);
-                }
-                let item = AffiliateSync { affiliate, update_mask: Some(self.affiliate.given.to_mask()) };
-                (check(&item), item.affiliate.unwrap_or_default())
-            } else {
-                let request = CreateAffiliateRequest { affiliate };
-                (check(&request), request.affiliate.unwrap_or_default())
-            };
+            let Affiliate { input, given } = &mut self.affiliate;
+            for field in required.iter().filter_map(|name| AffiliateInput::field(name)) {
+                given.insert(field);
+            }
+            let item = AffiliateSync { affiliate: Some(std::mem::take(input)), update_mask: Some(given.to_mask()) };
+            let violations = check(&item);
+            *input = item.affiliate.unwrap_or_default();
             self.errors = violations.iter().map(|each| self.affiliate.error(&each.path, &each.message)).collect();
         }
         if self.errors.is_empty() { Ok(self.affiliate) } else { Err(self.errors) }
@@ -95,7 +94,7 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
             }
         }
     }
-    draft.finish(mapping.is_of_roster)
+    draft.finish(mapping.required)
 }
 
 /// The error of a value that a field cannot hold. `name` is the field's name in the file.

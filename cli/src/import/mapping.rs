@@ -25,11 +25,11 @@ pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
 }
 
 /// The fields of a file's columns or keys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Mapping {
     targets: HashMap<String, Target>,
-    /// Whether the rows are those of a roster, which need not have every required field.
-    pub(super) is_of_roster: bool,
+    /// The fields that every row has.
+    pub(super) required: &'static [&'static str],
 }
 
 impl Mapping {
@@ -46,12 +46,7 @@ impl Mapping {
                 bail!("--map names the column {header} twice");
             }
         }
-        Ok(Self { targets: given, is_of_roster: false })
-    }
-
-    /// The same mapping for the rows of a roster, or not.
-    pub(super) fn of_roster(self, is_of_roster: bool) -> Self {
-        Self { is_of_roster, ..self }
+        Ok(Self { targets: given, required: &["client_affiliate_id", "affiliate_name"] })
     }
 
     /// The target of a column or key; `None` if it is unknown.
@@ -82,10 +77,7 @@ impl Mapping {
             }
             columns.push(target);
         }
-        // An affiliate of a roster may exist.
-        let required: &[&str] =
-            if self.is_of_roster { &["client_affiliate_id"] } else { &["client_affiliate_id", "affiliate_name"] };
-        for required in required {
+        for required in self.required {
             let field = AffiliateInput::field(required).map(Target::Field);
             if !columns.iter().any(|column| Some(*column) == field) {
                 bail!(
@@ -148,7 +140,7 @@ mod tests {
 
     #[test]
     fn wrong_columns_are_errors() {
-        let columns = |header: &[&str]| Mapping::default().columns(header.iter().copied());
+        let columns = |header: &[&str]| Mapping::new(&[]).unwrap().columns(header.iter().copied());
         assert!(columns(&["affiliate_name"]).unwrap_err().to_string().contains("client_affiliate_id"));
         let twice = columns(&["client_affiliate_id", "affiliate_name", "distributor_name"]);
         assert!(twice.unwrap_err().to_string().contains("second"));

@@ -3,10 +3,7 @@
 use compliance_api::{
     error::Error,
     rules::Check as _,
-    v1::{
-        AffiliateInput, AffiliateSync, AffiliateSyncResult, ResultCode, SyncAffiliatesRequest, SyncAffiliatesResponse,
-        SyncOutcome,
-    },
+    v1::{AffiliateInput, AffiliateSyncResult, ResultCode, SyncAffiliatesRequest, SyncAffiliatesResponse, SyncOutcome},
 };
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -20,7 +17,7 @@ use super::{
 };
 use crate::service::{Service, refused};
 
-const IDENTIFIER: &str = "client_affiliate_id";
+pub(super) const IDENTIFIER: &str = "client_affiliate_id";
 /// What reports absent affiliates without changing them.
 pub(super) const REPORT: &str = "report";
 
@@ -41,97 +38,79 @@ pub(super) fn absent(text: &str) -> Result<String, String> {
     Err(format!("expected {REPORT} or a status: {}", statuses.join(", ")))
 }
 
-/// Rows that were sent and have no result yet.
+/// Rows that were sent.
 type Sent = Vec<(Position, Affiliate)>;
 
 pub(super) async fn send(
     mut batches: Batches<Affiliate>,
-    options: Options,
+    Options { absent, dry_run }: Options,
     service: &Service,
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
     let (requests, received) = mpsc::channel(1);
-    let mut results = service.rosters().sync_affiliates(ReceiverStream::new(received)).await;
-    let results = results.as_mut().map_err(|status| refused(&Error::from(&*status)))?.get_mut();
+    let results = service.rosters().sync_affiliates(ReceiverStream::new(received)).await;
+    let mut results = results.map_err(|status| refused(&Error::from(&status)))?.into_inner();
     // The rows of the items, by their positions in the roster.
     let mut rows: Vec<u64> = Vec::new();
     let mut waiting: Option<Sent> = None;
     while let Some(batch) = batches.next(recorder).await? {
         rows.extend(batch.iter().map(|(position, _)| position.row));
-        let request = SyncAffiliatesRequest {
-            affiliates: batch.iter().map(|(_, affiliate)| item(affiliate)).collect(),
-            validate_only: options.dry_run,
-            ..SyncAffiliatesRequest::default()
-        };
-        // The service has ended the stream if this fails, and says why.
-        let is_sent = requests.send(request).await.is_ok();
-        let before = if is_sent { waiting.replace(batch) } else { waiting.take() };
-        if let Some(before) = before {
-            record(&mut *results, before, &rows, recorder).await?;
+        let affiliates = batch.iter().map(|(_, affiliate)| affiliate.to_item()).collect();
+        let request = SyncAffiliatesRequest { affiliates, validate_only: dry_run, ..SyncAffiliatesRequest::default() };
+        // If this fails, the service has ended the stream: its next message says why.
+        let _ = requests.send(request).await;
+        if let Some(before) = waiting.replace(batch) {
+            record(next(&mut results).await?, before, &rows, recorder);
         }
     }
     // An affiliate of a row that was not sent is in the file.
     let are_all_sent = rows.len() as u64 == recorder.tally.rows;
-    let status = options.absent.clone().filter(|absent| absent != REPORT && are_all_sent);
-    if status.is_none() && options.absent.as_deref().is_some_and(|absent| absent != REPORT) {
+    let mut status = absent.clone().filter(|absent| absent != REPORT);
+    if status.is_some() && !are_all_sent {
         tracing::warn!("affiliates that the file does not have keep their status, since some rows are not valid");
+        status = None;
     }
-    if options.absent.is_some() {
+    if let Some(last) = waiting {
+        record(next(&mut results).await?, last, &rows, recorder);
+    }
+    if absent.is_some() {
+        recorder.tally.absent = Some(0);
         // Only now is the roster known to be whole.
-        let last = SyncAffiliatesRequest {
+        let request = SyncAffiliatesRequest {
             report_absent: true,
             absent_status: status.clone(),
-            validate_only: options.dry_run,
+            validate_only: dry_run,
             ..SyncAffiliatesRequest::default()
         };
-        let _ = requests.send(last).await;
+        let _ = requests.send(request).await;
     }
     drop(requests);
-    if let Some(last) = waiting {
-        record(&mut *results, last, &rows, recorder).await?;
-    }
-    while let Some(message) = results.message().await.map_err(|status| refused(&Error::from(&status)))? {
-        recorder.tally.absent.get_or_insert(0);
+    while let Some(message) = next(&mut results).await? {
+        *recorder.tally.absent.get_or_insert(0) += message.absent.len() as u64;
         for affiliate in message.absent {
-            if let Some(absent) = &mut recorder.tally.absent {
-                *absent += 1;
-            }
             let before = affiliate.status.as_deref().unwrap_or("none");
-            let reason = match &status {
-                Some(status) if affiliate.changed => {
-                    format!(
-                        "The file does not have the affiliate {}; its status {before} becomes {status}.",
-                        affiliate.affiliate_id
-                    )
-                }
-                _ => {
-                    format!("The file does not have the affiliate {}; its status is {before}.", affiliate.affiliate_id)
-                }
+            let after = match &status {
+                Some(status) if affiliate.changed => format!("{before} becomes {status}"),
+                _ => format!("is {before}"),
             };
+            let id = affiliate.affiliate_id;
+            let reason = format!("The file does not have the affiliate {id}; its status {after}.");
             let error = RowError::new(IDENTIFIER, &affiliate.client_affiliate_id, reason);
             recorder.list(Position { row: 0, line: 0 }, vec![error]);
         }
         recorder.flush().await?;
     }
-    if options.absent.is_some() {
-        recorder.tally.absent.get_or_insert(0);
-    }
     Ok(())
 }
 
-fn item(affiliate: &Affiliate) -> AffiliateSync {
-    AffiliateSync { affiliate: Some(affiliate.input.clone()), update_mask: Some(affiliate.given.to_mask()) }
+/// The next response of the service.
+async fn next(results: &mut Streaming<SyncAffiliatesResponse>) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
+    results.message().await.map_err(|status| refused(&Error::from(&status)))
 }
 
-/// Records the results of rows, which are the service's next response.
-async fn record(
-    results: &mut Streaming<SyncAffiliatesResponse>,
-    sent: Sent,
-    rows: &[u64],
-    recorder: &mut Recorder<'_>,
-) -> anyhow::Result<()> {
-    let message = results.message().await.map_err(|status| refused(&Error::from(&status)))?;
-    for ((position, affiliate), result) in sent.into_iter().zip(message.unwrap_or_default().results) {
+/// Records the results of rows, which the response has.
+fn record(response: Option<SyncAffiliatesResponse>, sent: Sent, rows: &[u64], recorder: &mut Recorder<'_>) {
+    for ((position, affiliate), result) in sent.into_iter().zip(response.unwrap_or_default().results) {
         match result.outcome() {
             SyncOutcome::Created => recorder.tally.created += 1,
             SyncOutcome::Updated => recorder.tally.updated += 1,
@@ -141,7 +120,6 @@ async fn record(
             }
         }
     }
-    Ok(())
 }
 
 /// Why a row was refused. Positions in the roster are those of rows here.
@@ -153,17 +131,11 @@ fn errors(affiliate: &Affiliate, result: &AffiliateSyncResult, rows: &[u64]) -> 
     // Names are reported as duplicates.
     let is_name = result.code() == ResultCode::Duplicate;
     let field = if is_name { "affiliate_name" } else { IDENTIFIER };
-    let rows: Vec<String> = result
-        .conflicting_positions
-        .iter()
-        .filter_map(|position| rows.get(usize::try_from(*position).ok()?))
-        .map(ToString::to_string)
-        .collect();
-    let label = field.replace('_', " ");
-    let reason = if rows.is_empty() {
-        result.msg.clone()
-    } else {
-        format!("The rows {} have the same {label}.", rows.join(", "))
+    let rows = result.conflicting_positions.iter().filter_map(|position| rows.get(usize::try_from(*position).ok()?));
+    let rows = rows.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let reason = match rows.as_str() {
+        "" => result.msg.clone(),
+        rows => format!("The rows {rows} have the same {}.", field.replace('_', " ")),
     };
     vec![affiliate.error(field, &reason)]
 }

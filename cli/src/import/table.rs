@@ -27,7 +27,7 @@ pub(super) fn rows(
     if header.is_empty() {
         anyhow::bail!("the file is empty; its first row has to name the columns");
     }
-    let (columns, is_of_roster) = (mapping.columns(header.iter())?, mapping.is_of_roster);
+    let (columns, required) = (mapping.columns(header.iter())?, mapping.required);
     let (bytes, mut record, mut row) = (Arc::clone(&source.row), csv::StringRecord::new(), 0);
     let mut next = move || {
         if !reader.read_record(&mut record).with_context(|| format!("row {} cannot be read", row + 1))? {
@@ -37,13 +37,13 @@ pub(super) fn rows(
         row += 1;
         // The reader counts the line feed of a line's end to the next row.
         let line = record.position().map_or(0, csv::Position::line) + u64::from(ends_in_crlf);
-        Ok(Some((Position { row, line }, affiliate(&columns, &record, is_of_roster))))
+        Ok(Some((Position { row, line }, affiliate(&columns, &record, required))))
     };
     Ok(std::iter::from_fn(move || next().transpose()))
 }
 
 /// The affiliate of a row. An empty cell is a field that is not given.
-fn affiliate(columns: &[Target], record: &csv::StringRecord, is_of_roster: bool) -> Result<Affiliate, Vec<RowError>> {
+fn affiliate(columns: &[Target], record: &csv::StringRecord, required: &[&str]) -> Result<Affiliate, Vec<RowError>> {
     if record.len() != columns.len() {
         return Err(RowError::of_row(format!(
             "The row has {} columns, and the row of names has {}; is a separator or a quote missing?",
@@ -59,7 +59,7 @@ fn affiliate(columns: &[Target], record: &csv::StringRecord, is_of_roster: bool)
             draft.set(field, Some(csv_cell::text(cell).to_owned()));
         }
     }
-    draft.finish(is_of_roster)
+    draft.finish(required)
 }
 
 /// The separator of the columns: the usual character that is most frequent in the first line outside quotes.
