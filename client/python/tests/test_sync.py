@@ -249,7 +249,7 @@ class Failures(SyncTest):
         self.write([self.row(0), self.row(1, country="ZZ"), self.row(2, country="")])
         refused = self.command()
         self.assertEqual((refused.returncode, refused.stdout), (1, "1 created, 0 changed, 1 unchanged, 1 refused\n"))
-        self.assertEqual(refused.stderr, f"{self.path}:3: country: 'ZZ' is no ISO 3166-1 alpha-2 code\n")
+        self.assertEqual(refused.stderr, f"{self.path}:3: country: The selected country is invalid. It must be an ISO 3166-1 alpha-2 code.\n")
         (self.folder / "nonsense").write_text("nonsense")
         stopped = self.command("--token-file", str(self.folder / "nonsense"))
         self.assertEqual((stopped.returncode, stopped.stdout), (2, ""))

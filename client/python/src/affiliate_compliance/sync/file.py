@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..models import AFFILIATE_FIELDS
-from .fields import IDENTIFIER, Value, Violation, value_of
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
 
+IDENTIFIER = "client_affiliate_id"
 DELIMITERS = ",;\t"
 # Characters of a cell. A longer one is an error of the file, such as a quote that is not closed.
 LONGEST_CELL = 2**20
@@ -26,9 +26,6 @@ class Row:
     line: int
     """Where the row begins. A quoted cell may have several lines."""
     cells: dict[str, str]
-    """As they are sent."""
-    values: tuple[Value, ...]
-    """As they are read back, in the same order."""
 
     @property
     def identifier(self) -> str:
@@ -49,14 +46,13 @@ class Problem:
 
 @dataclass
 class File:
-    columns: list[str]
-    """Those that are not ignored, in the order of the rows."""
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
 
 def read(path: str, ignored: Collection[str] = ()) -> File:
     csv.field_size_limit(LONGEST_CELL)
+    file = File()
     # Bytes that are not UTF-8 become surrogates, so that the row can be named.
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
         delimiter = max(DELIMITERS, key=text.readline().count)
@@ -64,9 +60,8 @@ def read(path: str, ignored: Collection[str] = ()) -> File:
         lines = numbered(csv.reader(text, delimiter=delimiter, strict=True), path)
         _, header = next(lines, (0, []))
         names = checked_header(header, ignored, path)
-        file = File([name for name in names if name not in ignored])
         for line, cells in lines:
-            add(file, line, names, cells)
+            add(file, line, names, cells, ignored)
     return without_repeated(file)
 
 
@@ -94,20 +89,19 @@ def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -
     return columns
 
 
-def add(file: File, line: int, names: list[str], cells: list[str]) -> None:
+def add(file: File, line: int, names: list[str], cells: list[str], ignored: Collection[str]) -> None:
+    """Adds a row. The service checks what the other cells hold."""
     if len(cells) != len(names):
         file.problems.append(Problem(line, None, f"has {len(cells)} cells; the header has {len(names)}"))
         return
-    kept = {name: cell for name, cell in zip(names, cells) if name in file.columns}
-    values, violations = [], []
-    for name, cell in kept.items():
-        try:
-            values.append(value_of(name, cell))
-        except Violation as violation:
-            violations.append(Problem(line, name, str(violation)))
-    file.problems += violations
-    if not violations:
-        file.rows.append(Row(line, kept, tuple(values)))
+    kept = {name: cell for name, cell in zip(names, cells) if name not in ignored}
+    garbled = [name for name, cell in kept.items() if any("\ud800" <= character <= "\udfff" for character in cell)]
+    problems = [Problem(line, name, "is not in UTF-8") for name in garbled]
+    if not kept[IDENTIFIER].strip():
+        problems.append(Problem(line, IDENTIFIER, "is required"))
+    file.problems += problems
+    if not problems:
+        file.rows.append(Row(line, kept))
 
 
 def without_repeated(file: File) -> File:

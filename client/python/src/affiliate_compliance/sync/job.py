@@ -12,8 +12,6 @@ from .file import Problem, Row, read
 BATCH = 5000
 # Items of a request, at most.
 LONGEST_ROSTER = 100_000
-# How often rows are sent whose names other rows leave, at most.
-ROUNDS = 6
 NAME_TAKEN = "1023"
 TOO_LARGE = 413
 
@@ -53,18 +51,16 @@ def sync(
     summary = Summary(problems=list(file.problems))
     # Names change at once within a request.
     rows, size = file.rows, LONGEST_ROSTER if dry_run else batch
-    for _ in range(ROUNDS):
+    while rows:
         refused = send(client, rows, size, dry_run, summary)
+        again = [row for row, result in refused if result["code"] == NAME_TAKEN]
         # Another request may have left the name meanwhile; rows that wait for each other are sent together.
-        again = [] if dry_run else [row for row, result in refused if result["code"] == NAME_TAKEN]
-        if not again or len(again) == len(rows) <= size:
-            summary.problems += [problem for row, result in refused for problem in problems(row, result)]
-            break
-        waiting = {row.line for row in again}
-        summary.problems += [problem for row, result in refused if row.line not in waiting for problem in problems(row, result)]
+        if dry_run or (len(again) == len(rows) and size == LONGEST_ROSTER):
+            again = []
+        for row, result in refused:
+            if not again or result["code"] != NAME_TAKEN:
+                summary.problems += problems(row, result)
         rows, size = again, LONGEST_ROSTER
-    else:
-        summary.problems += [Problem(row.line, None, f"its name is still taken after {ROUNDS} tries") for row in rows]
     if (report_absent or absent_status) and not summary.problems:
         if len(file.rows) > LONGEST_ROSTER:
             summary.problems.append(Problem(1, None, f"absent affiliates need a file of at most {LONGEST_ROSTER} rows"))
