@@ -186,10 +186,7 @@ impl Checker {
 
     /// A list of messages: each is checked at its own path, `<name>.<index>`.
     pub fn list<M: Check>(&mut self, field: &Field, values: &[M]) {
-        if values.is_empty() && field.required && self.checks(field) {
-            return self.absent(field);
-        }
-        self.items(field, values.len());
+        self.items_alone(field, values.len());
         let outer = self.item;
         for (index, value) in values.iter().enumerate() {
             if outer == 0 {
