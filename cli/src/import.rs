@@ -117,7 +117,8 @@ struct CommonArgs {
 
 enum Rows {
     Affiliates(Batches<Affiliate>, OnDuplicate),
-    Roster(Batches<Affiliate>, sync::Options),
+    /// With what is done with absent affiliates.
+    Roster(Batches<Affiliate>, Option<String>),
     Urls(Batches<UrlObservation>),
     Cases(Batches<OpenCaseRequest>),
 }
@@ -139,8 +140,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     let (source, report) = signals.or(async { opened.await? }).await?;
     let rows = match what {
         What::Affiliates { affiliates, .. } if affiliates.sync => {
-            let options = sync::Options { absent: affiliates.absent.clone(), dry_run: args.dry_run };
-            Rows::Roster(affiliates.read(&source, args)?, options)
+            Rows::Roster(affiliates.read(&source, args)?, affiliates.absent.clone())
         }
         What::Affiliates { affiliates, .. } => {
             Rows::Affiliates(affiliates.read(&source, args)?, affiliates.on_duplicate)
@@ -168,7 +168,9 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
                 (Rows::Affiliates(rows, on_duplicate), None) => {
                     affiliates::check_only(rows, on_duplicate, &mut recorder).await
                 }
-                (Rows::Roster(rows, options), Some(service)) => sync::send(rows, options, service, &mut recorder).await,
+                (Rows::Roster(rows, absent), Some(service)) => {
+                    sync::send(rows, absent, args.dry_run, service, &mut recorder).await
+                }
                 // It is always opened.
                 (Rows::Roster(..), None) => Ok(()),
                 (Rows::Urls(rows), Some(service)) => records::observe_urls(rows, service, &mut recorder).await,

@@ -19,15 +19,7 @@ use crate::service::{Service, refused};
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
 /// What reports absent affiliates without changing them.
-pub(super) const REPORT: &str = "report";
-
-/// What is asked for with the roster.
-#[derive(Clone, Debug)]
-pub(super) struct Options {
-    /// `report`, or the status that absent affiliates get.
-    pub(super) absent: Option<String>,
-    pub(super) dry_run: bool,
-}
+const REPORT: &str = "report";
 
 /// `report` or a status.
 pub(super) fn absent(text: &str) -> Result<String, String> {
@@ -41,9 +33,11 @@ pub(super) fn absent(text: &str) -> Result<String, String> {
 /// Rows that were sent.
 type Sent = Vec<(Position, Affiliate)>;
 
+/// Sends the rows. `absent` is `report`, or the status that absent affiliates get.
 pub(super) async fn send(
     mut batches: Batches<Affiliate>,
-    Options { absent, dry_run }: Options,
+    absent: Option<String>,
+    dry_run: bool,
     service: &Service,
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
@@ -65,7 +59,8 @@ pub(super) async fn send(
     }
     // An affiliate of a row that was not sent is in the file.
     let are_all_sent = rows.len() as u64 == recorder.tally.rows;
-    let mut status = absent.clone().filter(|absent| absent != REPORT);
+    let is_absent_wanted = absent.is_some();
+    let mut status = absent.filter(|absent| absent != REPORT);
     if status.is_some() && !are_all_sent {
         tracing::warn!("affiliates that the file does not have keep their status, since some rows are not valid");
         status = None;
@@ -73,7 +68,7 @@ pub(super) async fn send(
     if let Some(last) = waiting {
         record(next(&mut results).await?, last, &rows, recorder);
     }
-    if absent.is_some() {
+    if is_absent_wanted {
         recorder.tally.absent = Some(0);
         // Only now is the roster known to be whole.
         let request = SyncAffiliatesRequest {

@@ -68,19 +68,16 @@ fn listed(numbers: &[i64]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn name_taken(change: &Change<'_>, taken: Taken) -> AffiliateSyncResult {
-    let (input, position) = (change.input, change.position);
-    match taken {
-        Taken::ByAffiliate(id) => {
-            let msg = format!("{NAME_EXISTS} It is that of the affiliate {id}.");
-            AffiliateSyncResult { conflicting_ids: vec![id], ..refused(input, ResultCode::Duplicate, &msg) }
-        }
+pub(super) fn name_taken(Change { input, position, .. }: &Change<'_>, taken: Taken) -> AffiliateSyncResult {
+    let (conflicting_ids, conflicting_positions, msg) = match taken {
+        Taken::ByAffiliate(id) => (vec![id], Vec::new(), format!("{NAME_EXISTS} It is that of the affiliate {id}.")),
         Taken::ByItem(first) => {
             let msg = format!("The items at the positions {first} and {position} have the same affiliate name.");
-            let conflicting_positions = vec![first, position];
-            AffiliateSyncResult { conflicting_positions, ..refused(input, ResultCode::Duplicate, &msg) }
+            (Vec::new(), vec![first, *position], msg)
         }
-    }
+    };
+    let refused = refused(input, ResultCode::Duplicate, &msg);
+    AffiliateSyncResult { conflicting_ids, conflicting_positions, ..refused }
 }
 
 /// Other writers have changed the affiliate again and again.
