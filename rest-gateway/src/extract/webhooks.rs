@@ -1,10 +1,12 @@
 //! The bodies of `POST /webhooks` and `PUT /webhooks/{id}`.
 
 use compliance_api::{
+    description::Kind,
     error::Error,
-    rules::{self, Violations},
+    rules::{self, Check as _, Violations},
     v1::WebhookInput,
 };
+use prost::{Message as _, encoding};
 use serde_json::Value;
 
 use super::{accept, body::Form, document::At};
@@ -29,40 +31,28 @@ pub(crate) fn input(body: &[u8], _memory: usize) -> Result<WebhookInput, Error> 
     let invalid = |message| Error::invalid(Violations::one("body", message));
     let sent: Value = serde_json::from_slice(body).map_err(|_| invalid("The body must be valid JSON."))?;
     let Value::Object(mut sent) = sent else { return Err(invalid("The body must be a JSON object.")) };
-    let mut violations = Violations::new();
-    let mut must = |name: &str, number, must| At::Body.must(&mut violations, name, number, must);
-    let mut take = |name| sent.remove(name).unwrap_or_default();
-    let mut text = |name: &str, number, value| match value {
-        Value::String(text) => Some(text),
-        Value::Null => None,
-        _ => {
-            must(name, number, "must be a string");
-            None
-        }
-    };
-    let (url, description) = (text("url", 1, take("url")), text("description", 3, take("description")));
-    let status = text("status", 4, take("status"));
-    let types = match take("types") {
-        Value::Array(types) => {
-            let name = |(index, name)| {
-                let Value::String(name) = name else {
-                    must(&format!("types.{index}"), 2, "must be a string");
-                    return String::new();
-                };
-                name
-            };
-            types.into_iter().enumerate().map(name).collect()
-        }
-        types => {
-            if !types.is_null() {
-                must("types", 2, "must be an array");
+    let (mut message, mut violations) = (Vec::new(), Violations::new());
+    for field in WebhookInput::MESSAGE.fields {
+        let mut must = |name: &str, must| At::Body.must(&mut violations, name, field.number, must);
+        match (field.kind, sent.remove(field.name).unwrap_or_default()) {
+            (_, Value::Null) => {}
+            (Kind::Integer(_), value) => match value.as_i64() {
+                Some(number) => encoding::int64::encode(field.number, &number, &mut message),
+                None => must(field.name, "must be an integer"),
+            },
+            (_, Value::String(text)) if !field.is_list => encoding::string::encode(field.number, &text, &mut message),
+            (_, Value::Array(values)) if field.is_list => {
+                for (index, value) in values.into_iter().enumerate() {
+                    if !value.is_string() {
+                        must(&format!("{}.{index}", field.name), "must be a string");
+                    }
+                    let text = value.as_str().unwrap_or_default().to_owned();
+                    encoding::string::encode(field.number, &text, &mut message);
+                }
             }
-            Vec::new()
+            _ if field.is_list => must(field.name, "must be an array"),
+            _ => must(field.name, "must be a string"),
         }
-    };
-    let position = take("position");
-    if !(position.is_i64() || position.is_null()) {
-        must("position", 5, "must be an integer");
     }
-    accept(violations, WebhookInput { url, types, description, status, position: position.as_i64() })
+    accept(violations, WebhookInput::decode(&*message).map_err(|_| Error::internal())?)
 }

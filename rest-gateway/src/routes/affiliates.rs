@@ -40,7 +40,7 @@ const FOUND: &str = "Affiliates found";
 /// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The affiliates; an empty list if there are none.
 /// - Refused: `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::all_affiliates(query.as_deref())).await?;
+    let request = caller.accept(query::request(query.as_deref())).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request));
     let document = Document::of(format, FOUND, "Affiliate");
@@ -64,8 +64,9 @@ pub(crate) async fn get(
     if_none_match: IfNoneMatch,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let as_of = caller.accept(query::as_of(query.as_deref())).await?;
-    let request = GetAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await?, as_of };
+    let sent: GetAffiliateRequest = caller.accept(query::request(query.as_deref())).await?;
+    let id = caller.accept(path.record_id(Error::affiliate_not_found)).await?;
+    let request = GetAffiliateRequest { id, ..sent };
     let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request));
     let (mut affiliate, rate_limit, held) = read.await?;
     let etag = std::mem::take(&mut affiliate.etag);
@@ -82,7 +83,7 @@ pub(crate) async fn get(
 /// - Query: `SearchAffiliatesRequest`
 /// - 200: `AffiliateList`. The affiliates; an empty list if there are none.
 pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::affiliate_search(query.as_deref())).await?;
+    let request = caller.accept(query::request(query.as_deref())).await?;
     let read = caller.call(request, |core, request| core.affiliates.search_affiliates(request));
     let (found, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &found.affiliates, None))

@@ -42,14 +42,14 @@ pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQue
 }
 
 async fn list_all(caller: Caller, format: Format, query: Option<&str>) -> Result<Response, Refusal> {
-    let request = caller.accept(query::all_cases(query)).await?;
+    let request = caller.accept(query::whole_list(query)).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.cases.list_all_compliance_cases(request)).await?;
     Ok(respond_opened(Document::of(format, FOUND, "ComplianceCase"), list, |message| &message.cases, deadline))
 }
 
 async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
-    let request = caller.accept(query::cases(query)).await?;
+    let request = caller.accept(query::page(query)).await?;
     let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request));
     let (page, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &page.cases, page.meta))
@@ -72,8 +72,9 @@ pub(crate) async fn get(
     if_none_match: IfNoneMatch,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let as_of = caller.accept(query::as_of(query.as_deref())).await?;
-    let request = GetComplianceCaseRequest { id: caller.accept(path.record_id(Error::case_not_found)).await?, as_of };
+    let sent: GetComplianceCaseRequest = caller.accept(query::request(query.as_deref())).await?;
+    let id = caller.accept(path.record_id(Error::case_not_found)).await?;
+    let request = GetComplianceCaseRequest { id, ..sent };
     let read = caller.call(request, |core, request| core.cases.get_compliance_case(request));
     let (mut case, rate_limit, held) = read.await?;
     let etag = std::mem::take(&mut case.etag);

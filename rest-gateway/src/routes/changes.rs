@@ -75,7 +75,7 @@ async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Respon
 /// - 200: `AuditFound`. The changes.
 /// - Refused: `ScopeMissing`
 pub(crate) async fn audit(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::audit(query.as_deref())).await?;
+    let request = caller.accept(query::request(query.as_deref())).await?;
     let read = caller.call(request, |core, request| core.audit.search_changes(request));
     let (changes, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))

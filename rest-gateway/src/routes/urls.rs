@@ -48,14 +48,14 @@ pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQue
 }
 
 async fn list_all(caller: Caller, format: Format, query: Option<&str>) -> Result<Response, Refusal> {
-    let request = caller.accept(query::all_urls(query)).await?;
+    let request = caller.accept(query::whole_list(query)).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.urls.list_all_compliance_urls(request)).await?;
     Ok(respond_opened(Document::of(format, FOUND, "ComplianceUrl"), list, |message| &message.urls, deadline))
 }
 
 async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
-    let list = caller.accept(query::urls(query)).await?;
+    let list = caller.accept(query::page(query)).await?;
     let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
@@ -87,9 +87,9 @@ async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refu
 /// - 200: `UrlFound`. The URL.
 /// - Refused: `UrlNotFound`, `PositionGone`, `BodyTooLarge`
 pub(crate) async fn get(caller: Caller, path: PathId, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let as_of = caller.accept(query::as_of(query.as_deref())).await?;
+    let sent: GetComplianceUrlRequest = caller.accept(query::request(query.as_deref())).await?;
     let id = caller.accept(path.record_id(Error::url_not_found)).await?;
-    let request = GetComplianceUrlRequest { id, as_of };
+    let request = GetComplianceUrlRequest { id, ..sent };
     let read = caller.call(request, |core, request| core.urls.get_compliance_url(request));
     let (url, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, transcript(&url), &Envelope::found("URL found.", &url, None))
@@ -109,7 +109,7 @@ fn transcript(url: &ComplianceUrl) -> usize {
 /// - 200: `UrlsFound`. The URLs; an empty list if there are none.
 /// - Refused: `BodyTooLarge`
 pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::url_search(query.as_deref())).await?;
+    let request = caller.accept(query::request(query.as_deref())).await?;
     let read = caller.call(request, |core, request| core.urls.search_compliance_urls(request));
     let (found, rate_limit, held) = read.await?;
     let bytes = found.urls.iter().map(transcript).sum();

@@ -4,8 +4,8 @@ use axum::{extract::RawQuery, response::Response};
 use compliance_api::{
     error::{Error, ResultCode},
     v1::{
-        CreateWebhookRequest, DeleteWebhookRequest, GetWebhookRequest, ListWebhooksRequest, RotateWebhookSecretRequest,
-        TestWebhookRequest, UpdateWebhookRequest,
+        CreateWebhookRequest, DeleteWebhookRequest, GetWebhookRequest, ListWebhookDeliveriesRequest,
+        ListWebhooksRequest, RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest,
     },
 };
 use http::{HeaderValue, StatusCode, header::LOCATION};
@@ -155,7 +155,7 @@ pub(crate) async fn deliveries(
     ParentId(path): ParentId,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let mut request = caller.accept(query::webhook_deliveries(query.as_deref())).await?;
+    let mut request: ListWebhookDeliveriesRequest = caller.accept(query::request(query.as_deref())).await?;
     request.id = caller.accept(id_with(path, &request, Error::webhook_not_found)).await?;
     let read = caller.call(request, |core, request| core.webhooks.list_webhook_deliveries(request));
     let (found, rate_limit, held) = read.await?;

@@ -7,13 +7,14 @@ use axum::{
     response::Response,
 };
 use compliance_api::v1::{ListChangesResponse, WatchChangesResponse};
-use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use futures::{StreamExt as _, stream};
 use http::{
     HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE},
 };
 use http_server::FinishBy;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::{caller::Opened, envelope::respond_with, extract::accept::EVENT_STREAM, limits::RETRY_WAIT};
 
@@ -26,8 +27,7 @@ pub(crate) fn respond_events(
     Opened { first, rest, rate_limit, .. }: Opened<WatchChangesResponse>,
     deadline: Instant,
 ) -> Response {
-    let shutdown = http_server::shutdown();
-    let end: BoxFuture<'static, ()> = async move { shutdown.cancelled().await }.boxed();
+    let end = CancellationToken::clone(&http_server::shutdown()).cancelled_owned();
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest);
     let messages = messages.take_while(|message| ready(message.is_ok())).take_until(end);
     let pages = messages.filter_map(|message| ready(message.ok().and_then(|message| message.page)));
