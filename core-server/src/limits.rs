@@ -175,8 +175,6 @@ pub(crate) const WATCH_PAGE: i64 = 1000;
 pub(crate) const WATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// The same, at most: while the database does not respond, or takes long.
 pub(crate) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Pages that a watcher may be behind the others of its company. Then it reads on alone.
-pub(crate) const PUBLISHED_PAGES: usize = 16;
 /// When a message without changes is sent. Proxies often close what is silent for a minute.
 pub(crate) const WATCH_HEARTBEAT: Duration = Duration::from_secs(10);
 /// How long a watcher may not ask for the next message before it is ended.

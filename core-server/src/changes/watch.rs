@@ -1,4 +1,5 @@
-//! One watcher: what it missed, from pages of its own, and then what is published. It makes a message when its reader asks for one.
+//! One watcher: what it missed, from pages of its own, and then the pages that all watchers share. It makes a message when its reader asks
+//! for one.
 
 use std::{future::pending, sync::Arc};
 
@@ -12,15 +13,15 @@ use futures::{StreamExt as _, stream};
 use prost::Message as _;
 use telemetry::trace;
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use tonic::{Request, Response, Status, codegen::BoxStream};
 
-use super::hub::{Hub, Page, Pages};
+use super::hub::{Company, Hub, Page};
 use crate::{
     access::{Identity, time_left},
-    limits::{COPIES, LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, WATCH_HEARTBEAT, WATCH_STALLED},
+    limits::{COPIES, LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, MESSAGE_STALLED, WATCH_HEARTBEAT, WATCH_STALLED},
     record_pages,
     requests::{accept, streamed, timeout_of},
     statement,
@@ -36,14 +37,24 @@ pub(super) async fn watch(
     let deadline = start + timeout_of(&request, WATCH_TIME);
     let (company_id, WatchChangesRequest { after, types }) = accept(request)?;
     let open = hub.backend.shares.watch(company_id)?;
-    // From here on, nothing is missed.
-    let pages = hub.join(company_id);
+    // From here on, no position is missed.
+    let company = hub.join(company_id);
+    let positions = company.position.subscribe();
     let first = hub.page(company_id, after, &types).await?;
     let (want, wanted) = mpsc::channel(1);
     let (messages, received) = mpsc::channel(1);
-    let seen = ListChangesResponse { position: first.after, ..ListChangesResponse::default() };
-    let hub = Arc::clone(hub);
-    let watcher = Watcher { hub, company_id, types, seen, sent: None, wanted, is_wanted: false, messages };
+    let watcher = Watcher {
+        hub: Arc::clone(hub),
+        company,
+        positions,
+        known: None,
+        types,
+        seen: ListChangesResponse { position: first.after, ..ListChangesResponse::default() },
+        sent: None,
+        wanted,
+        is_wanted: false,
+        messages,
+    };
     let shutdown = http_server::shutdown();
     let ended = async move {
         tokio::select! {
@@ -53,7 +64,7 @@ pub(super) async fn watch(
             () = shutdown.cancelled() => Error::core_unavailable(),
         }
     };
-    tokio::spawn(trace::inherit(statement::inherit(watcher.run(open, pages, first, ended))));
+    tokio::spawn(trace::inherit(statement::inherit(watcher.run(open, first, ended))));
     Ok(streamed(holding(record_pages::messages(want, received)), deadline.min(expiry)))
 }
 
@@ -73,7 +84,10 @@ fn holding(messages: BoxStream<Counted>) -> BoxStream<WatchChangesResponse> {
 
 struct Watcher {
     hub: Arc<Hub>,
-    company_id: i64,
+    company: Arc<Company>,
+    positions: watch::Receiver<Option<i64>>,
+    /// The one that was received last.
+    known: Option<i64>,
     types: Vec<String>,
     /// Up to where the reader has seen all changes of these types. It has no changes.
     seen: ListChangesResponse,
@@ -88,84 +102,103 @@ struct Watcher {
 
 impl Watcher {
     /// Sends changes until the reader leaves, or this ends with an error. `open` counts the watcher.
-    async fn run(mut self, open: Count, pages: Pages, first: Page, ended: impl Future<Output = Error>) {
+    async fn run(mut self, open: Count, first: Page, ended: impl Future<Output = Error>) {
         let messages = self.messages.clone();
         let error = tokio::select! {
             () = messages.closed() => return,
             error = ended => error,
-            error = self.watch(pages, first) => error,
+            error = self.watch(first) => error,
         };
         drop(open);
         let _ = messages.send(Some(Err(error.into()))).await;
     }
 
-    async fn watch(&mut self, mut pages: Pages, mut page: Page) -> Error {
+    async fn watch(&mut self, first: Page) -> Error {
+        let (mut page, mut is_up_to_date) = (Some(Arc::new(first)), false);
         loop {
-            if let Err(error) = self.send_all(pages, page).await {
-                return error;
+            let mut is_sent = match &page {
+                Some(page) => self.send(&page.changes).await,
+                None => self.send_nothing().await,
+            };
+            if page.take().is_some_and(|page| page.is_last()) && is_sent {
+                is_up_to_date = true;
+                is_sent = self.has_news().await;
             }
             // Nothing is kept for a reader that does not ask, or while there is no memory for its message.
-            if self.is_wanted {
-                sleep(LONGEST_WATCH_INTERVAL).await;
-            } else if timeout(WATCH_STALLED, self.asked()).await.is_err() {
-                return Error::new(Reason::RateLimited, "The changes were not read in time.");
-            }
-            pages = self.hub.join(self.company_id);
-            page = match Box::pin(self.read()).await {
-                Ok(page) => page,
-                Err(error) => return error,
-            };
-        }
-    }
-
-    async fn read(&self) -> Result<Page, Error> {
-        self.hub.read(self.company_id, Some(self.seen.position), &self.types).await
-    }
-
-    /// Sends a page and what follows it, until something was missed, the reader does not ask for more, or there is no memory.
-    async fn send_all(&mut self, mut pages: Pages, mut page: Page) -> Result<(), Error> {
-        while self.send(&page).await {
-            if page.is_last() {
-                drop(page);
-                self.send_published(&mut pages).await;
-                return Ok(());
-            }
-            page = Box::pin(self.read()).await?;
-        }
-        Ok(())
-    }
-
-    async fn send_published(&mut self, pages: &mut Pages) {
-        loop {
-            let is_sent = match timeout_at(self.sent.unwrap_or_else(Instant::now) + WATCH_HEARTBEAT, pages.recv()).await
-            {
-                Ok(Ok(page)) if page.after <= self.seen.position => self.send(&page).await,
-                Ok(_) => false,
-                Err(_) => self.send_changes(&[], &self.seen.clone()).await,
-            };
             if !is_sent {
-                return;
+                is_up_to_date = false;
+                if self.is_wanted {
+                    sleep(LONGEST_WATCH_INTERVAL).await;
+                } else if timeout(WATCH_STALLED, self.asked()).await.is_err() {
+                    return Error::new(Reason::RateLimited, "The changes were not read in time.");
+                }
             }
+            page = match Box::pin(self.read(is_up_to_date)).await {
+                Ok(page) => Some(page),
+                Err(error) if !is_up_to_date || error.reason == Reason::PositionGone => return error,
+                Err(_) => {
+                    sleep(LONGEST_WATCH_INTERVAL).await;
+                    None
+                }
+            };
         }
     }
 
-    /// Returns whether the reader has requested it, and there was memory.
-    async fn send(&mut self, page: &Page) -> bool {
-        for part in &page.parts {
-            let is_new = |change: &&Change| {
-                change.position > self.seen.position && (self.types.is_empty() || self.types.contains(&change.resource))
-            };
-            let changes: Vec<&Change> = part.changes.iter().filter(is_new).collect();
-            if part.position >= self.seen.position && !self.send_changes(&changes, part).await {
+    async fn read(&self, is_up_to_date: bool) -> Result<Arc<Page>, Error> {
+        let seen = self.seen.position;
+        if is_up_to_date {
+            return self.hub.shared(&self.company, seen).await;
+        }
+        self.hub.read(self.company.id, seen, &self.types).await.map(Arc::new)
+    }
+
+    /// Waits until more may be read, and sends that there is nothing new once in a while. Returns the same as `send`.
+    async fn has_news(&mut self) -> bool {
+        loop {
+            let before = std::mem::replace(&mut self.known, *self.positions.borrow_and_update());
+            // A record that begins anew, as that of a company that was removed, has lower positions.
+            if self.known > Some(self.seen.position) || self.known < before {
+                return true;
+            }
+            let next = self.sent.unwrap_or_else(Instant::now) + WATCH_HEARTBEAT;
+            if timeout_at(next, self.positions.changed()).await.is_err() && !self.send_nothing().await {
                 return false;
             }
         }
-        true
     }
 
-    /// Sends changes of a part, or only its position if nothing was sent for a while.
-    async fn send_changes(&mut self, changes: &[&Change], part: &ListChangesResponse) -> bool {
-        let ListChangesResponse { position, last_position, dropped_position, .. } = *part;
+    /// Sends what is new of a page, in messages that are short, because a connection whose client does not read keeps one. Returns whether
+    /// the reader has requested all of them, and there was memory.
+    async fn send(&mut self, page: &ListChangesResponse) -> bool {
+        let is_new = |change: &&Change| {
+            change.position > self.seen.position && (self.types.is_empty() || self.types.contains(&change.resource))
+        };
+        let mut changes: &[&Change] = &page.changes.iter().filter(is_new).collect::<Vec<_>>();
+        loop {
+            let mut bytes = 0;
+            let fits = |change: &&&Change| {
+                bytes += change.encoded_len();
+                bytes <= MESSAGE_BYTES
+            };
+            let fitting = changes.iter().take_while(fits).count();
+            let (part, rest) = changes.split_at(fitting.max(1).min(changes.len()));
+            let position = part.last().filter(|_| !rest.is_empty()).map_or(page.position, |last| last.position);
+            if !self.send_changes(part, ListChangesResponse { changes: Vec::new(), position, ..*page }).await {
+                return false;
+            }
+            if rest.is_empty() {
+                return true;
+            }
+            changes = rest;
+        }
+    }
+
+    async fn send_nothing(&mut self) -> bool {
+        self.send_changes(&[], self.seen.clone()).await
+    }
+
+    /// Sends changes, up to where the reader has seen all then; only this if nothing was sent for a while.
+    async fn send_changes(&mut self, changes: &[&Change], seen: ListChangesResponse) -> bool {
         let is_due = self.sent.is_none_or(|sent| sent.elapsed() >= WATCH_HEARTBEAT);
         if is_due || !changes.is_empty() {
             if !self.is_wanted && timeout(MESSAGE_STALLED, self.asked()).await.is_err() {
@@ -173,17 +206,17 @@ impl Watcher {
             }
             // Only then it is copied, since there are many readers.
             let bytes: usize = changes.iter().map(|change| change.encoded_len()).sum();
-            let mut memory = self.hub.backend.shares.memory.reservation(Some(self.company_id));
+            let mut memory = self.hub.backend.shares.memory.reservation(Some(self.company.id));
             if bytes > SMALL && memory.wait_to_grow(bytes * COPIES, MESSAGE_STALLED).await.is_err() {
                 return false;
             }
             (self.is_wanted, self.sent) = (false, Some(Instant::now()));
             let changes = changes.iter().map(|&change| change.clone()).collect();
-            let page = ListChangesResponse { changes, position, last_position, dropped_position };
+            let message = WatchChangesResponse { page: Some(ListChangesResponse { changes, ..seen }) };
             // There is room for what is requested.
-            let _ = self.messages.send(Some(Ok((WatchChangesResponse { page: Some(page) }, memory)))).await;
+            let _ = self.messages.send(Some(Ok((message, memory)))).await;
         }
-        self.seen = ListChangesResponse { changes: Vec::new(), position, last_position, dropped_position };
+        self.seen = seen;
         true
     }
 

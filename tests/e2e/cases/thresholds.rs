@@ -107,7 +107,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (GATEWAY, &["READ_BATCHES_WHEN_SLOW", "WATCHES_OF_A_CONNECTION"]),
     // Sizes of buffers and reservations, and how much is read or sent at a time of what has any length.
     (CORE, &["COPIES", "REPAIRED_COUNTS", "READ_AHEAD", "KIB", "TRANSCRIPT_BYTES", "MESSAGES_OF_A_STREAM"]),
-    (CORE, &["CHANGE_ROWS", "WATCH_PAGE", "PUBLISHED_PAGES", "ERASED_RECORDS", "ERASED_ROWS", "ERASED_CHANGES"]),
+    (CORE, &["CHANGE_ROWS", "WATCH_PAGE", "ERASED_RECORDS", "ERASED_ROWS", "ERASED_CHANGES"]),
     (CORE, &["WEBHOOK_CANDIDATES", "WEBHOOK_CHANGES", "WEBHOOK_BYTES", "WEBHOOK_ERROR_CHARS", "WEBHOOK_LOG"]),
     (CORE, &["CHANGED_WINDOW"]),
     (CORE, &["MAX_LOCATED_COMPANIES", "MAX_CONFLICTS", "ROSTER_IDENTIFIER", "ABSENT_PAGE", "REPORTED_ABSENT"]),
@@ -118,7 +118,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("core-server/src/changes/search.rs", &["NO_END"]),
     ("rest-gateway/src/extract/body.rs", &["RESULT"]),
     ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY", "MASKED"]),
-    ("rest-gateway/src/extract/query.rs", &["PAGES"]),
+    ("rest-gateway/src/extract/query.rs", &["REFUSED"]),
     ("rest-gateway/src/extract/urls.rs", &["ELEMENT", "KEY"]),
     ("rest-gateway/src/settings.rs", &["MIB"]),
     ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),
