@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use core_server::database::{self, Database, Target, grant, migrate};
+use core_server::database::{self, Database, Target, check_migrated, grant, migrate};
 use embedded_postgres::{Access, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use runtime::DatabaseUrlArgs;
-use sqlx::{PgPool, postgres::PgPoolOptions};
+use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 
 use crate::data_dir::DataDirArgs;
 
@@ -116,4 +116,23 @@ impl DatabaseServer {
             None => Ok(()),
         }
     }
+}
+
+/// Runs a command on one connection to a database whose schema is up to date, as its owner.
+pub(crate) fn run_as_owner<T>(
+    database: &DatabaseUrlArgs,
+    data_dir: &DataDirArgs,
+    command: impl AsyncFnOnce(&mut PgConnection) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    runtime::block_on(async {
+        let server = DatabaseServer::find(database, data_dir, false).await?;
+        let pool = server.connect_as_owner(1).await?;
+        let result = async {
+            check_migrated(&pool).await?;
+            command(&mut *pool.acquire().await?).await
+        };
+        let result = result.await;
+        server.close(&pool).await?;
+        result
+    })
 }

@@ -46,19 +46,25 @@ pub enum Broken {
     },
 }
 
-/// The next company after `company_id` that has a record of changes, or a part of one.
+/// The companies that have a record of changes, or a part of one, by ID.
 ///
 /// # Errors
 ///
 /// If the database does not respond, or has no record.
-pub async fn company_after(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<i64>, sqlx::Error> {
+pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
+    // One after the other, by key: reading all changes would take long.
     let next = "
         select min(company_id) from (
             (select company_id from change_positions where company_id > $1 order by company_id limit 1)
             union all
             (select company_id from changes where company_id > $1 order by company_id limit 1)
         ) next";
-    sqlx::query_scalar(next).bind(company_id).fetch_one(executor).await
+    let mut companies = vec![i64::MIN];
+    while let Some(next) = sqlx::query_scalar(next).bind(companies.last()).fetch_one(&mut *connection).await? {
+        companies.push(next);
+    }
+    companies.remove(0);
+    Ok(companies)
 }
 
 /// The end of a company's record; `None` if it has none.
@@ -126,12 +132,16 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
 }
 
 /// The first row that does not follow from the row before, or, if it is erased, is not what the erasure left of it, with the position before it; at last, the end of the record.
-const VERIFY: &str = "
+const VERIFY: &str = r#"
     with erasure as (
         select distinct on (e.position) e.position, e.digest
         from (
             select c.position as erased_at, r.key::bigint as position, decode(r.value, 'hex') as digest
-            from changes c cross join lateral jsonb_each_text(c.records[1]::jsonb) r
+            from changes c
+            cross join lateral jsonb_each_text(
+                -- Another text was altered, which the chain shows.
+                case when c.records[1] ~ '^\{"\d{1,18}": "[0-9a-f]{64}"(?:, "\d{1,18}": "[0-9a-f]{64}")*\}$' then c.records[1]::jsonb end
+            ) r
             where c.company_id = $1 and c.operation = 4
         ) e
         order by e.position, e.erased_at desc
@@ -173,4 +183,4 @@ const VERIFY: &str = "
         where p.company_id = $1
     ) b
     order by b.position
-    limit 1";
+    limit 1"#;

@@ -1,17 +1,20 @@
 //! `compliance audit`: the chain of the record of changes.
 
-use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
-use core_server::{
-    audit::{self, Checkpoint},
-    database::check_migrated,
-};
+use core_server::audit::{self, Checkpoint};
 use runtime::DatabaseUrlArgs;
+use sqlx::PgConnection;
 
-use crate::{data_dir::DataDirArgs, database::DatabaseServer};
+use crate::{data_dir::DataDirArgs, database::run_as_owner};
 
 /// The exit status if the record is not what was written.
 const BROKEN: u8 = 3;
@@ -25,36 +28,28 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    Verify(VerifyArgs),
-    Checkpoint(CheckpointArgs),
-}
-
-/// Verify that no change was altered, removed or reordered in the database, and name the first that was. The exit status is 3 then.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
+    /// Verify that no change was altered, removed or reordered in the database, and name the first that was. The exit status is 3 then.
+    #[command(after_help = "Examples:
   compliance audit verify
   compliance audit verify --company 7 --checkpoint checkpoint.json")]
-struct VerifyArgs {
-    /// Company whose record is verified [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
-    company: Option<i64>,
-    /// File with checkpoints, of which each must be a part of its company's record.
-    #[arg(long, value_name = "FILE")]
-    checkpoint: Option<PathBuf>,
-    #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    data_dir: DataDirArgs,
-}
-
-/// Print the last position of a company's record and its hash, as one line of JSON. Keep it where nobody can change it who can change
-/// the database.
-#[derive(Args, Debug)]
-#[command(after_help = "Example, with a signature:
+    Verify {
+        #[command(flatten)]
+        record: RecordArgs,
+        /// File with checkpoints, of which each must be a part of its company's record.
+        #[arg(long, value_name = "FILE")]
+        checkpoint: Option<PathBuf>,
+    },
+    /// Print the last position of a company's record and its hash, as one line of JSON. Keep it where nobody can change it who can change
+    /// the database.
+    #[command(after_help = "Example, with a signature:
   compliance audit checkpoint > checkpoint.json
   openssl pkeyutl -sign -rawin -inkey key.pem -in checkpoint.json -out checkpoint.sig")]
-struct CheckpointArgs {
-    /// Company whose record it is of [default: all, one line each].
+    Checkpoint(RecordArgs),
+}
+
+#[derive(Args, Debug)]
+struct RecordArgs {
+    /// Company whose record it is [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: Option<i64>,
     #[command(flatten)]
@@ -64,46 +59,35 @@ struct CheckpointArgs {
 }
 
 pub(super) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
-    let (database, data_dir) = match &args.command {
-        AuditCommand::Verify(args) => (&args.database, &args.data_dir),
-        AuditCommand::Checkpoint(args) => (&args.database, &args.data_dir),
-    };
-    runtime::block_on(async {
-        let server = DatabaseServer::find(database, data_dir, false).await?;
-        let pool = server.connect_as_owner(1).await?;
-        let result = async {
-            check_migrated(&pool).await?;
-            let mut connection = pool.acquire().await?;
-            match &args.command {
-                AuditCommand::Verify(args) => verify(args, &mut connection).await,
-                AuditCommand::Checkpoint(args) => checkpoint(args, &mut connection).await,
-            }
-        };
-        let result = result.await;
-        server.close(&pool).await?;
-        result
+    let (AuditCommand::Verify { record, .. } | AuditCommand::Checkpoint(record)) = &args.command;
+    run_as_owner(&record.database, &record.data_dir, async |connection| match &args.command {
+        AuditCommand::Verify { checkpoint, .. } => verify(record.company, checkpoint.as_deref(), connection).await,
+        AuditCommand::Checkpoint(_) => checkpoint(record.company, connection).await,
     })
 }
 
-async fn verify(args: &VerifyArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<ExitCode> {
-    let checkpoints = args.checkpoint.as_ref().map(read).transpose()?.unwrap_or_default();
-    let (mut verified, mut broken, mut erased) = (0, 0, 0);
+async fn verify(
+    company: Option<i64>,
+    checkpoints: Option<&Path>,
+    connection: &mut PgConnection,
+) -> anyhow::Result<ExitCode> {
+    let mut checkpoints = checkpoints.map(read).transpose()?.unwrap_or_default();
+    checkpoints.retain(|checkpoint| company.is_none_or(|company| company == checkpoint.company_id));
+    let (mut broken, mut erased) = (0, 0);
     let mut report = |company: i64, found: audit::Broken| {
         broken += 1;
-        writeln!(std::io::stdout(), "company {company}: {found}").context("the result cannot be printed")
+        print(&format!("company {company}: {found}"))
     };
-    let mut companies = Companies::of(args.company);
-    while let Some(company) = companies.next(connection).await? {
-        verified += 1;
-        erased += audit::erased(&mut *connection, company).await?;
-        if let Some(found) = audit::verify(connection, company).await? {
-            report(company, found)?;
-        } else if args.company.is_some() && audit::checkpoint(&mut *connection, company).await?.is_none() {
-            bail!("company {company} has no record of changes");
+    let companies = companies(company, connection).await?;
+    for &each in &companies {
+        erased += audit::erased(&mut *connection, each).await?;
+        if let Some(found) = audit::verify(connection, each).await? {
+            report(each, found)?;
+        } else if company.is_some() && audit::checkpoint(&mut *connection, each).await?.is_none() {
+            bail!("company {each} has no record of changes");
         }
     }
-    let is_verified = |checkpoint: &&Checkpoint| args.company.is_none_or(|company| company == checkpoint.company_id);
-    for checkpoint in checkpoints.iter().filter(is_verified) {
+    for checkpoint in &checkpoints {
         if let Some(found) = audit::compare(&mut *connection, checkpoint).await? {
             report(checkpoint.company_id, found)?;
         }
@@ -111,20 +95,17 @@ async fn verify(args: &VerifyArgs, connection: &mut sqlx::PgConnection) -> anyho
     if broken > 0 {
         return Ok(ExitCode::from(BROKEN));
     }
-    let compared = checkpoints.iter().filter(is_verified).count();
+    let (verified, compared) = (companies.len(), checkpoints.len());
     let erased = if erased > 0 { format!("; of their rows, {erased} are erased") } else { String::new() };
-    let whole = format!("the records of {verified} companies are whole, and agree with {compared} checkpoints{erased}");
-    writeln!(std::io::stdout(), "{whole}").context("the result cannot be printed")?;
+    print(&format!("the records of {verified} companies are whole, and agree with {compared} checkpoints{erased}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn checkpoint(args: &CheckpointArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<ExitCode> {
-    let mut companies = Companies::of(args.company);
-    while let Some(company) = companies.next(connection).await? {
-        match audit::checkpoint(&mut *connection, company).await? {
-            Some(checkpoint) => writeln!(std::io::stdout(), "{}", serde_json::to_string(&checkpoint)?)
-                .context("the checkpoint cannot be printed")?,
-            None if args.company.is_some() => bail!("company {company} has no record of changes"),
+async fn checkpoint(company: Option<i64>, connection: &mut PgConnection) -> anyhow::Result<ExitCode> {
+    for each in companies(company, connection).await? {
+        match audit::checkpoint(&mut *connection, each).await? {
+            Some(checkpoint) => print(&serde_json::to_string(&checkpoint)?)?,
+            None if company.is_some() => bail!("company {each} has no record of changes"),
             None => {}
         }
     }
@@ -132,33 +113,19 @@ async fn checkpoint(args: &CheckpointArgs, connection: &mut sqlx::PgConnection) 
 }
 
 /// One company, or all that have a record, by ID.
-enum Companies {
-    One(i64),
-    After(i64),
-    End,
+async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
+    match company {
+        Some(company) => Ok(vec![company]),
+        None => audit::companies(connection).await,
+    }
 }
 
-impl Companies {
-    fn of(company: Option<i64>) -> Self {
-        company.map_or(Self::After(i64::MIN), Self::One)
-    }
-
-    async fn next(&mut self, connection: &mut sqlx::PgConnection) -> anyhow::Result<Option<i64>> {
-        let next = match *self {
-            Self::One(company) => {
-                *self = Self::End;
-                return Ok(Some(company));
-            }
-            Self::After(company) => audit::company_after(connection, company).await?,
-            Self::End => None,
-        };
-        *self = next.map_or(Self::End, Self::After);
-        Ok(next)
-    }
+fn print(line: &str) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")
 }
 
 /// The checkpoints of a file, one a line.
-fn read(path: &PathBuf) -> anyhow::Result<Vec<Checkpoint>> {
+fn read(path: &Path) -> anyhow::Result<Vec<Checkpoint>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = |(number, line): (usize, &str)| {
         serde_json::from_str(line)

@@ -5,10 +5,10 @@ use std::{io::Write as _, process::ExitCode};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use compliance_api::{MAX_ID, v1::EraseAffiliateResponse};
-use core_server::{database::check_migrated, erasure};
+use core_server::erasure;
 use runtime::DatabaseUrlArgs;
 
-use crate::{data_dir::DataDirArgs, database::DatabaseServer};
+use crate::{data_dir::DataDirArgs, database::run_as_owner};
 
 /// Erase an affiliate, or a company with all of its records, for good. The record of changes keeps IDs, dates and statuses. It works in
 /// batches: after an interruption, run it again. Revoke the company's tokens before, since what is added meanwhile may stay.
@@ -37,17 +37,7 @@ pub(crate) struct EraseArgs {
 }
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(async {
-        let server = DatabaseServer::find(&args.database, &args.data_dir, false).await?;
-        let pool = server.connect_as_owner(1).await?;
-        let result = async {
-            check_migrated(&pool).await?;
-            erase(args, &mut *pool.acquire().await?).await
-        };
-        let result = result.await;
-        server.close(&pool).await?;
-        result
-    })
+    run_as_owner(&args.database, &args.data_dir, async |connection| erase(args, connection).await)
 }
 
 async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<ExitCode> {

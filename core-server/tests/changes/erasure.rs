@@ -201,6 +201,8 @@ async fn what_is_changed_by_hand_does_not_pass_for_an_erasure() {
         ),
         // What the erasure says.
         ("update changes set records = '{}' where operation = 4", altered(1, 2)),
+        ("update changes set records = '{x}' where operation = 4", altered(1, 2)),
+        (r#"update changes set records = array['{"2": "x"}'] where operation = 4"#, altered(1, 2)),
     ] {
         let company = new_company();
         let records = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, status)
