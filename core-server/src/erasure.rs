@@ -24,14 +24,12 @@ struct Step {
     is_whole: bool,
 }
 
-/// The entries of what is erased.
-#[derive(sqlx::FromRow)]
+/// The entries of the record of changes that are erased: some in rows at positions and after the last one, or all in rows at positions.
+#[derive(Default, sqlx::FromRow)]
 struct Entries {
-    affiliates: Vec<i64>,
-    urls: Vec<i64>,
-    infractions: Vec<i64>,
-    cases: Vec<i64>,
-    incidents: Vec<i64>,
+    /// The kind of the record of each entry, as `record_changes_of` has it.
+    resources: Option<Vec<i16>>,
+    ids: Option<Vec<i64>>,
     last_position: Option<i64>,
     positions: Vec<i64>,
 }
@@ -101,7 +99,7 @@ async fn step(
     if entries.positions.len() as i64 > most_rows {
         return Ok(Some(Step { erased: EraseAffiliateResponse::default(), is_whole: false }));
     }
-    let mut counts = [0; 7];
+    let (whole, mut counts) = (Vec::from_iter(is_whole.then_some(affiliate_id)), [0; 7]);
     for (count, (delete, ids)) in counts.iter_mut().zip([
         ("delete from incidents where company_id = $1 and case_id = any($2)", &cases),
         ("delete from incidents where company_id = $1 and url_id = any($2)", &urls),
@@ -110,41 +108,27 @@ async fn step(
         ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", &cases),
         ("delete from compliance_urls where company_id = $1 and id = any($2)", &urls),
         ("delete from compliance_cases where company_id = $1 and id = any($2)", &cases),
-        ("delete from affiliates where company_id = $1 and id = any($2)", &entries.affiliates),
+        ("delete from affiliates where company_id = $1 and id = any($2)", &whole),
     ]) {
         let deleted = sqlx::query(delete).bind(company_id).bind(ids).execute(&mut *connection).await?;
         *count = deleted.rows_affected().cast_signed();
     }
-    let erasure = Erasure { company_id, affiliate_id: Some(affiliate_id), by };
-    erasure.redact(connection, &entries.positions, entries.last_position, Some(&entries)).await?;
+    redact(connection, company_id, Some(affiliate_id), by, &entries).await?;
     let [of_cases, of_urls, infractions, _, urls, cases, _] = counts;
     let erased = EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions };
     Ok(Some(Step { erased, is_whole }))
 }
 
-/// What the record of changes has of an erasure.
-struct Erasure<'b> {
+/// Erases entries, and adds the erasure of the affiliate, or of the company, to the record of changes.
+async fn redact(
+    connection: &mut PgConnection,
     company_id: i64,
-    /// `None`: of the whole company.
     affiliate_id: Option<i64>,
-    by: &'b str,
-}
-
-impl Erasure<'_> {
-    /// Erases entries in the rows at these positions and in those after another one: some, or all.
-    async fn redact(
-        &self,
-        connection: &mut PgConnection,
-        positions: &[i64],
-        after: Option<i64>,
-        entries: Option<&Entries>,
-    ) -> Result<(), sqlx::Error> {
-        // The kind of the record, as `record_changes_of` has it; 0 is the company.
-        let (resource, id) = self.affiliate_id.map_or((0_i16, self.company_id), |id| (1, id));
-        let query = sqlx::query(REDACT).bind(self.company_id).bind(resource).bind(id).bind(positions).bind(after);
-        let query = query.bind(entries.map(|entries| &entries.affiliates)).bind(entries.map(|entries| &entries.urls));
-        let query = query.bind(entries.map(|entries| &entries.infractions)).bind(entries.map(|entries| &entries.cases));
-        let query = query.bind(entries.map(|entries| &entries.incidents));
-        query.bind(rand::random::<[u8; 16]>()).bind(self.by).execute(connection).await.map(drop)
-    }
+    by: &str,
+    Entries { resources, ids, last_position, positions }: &Entries,
+) -> Result<(), sqlx::Error> {
+    let (resource, id) = affiliate_id.map_or((0_i16, company_id), |id| (1, id));
+    let query = sqlx::query(REDACT).bind(company_id).bind(resource).bind(id).bind(positions).bind(last_position);
+    let query = query.bind(resources).bind(ids).bind(rand::random::<[u8; 16]>()).bind(by);
+    query.execute(connection).await.map(drop)
 }

@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::{COMMAND, Erasure, begin};
+use super::{COMMAND, Entries, begin, redact};
 use crate::limits::{ERASED_CHANGES, ERASED_RECORDS};
 
 /// The tables with records, each before those that it refers to, with the column by which they are deleted.
@@ -72,7 +72,6 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
             tracing::info!(table, deleted, "records are erased");
         }
     }
-    let erasure = Erasure { company_id, affiliate_id: None, by: COMMAND };
     let next = "select array(
         select position from changes where company_id = $1 and position > $2 and operation <> 4 order by position limit $3)";
     let mut position = 0;
@@ -81,7 +80,7 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
         let positions: Vec<i64> = next.fetch_one(&mut *connection).await?;
         let Some(last) = positions.last() else { break };
         position = *last;
-        erasure.redact(connection, &positions, None, None).await?;
+        redact(connection, company_id, None, COMMAND, &Entries { positions, ..Entries::default() }).await?;
         tracing::info!(position, "changes are erased");
     }
     for table in COUNTS {

@@ -25,23 +25,20 @@ with deleted as materialized (
     select d.id from deleted d
     where d.resource = 5 and ((d.fields ->> 'case_id')::bigint in (select id from compliance_case)
         or (d.fields ->> 'url_id')::bigint in (select id from url))
-), ids as materialized (
-    select array_remove(array[$2], null) as affiliates, array(select id from url) as urls,
-        array(select id from infraction) as infractions, array(select id from compliance_case) as cases,
-        array(select id from incident) as incidents
+), erased as materialized (
+    select 1::smallint as resource, a.id from unnest(array[$2::bigint]) a (id) where a.id is not null
+    union all select 2::smallint, id from url
+    union all select 3::smallint, id from infraction
+    union all select 4::smallint, id from compliance_case
+    union all select 5::smallint, id from incident
 )
-select i.affiliates, i.urls, i.infractions, i.cases, i.incidents,
+select array_agg(x.resource) as resources, array_agg(x.id) as ids,
     (select p.position from change_positions p where p.company_id = $1) as last_position,
     array(
         select c.position from changes c
-        where c.company_id = $1 and c.operation <> 4 and case c.resource
-            when 1 then c.ids && (select affiliates from ids)
-            when 2 then exists (select from unnest(c.ids) e (id) where e.id in (select id from url))
-            when 3 then exists (select from unnest(c.ids) e (id) where e.id in (select id from infraction))
-            when 4 then exists (select from unnest(c.ids) e (id) where e.id in (select id from compliance_case))
-            when 5 then exists (select from unnest(c.ids) e (id) where e.id in (select id from incident))
-        end
+        where c.company_id = $1 and c.operation <> 4
+            and exists (select from unnest(c.ids) e (id) where (c.resource, e.id) in (select x.resource, x.id from erased x))
         order by c.position
         limit (select $5::bigint)
     ) as positions
-from ids i
+from erased x

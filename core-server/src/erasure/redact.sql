@@ -1,13 +1,9 @@
--- Erases entries of the company $1: those with the IDs $6 to $10 (of affiliates, URLs, infractions, cases and incidents), or all, with who
--- made them, if $6 is null. They are looked for in the rows at the positions $4, and in those after the position $5. Rows that have nothing
--- left to erase stay as they are. If there are others, an entry of the erasure of the record $3 of the kind $2 follows, by $12, with the
--- digest of each row. Keys are made of $11, which nobody keeps.
+-- Erases entries of the company $1: those of the kinds $6 with the IDs $7, or all, with who made them, if $6 is null. They are looked for in
+-- the rows at the positions $4, and in those after the position $5. Rows that have nothing left to erase stay as they are. If there are
+-- others, an entry of the erasure of the record $3 of the kind $2 follows, by $9, with the digest of each row. Keys are made of $8, which
+-- nobody keeps.
 with erased as materialized (
-    select 1::smallint as resource, unnest($6::bigint[]) as id
-    union all select 2, unnest($7::bigint[])
-    union all select 3, unnest($8::bigint[])
-    union all select 4, unnest($9::bigint[])
-    union all select 5, unnest($10::bigint[])
+    select x.resource, x.id from unnest($6::smallint[], $7::bigint[]) x (resource, id)
 ), chosen as materialized (
     select c.*, change_columns(c.resource) as columns_now
     from (
@@ -24,15 +20,15 @@ with erased as materialized (
         c.columns_now as columns,
         array(
             select case
-                when $6::bigint[] is null or (c.resource, e.id) in (select x.resource, x.id from erased x)
+                when $6::smallint[] is null or (c.resource, e.id) in (select x.resource, x.id from erased x)
                 then erased_record(c.resource, c.columns, c.operation, e.record)
                 when c.columns = c.columns_now then e.record
                 else filled_record(c.resource, c.columns, c.operation, e.record) end
             from unnest(c.ids, c.records) with ordinality e (id, record, number)
             order by e.number
         ) as records,
-        case when $6::bigint[] is not null then c.changed_by end as changed_by,
-        encode(substr(sha256($11::bytea || int8send(c.position)), 1, 16), 'hex')::uuid as key
+        case when $6::smallint[] is not null then c.changed_by end as changed_by,
+        encode(substr(sha256($8::bytea || int8send(c.position)), 1, 16), 'hex')::uuid as key
     from chosen c
 ), redacted as (
     update changes c
@@ -46,7 +42,7 @@ with erased as materialized (
     select r.position, change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by, r.key) as digest from redacted r
 )
 select count(*) as rows, record_changes(array[row(
-    $1, $2::smallint, 0, 4, array[$3::bigint], array[jsonb_object_agg(d.position, encode(d.digest, 'hex'))::text], $12::jsonb, null
+    $1, $2::smallint, 0, 4, array[$3::bigint], array[jsonb_object_agg(d.position, encode(d.digest, 'hex'))::text], $9::jsonb, null
 )::change_entry])::text as recorded
 from digests d
 having count(*) > 0
