@@ -12,7 +12,7 @@ use compliance_api::{
     v1::{Change, ListChangesRequest},
 };
 use metrics::{describe_gauge, gauge};
-use sqlx::query_as;
+use sqlx::{Postgres, postgres::PgArguments, query::Query, query_as};
 use telemetry::metrics::{count, describe};
 use time::OffsetDateTime;
 use tokio::{task::JoinSet, time::timeout};
@@ -90,20 +90,14 @@ async fn due(backend: &Backend, are_slow: bool) -> Result<Vec<(i64, i64)>, Error
     due.await.map_err(from_database)
 }
 
+type Statement = Query<'static, Postgres, PgArguments>;
+
 /// The delivery to one webhook.
 struct Delivery {
     backend: Arc<Backend>,
     sender: Sender,
     company_id: i64,
     id: i64,
-}
-
-/// A webhook that this core has leased, with the message that is to be delivered.
-struct Leased {
-    endpoint: Endpoint,
-    message_id: String,
-    /// Where the message ends, if it may have been sent.
-    message_to: Option<i64>,
 }
 
 impl Delivery {
@@ -121,22 +115,23 @@ impl Delivery {
     /// Whether the webhook's position has moved.
     async fn deliver_one(&self) -> Result<bool, Error> {
         let start = Instant::now();
-        let Some(leased) = self.claim().await? else { return Ok(false) };
-        let endpoint = &leased.endpoint;
+        let Some(endpoint) = self.claim().await? else { return Ok(false) };
+        let endpoint = &endpoint;
         let request = ListChangesRequest {
             after: Some(endpoint.position),
             types: endpoint.types.clone(),
             limit: Some(WEBHOOK_CHANGES),
         };
         // What was sent is not cut again.
-        let most = if leased.message_to.is_some() { WEBHOOK_BYTES * 2 } else { WEBHOOK_BYTES };
+        let most = if endpoint.message_to.is_some() { WEBHOOK_BYTES * 2 } else { WEBHOOK_BYTES };
         let source = Source { most, ..self.backend.source(self.company_id) };
         let (mut page, _memory) = changes::read(source, &request).await?;
+        let pass = |position, is_dropped: bool| self.store(self.leased(PASS, endpoint, position).bind(is_dropped));
         if page.dropped_position > endpoint.position {
             // The next message begins there, which its `after` says.
-            return self.pass(&leased, page.dropped_position, true).await;
+            return pass(page.dropped_position, true).await;
         }
-        if let Some(end) = leased.message_to {
+        if let Some(end) = endpoint.message_to {
             if page.position < end {
                 // There is no memory for all of it now.
                 return Ok(false);
@@ -144,46 +139,39 @@ impl Delivery {
             page.changes.retain(|change| change.position <= end);
         }
         let Some(last) = page.changes.last() else {
-            return self.pass(&leased, leased.message_to.unwrap_or(page.position), false).await;
+            return pass(endpoint.message_to.unwrap_or(page.position), false).await;
         };
-        let position = leased.message_to.unwrap_or(last.position);
-        if leased.message_to.is_none() && !self.fix(&leased, position).await? {
+        let position = endpoint.message_to.unwrap_or(last.position);
+        if endpoint.message_to.is_none() && !self.store(self.leased(FIX, endpoint, position)).await? {
             return Ok(false);
         }
         if start.elapsed() + WEBHOOK_TIMEOUT > WEBHOOK_LEASE {
             // Another core may have it before the attempt ends.
             return Ok(false);
         }
-        self.send(&leased, position, &page.changes).await
+        self.send(endpoint, position, &page.changes).await
     }
 
-    async fn claim(&self) -> Result<Option<Leased>, Error> {
+    async fn claim(&self) -> Result<Option<Endpoint>, Error> {
         let message_id = new_id().map_err(|_| Error::internal())?;
-        let claim = query_as::<_, Endpoint>(CLAIM).bind(self.company_id).bind(self.id);
-        let claim = claim.bind(WEBHOOK_LEASE.as_secs_f64()).bind(message_id).fetch_optional(&self.backend.pool);
-        let leased = |mut endpoint: Endpoint| {
-            Some(Leased { message_id: endpoint.message_id.take()?, message_to: endpoint.message_to, endpoint })
-        };
-        Ok(claim.await.map_err(from_database)?.and_then(leased))
+        let claim = query_as(CLAIM).bind(self.company_id).bind(self.id).bind(WEBHOOK_LEASE.as_secs_f64());
+        claim.bind(message_id).fetch_optional(&self.backend.pool).await.map_err(from_database)
     }
 
-    /// Stores where the message ends. False if the webhook was changed meanwhile.
-    async fn fix(&self, leased: &Leased, position: i64) -> Result<bool, Error> {
-        let fix = sqlx::query(FIX).bind(self.company_id).bind(self.id).bind(leased.endpoint.leased_until);
-        let fix = fix.bind(&leased.message_id).bind(position).fetch_optional(&self.backend.pool);
-        Ok(fix.await.map_err(from_database)?.is_some())
+    /// A statement about the message up to a position of a webhook that this core has leased.
+    fn leased(&self, statement: &'static str, endpoint: &Endpoint, position: i64) -> Statement {
+        let query = sqlx::query(statement).bind(self.company_id).bind(self.id).bind(endpoint.leased_until);
+        query.bind(endpoint.message_id.clone()).bind(position)
     }
 
-    /// Moves the webhook past changes that are not sent: of other types, or no longer kept.
-    async fn pass(&self, leased: &Leased, position: i64, is_dropped: bool) -> Result<bool, Error> {
-        let pass = sqlx::query(PASS).bind(self.company_id).bind(self.id).bind(leased.endpoint.leased_until);
-        let pass = pass.bind(&leased.message_id).bind(position).bind(is_dropped).fetch_optional(&self.backend.pool);
-        Ok(pass.await.map_err(from_database)?.is_some())
+    /// Runs such a statement. False if the webhook was changed meanwhile.
+    async fn store(&self, statement: Statement) -> Result<bool, Error> {
+        Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }
 
-    async fn send(&self, leased: &Leased, position: i64, changes: &[Change]) -> Result<bool, Error> {
-        let Leased { endpoint, message_id, .. } = leased;
-        let message = Message::of_changes(message_id.clone(), endpoint.message_after, position, changes);
+    async fn send(&self, endpoint: &Endpoint, position: i64, changes: &[Change]) -> Result<bool, Error> {
+        let message_id = endpoint.message_id.clone().unwrap_or_default();
+        let message = Message::of_changes(message_id, endpoint.message_after, position, changes);
         let message = message.map_err(|_| Error::internal())?;
         let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
         let is_delivered = attempt.error.is_none();
@@ -195,12 +183,8 @@ impl Delivery {
         };
         count(DELIVERIES, "outcome", outcome);
         let wait = if is_delivered { Duration::ZERO } else { wait(endpoint.attempts, attempt.retry_after)? };
-        let finish = sqlx::query_scalar(FINISH)
-            .bind(self.company_id)
-            .bind(self.id)
-            .bind(endpoint.leased_until)
-            .bind(message_id)
-            .bind(position)
+        let finish = self
+            .leased(FINISH, endpoint, position)
             .bind(is_delivered)
             .bind(wait.as_secs_f64())
             .bind(disabled_reason)
@@ -213,8 +197,7 @@ impl Delivery {
             .bind(attempt.error)
             .bind(WEBHOOK_LOG)
             .bind(!is_delivered || attempt.duration > WEBHOOK_SLOW);
-        let is_leased: bool = finish.fetch_one(&self.backend.pool).await.map_err(from_database)?;
-        Ok(is_delivered && is_leased)
+        Ok(self.store(finish).await? && is_delivered)
     }
 }
 

@@ -141,7 +141,7 @@ pub(super) const FINISH: &str = "with finished as (
             (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms, http_status, error)
         select $1, $2, $9, $4, $10, $5, $11, $12, $13, $14, $15 from webhooks w where w.company_id = $1 and w.id = $2
     )
-    select count(*) > 0 as is_leased from finished";
+    select id from finished";
 
 /// Those of one company, with the types of their parameters.
 pub(crate) const STATEMENTS: [(&str, &str); 10] = [
