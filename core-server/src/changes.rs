@@ -9,11 +9,11 @@ mod search;
 mod service;
 mod watch;
 
-pub(crate) use as_of::{STATEMENTS as PAST, read as read_as_of};
+pub(crate) use as_of::{STATEMENT as PAST, get as get_as_of};
 pub(crate) use changed::{Changed, STATEMENT as CHANGED};
 pub(crate) use feed::read;
 pub(crate) use keep::keep;
-pub(crate) use search::STATEMENTS as SEARCHES;
+pub(crate) use search::STATEMENT as SEARCH;
 pub(crate) use service::Changes;
 
 /// The statement that reads changes, with the types of its parameters.

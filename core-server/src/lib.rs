@@ -62,8 +62,8 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Every statement that reads the records of a company in the order of a key, until it has enough or has read all: searches, the
 /// overview, and changes. With the types of its parameters. For tools that look at plans.
 pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let scans = [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT, changes::STATEMENT];
-    scans.into_iter().chain(*changes::SEARCHES).chain(*changes::PAST).chain([changes::CHANGED])
+    let changes = [changes::STATEMENT, changes::SEARCH, *changes::PAST, changes::CHANGED];
+    [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT].into_iter().chain(changes)
 }
 
 /// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.

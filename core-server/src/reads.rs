@@ -104,6 +104,10 @@ impl<T: Record> Reads<T> {
         Self { statement, coalesced }
     }
 
+    pub(crate) fn not_found(&self) -> fn(i64) -> Error {
+        self.statement.not_found
+    }
+
     /// The company's record of this ID. Concurrent reads become one statement.
     pub(crate) async fn get(&self, company_id: i64, id: i64) -> Result<Response<T>, Error> {
         let key = (company_id, id);

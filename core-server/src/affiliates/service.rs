@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     backend::Backend,
-    changes::{Changed, read_as_of},
+    changes::{Changed, get_as_of},
     record_pages::{self, RecordPages},
     requests::{Served, accept, holding, timeout_of},
     writes::Writes,
@@ -59,13 +59,8 @@ impl AffiliateService for Affiliates {
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {
         let (company_id, request) = accept(request)?;
-        match &request.as_of {
-            Some(as_of) if !as_of.is_empty() => {
-                let read = read_as_of(self.backend.source(company_id), request.id, as_of, Error::affiliate_not_found);
-                Ok(self.backend.in_slot(company_id, read).await?)
-            }
-            _ => Ok(self.backend.affiliates.get(company_id, request.id).await?),
-        }
+        let read = get_as_of(&self.backend, &self.backend.affiliates, company_id, request.id, request.as_of);
+        Ok(read.await?)
     }
 
     async fn batch_get_affiliates(

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use compliance_api::{
-    error::Error,
-    v1::{
-        BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
-        ListAllComplianceCasesRequest, ListAllComplianceCasesResponse, ListComplianceCasesRequest,
-        ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
-    },
+use compliance_api::v1::{
+    BatchGetComplianceCasesRequest, BatchGetComplianceCasesResponse, ComplianceCase, GetComplianceCaseRequest,
+    ListAllComplianceCasesRequest, ListAllComplianceCasesResponse, ListComplianceCasesRequest,
+    ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
 };
 use tonic::Request;
 
@@ -18,7 +15,7 @@ use super::{
 };
 use crate::{
     backend::Backend,
-    changes::{Changed, read_as_of},
+    changes::{Changed, get_as_of},
     lists::{read_by_ids, too_large},
     record_pages::{self, RecordPages},
     requests::{Served, accept, holding, timeout_of},
@@ -55,13 +52,8 @@ impl ComplianceCaseService for ComplianceCases {
 
     async fn get_compliance_case(&self, request: Request<GetComplianceCaseRequest>) -> Served<ComplianceCase> {
         let (company_id, request) = accept(request)?;
-        match &request.as_of {
-            Some(as_of) if !as_of.is_empty() => {
-                let read = read_as_of(self.0.source(company_id), request.id, as_of, Error::case_not_found);
-                Ok(self.0.in_slot(company_id, read).await?)
-            }
-            _ => Ok(self.0.cases.get(company_id, request.id).await?),
-        }
+        let read = get_as_of(&self.0, &self.0.cases, company_id, request.id, request.as_of);
+        Ok(read.await?)
     }
 
     async fn batch_get_compliance_cases(

@@ -5,7 +5,6 @@ use std::{
     sync::LazyLock,
 };
 
-use admission::Reservation;
 use compliance_api::{
     catalogue::Vocabulary,
     country,
@@ -14,25 +13,25 @@ use compliance_api::{
     rules::{Violations, timestamp},
     v1::{Affiliate, Change, ComplianceCase, ComplianceUrl, Incident, Infraction},
 };
-use sqlx::Row as _;
+use sqlx::{Row as _, postgres::PgRow};
 use tonic::Response;
 
 use super::feed;
-use crate::{lists::Source, requests::holding};
+use crate::{
+    backend::Backend,
+    lists::{Source, too_large},
+    reads::Reads,
+    requests::holding,
+};
 
-const TYPES: &str = "bigint, smallint, bigint, bigint";
-
-/// The statements for affiliates, URLs and cases, with the types of their parameters.
-pub(crate) static STATEMENTS: LazyLock<[(&str, &str); 3]> = LazyLock::new(|| {
-    [
-        (statement("affiliates", None), TYPES),
-        (statement("compliance_urls", Some(("infractions", 3, "url_id"))), TYPES),
-        (statement("compliance_cases", Some(("incidents", 5, "case_id"))), TYPES),
-    ]
+/// The statement, with the types of its parameters.
+pub(crate) static STATEMENT: LazyLock<(&str, &str)> = LazyLock::new(|| {
+    let page = include_str!("as_of.sql")
+        .replace("{of_record}", &changes_of("$2", "$3"))
+        .replace("{of_affiliate}", &changes_of("1", "k.id"));
+    let statement = [include_str!("state.sql"), &page, include_str!("entries.sql")].concat();
+    (statement.leak(), "bigint, smallint, bigint, bigint")
 });
-
-/// A table of parts of a record, its number, and the column with the ID of their record.
-type Parts = (&'static str, i16, &'static str);
 
 /// A record that can be read as it was.
 pub(crate) trait Past: Record {
@@ -40,66 +39,6 @@ pub(crate) trait Past: Record {
     const RESOURCE: i16;
 
     fn build(past: &State, id: i64, company_id: i64) -> Option<Self>;
-}
-
-fn statement(table: &str, parts: Option<Parts>) -> &'static str {
-    let (mut others, mut now, mut later) = (String::new(), String::new(), String::new());
-    if let Some((parts, resource, of)) = parts {
-        let filled = |table| {
-            format!("(left(e.record, -1) || repeat(',', (s.columns[e.resource] - e.columns)::integer) || ')')::{table}")
-        };
-        others = format!(
-            ", of_parts as materialized (
-                select e.*
-                from (
-                    select c.position - cardinality(c.ids) + e.number as position, c.changed_at, c.resource, c.columns, c.operation, e.id,
-                        e.record
-                    from (
-                        select c.* from changes c
-                        where c.company_id = $1 and c.resource = {resource} and c.changed_at >= (select to_timestamp($4::double precision))
-                        order by c.position limit (select null::bigint)
-                    ) c
-                    cross join lateral unnest(c.ids, c.records) with ordinality e (id, record, number)
-                ) e
-                cross join state s
-                where case when e.operation in (1, 3) then ({part}).{of} = $3 else true end
-            ), affiliate_ids as materialized (
-                select r.affiliate_id as id from {table} r where r.company_id = $1 and r.id = $3
-                union
-                select case
-                    when e.operation = 2 then (('{{' || substr(e.record, 2) || '}}')::json -> 'affiliate_id' ->> 0)::bigint
-                    when e.operation in (1, 3) then ({record}).affiliate_id end
-                from of_record e cross join state s
-            ), of_affiliates as materialized (
-                select a.* from affiliate_ids k cross join lateral ({of_affiliates}
-                ) a
-            )",
-            part = filled(parts),
-            record = filled(table),
-            of_affiliates = changes_of("1", "k.id"),
-        );
-        now = format!(
-            "
-            union all
-            select {resource}::smallint, r.id, r::text from {parts} r where r.company_id = $1 and r.{of} = $3
-            union all
-            select 1::smallint, r.id, r.record
-            from affiliate_ids k
-            cross join lateral (
-                select r.id, r::text as record from affiliates r where r.company_id = $1 and r.id = k.id limit 1
-            ) r
-            union all
-            select 6::smallint, r.id, r::text from vocabulary_entries r where r.company_id = $1"
-        );
-        later.push_str(" union all select * from of_parts union all select * from of_affiliates");
-    }
-    let page = include_str!("as_of.sql")
-        .replace("{of_record}", &changes_of("$2", "$3"))
-        .replace("{others}", &others)
-        .replace("{table}", table)
-        .replace("{now}", &now)
-        .replace("{later}", &later);
-    [include_str!("state.sql"), &page, include_str!("entries.sql")].concat().leak()
 }
 
 /// A query for the later changes of a record. The limits are none, which the planner cannot see: it reads along the indexes.
@@ -129,55 +68,56 @@ fn changes_of(resource: &str, id: &str) -> String {
     )
 }
 
-/// The record as it was at the end of a second, which is given as a text.
-pub(crate) async fn read<R: Past>(
+/// The record as it is now, or as it was at the end of a second if that is given as a text.
+pub(crate) async fn get<R: Past>(
+    backend: &Backend,
+    reads: &Reads<R>,
+    company_id: i64,
+    id: i64,
+    as_of: Option<String>,
+) -> Result<Response<R>, Error> {
+    match as_of.filter(|as_of| !as_of.is_empty()) {
+        Some(as_of) => {
+            let second = timestamp(&as_of).unwrap_or_default();
+            backend.in_slot(company_id, read(backend.source(company_id), id, second, reads.not_found())).await
+        }
+        None => reads.get(company_id, id).await,
+    }
+}
+
+async fn read<R: Past>(
     source: Source,
     id: i64,
-    as_of: &str,
+    second: i64,
     not_found: fn(i64) -> Error,
 ) -> Result<Response<R>, Error> {
-    let second = timestamp(as_of).unwrap_or_default();
-    let (statement, _) = STATEMENTS[usize::from(R::RESOURCE > 1) + usize::from(R::RESOURCE > 2)];
-    let query = || sqlx::query(statement).bind(source.company_id).bind(R::RESOURCE).bind(id).bind(second + 1);
-    let ((state, kept), memory): ((State, Kept), Reservation) =
-        feed::entries(&source, query, |first, changes, is_complete| {
-            let kept = Kept {
-                is_complete,
-                dropped_position: first.try_get("dropped_position")?,
-                last_position: first.try_get("last_position")?,
-                first_second: first.try_get("first_second")?,
-                this_second: first.try_get("this_second")?,
-            };
-            Ok((State::before(changes), kept))
-        })
-        .await?;
-    kept.check(second, source.most)?;
+    let query = || sqlx::query(STATEMENT.0).bind(source.company_id).bind(R::RESOURCE).bind(id).bind(second + 1);
+    let ((state, refusal, is_complete), memory) = feed::entries(&source, query, |first, changes, is_complete| {
+        Ok((State::before(changes), refusal(first, second)?, is_complete))
+    })
+    .await?;
+    if let Some(error) = refusal {
+        return Err(error);
+    }
+    if !is_complete {
+        return Err(too_large(source.most));
+    }
     let record = R::build(&state, id, source.company_id).ok_or_else(|| not_found(id))?;
     Ok(holding(record, memory))
 }
 
-/// What is kept of a company's changes.
-struct Kept {
-    is_complete: bool,
-    dropped_position: i64,
-    last_position: i64,
-    /// That of the first change that is kept.
-    first_second: Option<i64>,
-    this_second: i64,
-}
-
-impl Kept {
-    fn check(&self, second: i64, most: usize) -> Result<(), Error> {
-        if second > self.this_second {
-            return Err(Error::invalid(Violations::one("as_of", "The as of field must not be in the future.")));
-        }
-        if self.dropped_position > 0 && self.first_second.is_none_or(|first| second < first) {
-            let message = "The record cannot be read as it was then: later changes are no longer kept.";
-            let error = Error::new(Reason::PositionGone, message).with("dropped_position", self.dropped_position);
-            return Err(error.with("last_position", self.last_position));
-        }
-        if self.is_complete { Ok(()) } else { Err(crate::lists::too_large(most)) }
+/// Why what was at the end of a second is not known.
+fn refusal(first: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
+    if second > first.try_get("this_second")? {
+        return Ok(Some(Error::invalid(Violations::one("as_of", "The as of field must not be in the future."))));
     }
+    let (dropped, last): (i64, i64) = (first.try_get("dropped_position")?, first.try_get("last_position")?);
+    // That of the first change that is kept.
+    let first: Option<i64> = first.try_get("first_second")?;
+    let is_gone = dropped > 0 && first.is_none_or(|first| second < first);
+    let message = "The record cannot be read as it was then: later changes are no longer kept.";
+    let error = || Error::new(Reason::PositionGone, message).with("dropped_position", dropped);
+    Ok(is_gone.then(|| error().with("last_position", last)))
 }
 
 /// The values of a record's fields, as changes have them.

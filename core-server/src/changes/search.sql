@@ -1,5 +1,29 @@
 -- Changes of the company $1 before the position $2, newest first: of the table with the number $3, of the ID $4, by the subject $5, by the
 -- request $6 (each any if it is null), from the second $7 on and before the second $8, at most $9. At most $10 rows are read.
+), rows as (
+    -- Those that may have the record: of it alone, and all with several records. A row has 1,024 at most.
+    (
+        select c.* from changes c
+        where $4::bigint is not null and c.company_id = $1 and c.resource = $3 and c.ids[1] = $4 and cardinality(c.ids) = 1
+            and c.position < (select $2) and c.changed_at < (select to_timestamp($8::double precision))
+        order by c.position desc limit (select $10)
+    )
+    union all
+    (
+        select c.* from changes c
+        where $4::bigint is not null and c.company_id = $1 and c.resource = $3 and cardinality(c.ids) > 1
+            and c.position < (select $2 + 1023) and c.position - cardinality(c.ids) + 1 < (select $2)
+            and c.changed_at < (select to_timestamp($8::double precision))
+        order by c.position desc limit (select $10)
+    )
+    union all
+    -- Or all, along the key.
+    (
+        select c.* from changes c
+        where $4::bigint is null and c.company_id = $1 and c.position < (select $2 + 1023)
+            and c.position - cardinality(c.ids) + 1 < (select $2) and c.changed_at < (select to_timestamp($8::double precision))
+        order by c.position desc limit (select $10)
+    )
 ), scanned as materialized (
     select c.*, c.position - cardinality(c.ids) as before,
         sum(case when not c.is_asked then 0 when $4::bigint is null then cardinality(c.ids) else 1 end)
@@ -10,7 +34,7 @@
             -- Of one writer, or of one for each entry.
             and ($5::text is null or c.changed_by @> to_jsonb(array[$5]) or c.changed_by @> to_jsonb(array[array[$5]]))
             and ($6::text is null or c.changed_by @> to_jsonb(array[$6]) or c.changed_by @> to_jsonb(array[array[$6]])) as is_asked
-        from ({rows}) c
+        from rows c
         order by c.position desc
         limit (select $10)
     ) c

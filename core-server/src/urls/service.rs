@@ -2,15 +2,11 @@
 
 use std::{future::ready, sync::Arc};
 
-use compliance_api::{
-    error::Error,
-    v1::{
-        AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest,
-        BatchGetComplianceUrlsResponse, ComplianceUrl, GetComplianceUrlRequest, ListAllComplianceUrlsRequest,
-        ListAllComplianceUrlsResponse, ListComplianceUrlsRequest, ListComplianceUrlsResponse,
-        SearchComplianceUrlsRequest, SearchComplianceUrlsResponse, StreamComplianceUrlsRequest,
-        StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
-    },
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, AddComplianceUrlsResponse, BatchGetComplianceUrlsRequest, BatchGetComplianceUrlsResponse,
+    ComplianceUrl, GetComplianceUrlRequest, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse,
+    ListComplianceUrlsRequest, ListComplianceUrlsResponse, SearchComplianceUrlsRequest, SearchComplianceUrlsResponse,
+    StreamComplianceUrlsRequest, StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
 };
 use futures::stream;
 use tokio::time::Instant;
@@ -23,7 +19,7 @@ use super::{
 };
 use crate::{
     backend::Backend,
-    changes::{Changed, read_as_of},
+    changes::{Changed, get_as_of},
     limits::PART,
     lists::{LargePage, PagePart, Source, read_by_ids, too_large},
     record_pages::{self, RecordPages},
@@ -97,13 +93,8 @@ impl ComplianceUrlService for ComplianceUrls {
 
     async fn get_compliance_url(&self, request: Request<GetComplianceUrlRequest>) -> Served<ComplianceUrl> {
         let (company_id, request) = accept(request)?;
-        match &request.as_of {
-            Some(as_of) if !as_of.is_empty() => {
-                let read = read_as_of(self.backend.source(company_id), request.id, as_of, Error::url_not_found);
-                Ok(self.backend.in_slot(company_id, read).await?)
-            }
-            _ => Ok(self.backend.urls.get(company_id, request.id).await?),
-        }
+        let read = get_as_of(&self.backend, &self.backend.urls, company_id, request.id, request.as_of);
+        Ok(read.await?)
     }
 
     async fn batch_get_compliance_urls(
