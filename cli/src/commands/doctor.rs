@@ -8,10 +8,7 @@ mod needs;
 use std::{ffi::OsString, io::Write as _, net::SocketAddr, process::ExitCode};
 
 use clap::{Args, CommandFactory as _};
-use core_server::{
-    database::check_migrated,
-    doctor::{Difference, check_counts},
-};
+use core_server::doctor::{Difference, check_counts};
 use runtime::{
     ConfigurationArgs, DatabaseUrlArgs, Hidden, KeyArgs, ReplicaArgs, try_parse, units::listen_address, unix_now,
 };
@@ -20,7 +17,7 @@ pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 
 use self::checks::{Finding, State};
 use super::{Cli, Command};
-use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
+use crate::{data_dir::DataDirArgs, database::run_as_owner, secret};
 
 /// The exit status if something is wrong and was not repaired.
 const WRONG: u8 = 3;
@@ -106,7 +103,7 @@ impl Command {
 }
 
 pub(super) fn run(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(async { if args.counts { counts(args).await } else { machine(args, configuration).await } })
+    if args.counts { counts(args) } else { runtime::block_on(machine(args, configuration)) }
 }
 
 async fn machine(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
@@ -210,11 +207,7 @@ fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let server = DatabaseServer::find(&args.database, &args.data_dir, false).await?;
-    let pool = server.connect_as_owner(1).await?;
-    check_migrated(&pool).await?;
-    let mut connection = pool.acquire().await?;
+fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let print = |Difference { company_id, list, counts }| {
         let line = if args.json {
             serde_json::json!({ "company": company_id, "list": list, "counts": counts }).to_string()
@@ -224,9 +217,9 @@ async fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         // Nobody may be reading.
         let _ = writeln!(std::io::stdout(), "{line}");
     };
-    let wrong = check_counts(&mut connection, args.repair, print).await?;
-    drop(connection);
-    server.close(&pool).await?;
+    let wrong = run_as_owner(&args.database, &args.data_dir, async |connection| {
+        Ok(check_counts(connection, args.repair, print).await?)
+    })?;
     let is_repaired = args.repair && wrong > 0;
     let result = match wrong {
         _ if args.json => serde_json::json!({ "wrong": wrong, "repaired": is_repaired }).to_string(),
