@@ -133,7 +133,13 @@ impl Watcher {
                     return Error::new(Reason::RateLimited, "The changes were not read in time.");
                 }
             }
-            page = match Box::pin(self.read(is_up_to_date)).await {
+            let seen = self.seen.position;
+            let read = if is_up_to_date {
+                Box::pin(self.hub.shared(&self.company, seen)).await
+            } else {
+                Box::pin(self.hub.read(self.company.id, seen, &self.types)).await.map(Arc::new)
+            };
+            page = match read {
                 Ok(page) => Some(page),
                 Err(error) if !is_up_to_date || error.reason == Reason::PositionGone => return error,
                 Err(_) => {
@@ -142,14 +148,6 @@ impl Watcher {
                 }
             };
         }
-    }
-
-    async fn read(&self, is_up_to_date: bool) -> Result<Arc<Page>, Error> {
-        let seen = self.seen.position;
-        if is_up_to_date {
-            return self.hub.shared(&self.company, seen).await;
-        }
-        self.hub.read(self.company.id, seen, &self.types).await.map(Arc::new)
     }
 
     /// Waits until more may be read, and sends that there is nothing new once in a while. Returns the same as `send`.
