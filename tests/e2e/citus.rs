@@ -8,7 +8,7 @@ use std::{
 use futures::future::join_all;
 use serde_json::json;
 use sqlx::PgConnection;
-use test_support::{RestClient, TestService, connect_to_citus, new_company, tests};
+use test_support::{Options, Received, RestClient, TestService, WebhookReceiver, connect_to_citus, new_company, tests};
 
 tests![nodes_are_called_directly, companies_of_other_nodes_notice_nothing, shards_move_while_companies_write,];
 
@@ -98,15 +98,20 @@ async fn nodes_are_called_directly() {
 }
 
 async fn companies_of_other_nodes_notice_nothing() {
-    let service = TestService::start().await;
+    let receiver = WebhookReceiver::start().await;
+    let service = TestService::with(Options { webhooks: receiver.settings(), ..Options::default() }).await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
     let [(company, Place { nodeid, nodename, nodeport, .. }), (other, _)] = companies_apart(&mut coordinator).await;
     let (rest, other_rest) = (service.rest(company), service.rest_remote(other));
     assert_eq!(add(&rest, 0).await, 201);
+    let webhook = json!({ "url": receiver.url() }).to_string();
+    other_rest.post("/webhooks", webhook).await.with_status(201);
+    add_soon(&other_rest, 0).await;
+    receiver.wait_for(1).await;
     let update = "select citus_update_node($1, $2, $3)";
     // Nothing listens there. Citus tells the other nodes, and until then no function is run there.
     sqlx::query(update).bind(nodeid).bind(&nodename).bind(1).execute(&mut coordinator).await.unwrap();
-    add_soon(&other_rest, 0).await;
+    add_soon(&other_rest, 1).await;
     // The service has connections to the node, until it knows that Citus has it elsewhere.
     let (start, mut added) = (Instant::now(), 1);
     while add(&rest, added).await == 201 {
@@ -122,7 +127,12 @@ async fn companies_of_other_nodes_notice_nothing() {
         }
         is_done.store(true, Ordering::Relaxed);
     };
-    let (others, ()) = tokio::join!(work(&other_rest, 1, &is_done), away);
+    let (others, ()) = tokio::join!(work(&other_rest, 2, &is_done), away);
+    let start = Instant::now();
+    while receiver.received().iter().flat_map(Received::positions).count() < others {
+        assert!(start.elapsed() < Duration::from_mins(2), "webhooks get no changes");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     sqlx::query(update).bind(nodeid).bind(&nodename).bind(nodeport).execute(&mut coordinator).await.unwrap();
     add_soon(&rest, 1000).await;
     add_soon(&other_rest, others).await;

@@ -78,17 +78,20 @@ pub(super) const DELIVERIES: &str =
     order by d.number desc
     limit $3";
 
-/// Of all companies, webhooks with changes to deliver: those whose last attempt failed or took long, or the others ($1), at most $2. On Citus it
-/// runs on all nodes.
+/// The companies that have webhooks, and how many of these have failed last. On Citus it runs on all nodes.
+pub(super) const COMPANIES: &str = "select w.company_id, count(*) filter (where w.attempts > 0)
+    from webhooks w
+    where w.disabled_reason is null
+    group by w.company_id";
+
+/// Of some companies, which are on one node of Citus, webhooks with changes to deliver: those whose last attempt failed or took long, or the
+/// others ($2), at most $3.
 pub(super) const DUE: &str = "select w.company_id, w.id
     from webhooks w join change_positions p on p.company_id = w.company_id
-    where w.disabled_reason is null and w.position < p.position and w.is_slow = $1
+    where w.company_id = any($1::bigint[]) and w.disabled_reason is null and w.position < p.position and w.is_slow = $2
         and w.next_attempt_at <= now() and w.leased_until <= now()
     order by w.next_attempt_at
-    limit $2";
-
-/// How many webhooks of all companies have failed last. On Citus it runs on all nodes.
-pub(super) const FAILING: &str = "select count(*) from webhooks w where w.attempts > 0 and w.disabled_reason is null";
+    limit $3";
 
 /// Leases a webhook for $3 seconds, unless another core has it. Without a message that failed, a new one, $4, begins.
 pub(super) const CLAIM: &str = with_columns!(
