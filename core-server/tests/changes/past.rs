@@ -54,7 +54,8 @@ async fn snapshot(clients: &mut GrpcClients) -> Snapshot {
 /// Makes the changes of a company two seconds after another, from a day on.
 async fn spread(core: &TestCore, company: i64) {
     let spread = format!(
-        "update changes set changed_at = '2026-01-31 23:59:00Z'::timestamptz + make_interval(secs => position * 2 + 0.5)
+        "update changes
+        set changed_at = (timestamp '2026-01-31 23:59:00' + make_interval(secs => position * 2 + 0.5)) at time zone 'UTC'
         where company_id = {company}"
     );
     sqlx::raw_sql(AssertSqlSafe(spread)).execute(&core.pool).await.unwrap();

@@ -171,7 +171,7 @@ async fn wrong_searches() {
 async fn records_as_they_were() {
     // The changes were made a day after another, from a day on.
     let days =
-        "update changes set changed_at = '2026-01-01 12:00:00Z'::timestamptz + make_interval(days => position::integer)
+        "update changes set changed_at = (timestamp '2026-01-01 12:00:00' + make_interval(days => position::integer)) at time zone 'UTC'
         where company_id = <company>";
     let (format, future) =
         ("The as of field must match the format YYYY-MM-DD HH:MM:SS.", "The as of field must not be in the future.");
