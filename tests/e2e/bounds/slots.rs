@@ -146,7 +146,7 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
             loop {
                 let start = Instant::now();
                 let status = rest.post("/urls", body.clone()).await.status;
-                // One that arrives late is refused at once, and one that waits in vain after five seconds.
+                // One that arrives late is refused at once, and one that waits for memory after five seconds.
                 if status != 429 || start.elapsed() > Duration::from_secs(4) {
                     return status;
                 }
