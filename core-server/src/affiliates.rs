@@ -11,7 +11,7 @@ mod update;
 mod update_one;
 
 pub(crate) use input::INPUT;
-pub(crate) use read::single;
+pub(crate) use read::{query, single};
 pub(crate) use search::search_statement;
 pub(crate) use service::Affiliates;
 pub(crate) use sync::Syncs;

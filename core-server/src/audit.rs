@@ -146,22 +146,17 @@ const VERIFY: &str = r#"
         ) e
         order by e.position, e.erased_at desc
     ), chain as (
-        select c.position, c.entries, c.hash, c.is_as_erased, case when c.is_first then p.dropped_position else c.previous end as previous,
-            change_hash(case when c.is_first then p.dropped_hash else c.previous_hash end, c.digest, c.position, c.changed_at) as expected
-        from (
-            select c.position, cardinality(c.ids)::bigint as entries, c.hash, c.changed_at,
-                coalesce(c.erased_digest, d.digest) as digest,
-                case when c.erased_digest is null then e.digest is null else e.digest = d.digest end as is_as_erased,
-                lag(c.position) over w as previous, lag(c.hash) over w as previous_hash, row_number() over w = 1 as is_first
-            from changes c
-            cross join lateral (
-                select change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest
-            ) d
-            left join erasure e on e.position = c.position
-            where c.company_id = $1
-            window w as (order by c.position)
-        ) c
-        join change_positions p on p.company_id = $1
+        select c.position, cardinality(c.ids)::bigint as entries, c.hash, lag(c.position, 1, p.dropped_position) over w as previous,
+            change_hash(lag(c.hash, 1, p.dropped_hash) over w, coalesce(c.erased_digest, d.digest), c.position, c.changed_at) as expected,
+            case when c.erased_digest is null then e.digest is null else e.digest = d.digest end as is_as_erased
+        from change_positions p
+        join changes c on c.company_id = $1
+        cross join lateral (
+            select change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest
+        ) d
+        left join erasure e on e.position = c.position
+        where p.company_id = $1
+        window w as (order by c.position)
     )
     select b.previous, b.position, b.entries, b.is_linked
     from (

@@ -9,7 +9,7 @@ mod search;
 mod service;
 mod watch;
 
-pub(crate) use as_of::{STATEMENT as PAST, get as get_as_of};
+pub(crate) use as_of::{STATEMENTS as PAST, TYPES as TYPES_OF_PAST, get as get_as_of};
 pub(crate) use changed::{Changed, STATEMENT as CHANGED};
 pub(crate) use feed::read;
 pub(crate) use keep::keep;

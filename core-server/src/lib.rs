@@ -62,8 +62,10 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Every statement that reads the records of a company in the order of a key, until it has enough or has read all: searches, the
 /// overview, and changes. With the types of its parameters. For tools that look at plans.
 pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let changes = [changes::STATEMENT, changes::SEARCH, *changes::PAST, changes::CHANGED];
-    [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT].into_iter().chain(changes)
+    let changes = [changes::STATEMENT, changes::SEARCH, changes::CHANGED];
+    let past = changes::PAST.values().map(|statement| (*statement, changes::TYPES_OF_PAST));
+    let others = [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT];
+    others.into_iter().chain(changes).chain(past)
 }
 
 /// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.

@@ -26,7 +26,7 @@ pub(crate) type Key = (i64, i64);
 /// Reads records of one kind by key. Clones share the queue.
 #[derive(Clone)]
 pub(crate) struct Reads<T: Record> {
-    statement: ReadByKey<T>,
+    pub(crate) statement: ReadByKey<T>,
     coalesced: Batcher<ReadByKey<T>>,
 }
 
@@ -34,6 +34,8 @@ pub(crate) struct Reads<T: Record> {
 #[derive(Clone)]
 pub(crate) struct ReadByKey<T: Record> {
     pub(crate) name: &'static str,
+    /// The number of their table in the record of changes.
+    pub(crate) resource: i16,
     pub(crate) pool: Connections,
     /// Takes the companies and the IDs as two arrays. Returns one row a record, with its key as `key_company_id` and
     /// `key_id`.
@@ -102,10 +104,6 @@ impl<T: Record> Reads<T> {
         let coalesced = Batcher::new(statement.clone(), limits);
         gauges::report_queue(statement.name, coalesced.queue_length());
         Self { statement, coalesced }
-    }
-
-    pub(crate) fn not_found(&self) -> fn(i64) -> Error {
-        self.statement.not_found
     }
 
     /// The company's record of this ID. Concurrent reads become one statement.

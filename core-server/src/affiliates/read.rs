@@ -47,13 +47,14 @@ pub(super) fn columns() -> String {
 }
 
 /// A query for the affiliate of a company, which is given as SQL, and of the ID `p.id`.
-fn query(company: &str) -> String {
+pub(crate) fn query(company: &str) -> String {
     format!("select {} from affiliates a where a.company_id = {company} and a.id = p.id limit 1", columns())
 }
 
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
     Reads::new(ReadByKey {
         name: "reads of affiliates",
+        resource: 1,
         pool: pool.clone(),
         memory: memory.clone(),
         sql: *BY_KEYS,

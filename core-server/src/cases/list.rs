@@ -75,6 +75,7 @@ impl RecordPage for ListAllComplianceCasesResponse {
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceCase> {
     Reads::new(ReadByKey {
         name: "reads of cases",
+        resource: 4,
         pool: pool.clone(),
         memory: memory.clone(),
         sql: STATEMENTS.by_keys,

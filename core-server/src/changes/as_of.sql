@@ -1,11 +1,11 @@
 -- What a record of the company $1 was made of before the second $4: what there is now, as if it were deleted then, and all later changes,
--- newest first. The record is the one with the ID $3 in the table with the number $2. A URL has infractions, and a case incidents; both
--- have an affiliate, and names of vocabularies.
+-- undone from the last one on. The record is the one with the ID $3 in the table with the number $2. A URL has infractions, and a case
+-- incidents; both have an affiliate.
 ), of_record as materialized ({of_record}
 ), of_parts as materialized (
-    select e.*
+    select e.position, e.resource, e.operation, e.id, change_fields(e.resource, e.columns, e.operation, e.record) as fields
     from (
-        select c.position - cardinality(c.ids) + e.number as position, c.changed_at, c.resource, c.columns, c.operation, e.id, e.record
+        select c.position - cardinality(c.ids) + e.number as position, c.resource, c.columns, c.operation, e.id, e.record
         from (
             select c.* from changes c
             where c.company_id = $1 and c.resource = (select case $2 when 2 then 3 when 4 then 5 end::smallint)
@@ -27,49 +27,66 @@
     union
     select r.affiliate_id from compliance_cases r where $2 = 4 and r.company_id = $1 and r.id = $3
     union
-    select (case e.operation when 2 then f.id ->> 0 else f.id #>> '{}' end)::bigint
+    select (case e.operation when 2 then e.fields -> 'affiliate_id' ->> 0 else e.fields ->> 'affiliate_id' end)::bigint
     from of_record e
-    cross join lateral (
-        select change_fields(e.resource, e.columns, e.operation, e.record) -> 'affiliate_id' as id
-    ) f
     where e.resource <> 1
 ), of_affiliates as materialized (
     select a.* from affiliate_ids k cross join lateral ({of_affiliate}
     ) a
-), page as (
-    select -p.position as rank, p.*, null::jsonb as changed_by
+), entries as (
+    select 9223372036854775807 as position, n.resource, 3 as operation, n.id, n.fields
     from (
-        select 9223372036854775807 as position, now() as changed_at, n.resource, s.columns[n.resource] as columns,
-            3::smallint as operation, n.id, n.record
-        from (
-            select 1::smallint as resource, r.id, r::text as record from affiliates r where $2 = 1 and r.company_id = $1 and r.id = $3
-            union all
-            select 2::smallint, r.id, r::text from compliance_urls r where $2 = 2 and r.company_id = $1 and r.id = $3
-            union all
-            select 3::smallint, r.id, r::text from infractions r where $2 = 2 and r.company_id = $1 and r.url_id = $3
-            union all
-            select 4::smallint, r.id, r::text from compliance_cases r where $2 = 4 and r.company_id = $1 and r.id = $3
-            union all
-            select 5::smallint, r.id, r::text from incidents r where $2 = 4 and r.company_id = $1 and r.case_id = $3
-            union all
-            select 1::smallint, r.id, r.record
-            from affiliate_ids k
-            cross join lateral (
-                select r.id, r::text as record from affiliates r where r.company_id = $1 and r.id = k.id limit 1
-            ) r
-            union all
-            select 6::smallint, r.id, r::text from vocabulary_entries r where $2 <> 1 and r.company_id = $1
-        ) n
-        cross join state s
-        union all select * from of_record
-        union all select * from of_parts
-        union all select * from of_affiliates
-    ) p
-), reached as (
-    -- What is kept gives every state from its first change on.
-    select floor(extract(epoch from coalesce((
-            select c.changed_at from changes c where c.company_id = $1 order by c.position limit 1
-        ), (
-            select p.changed_at from change_positions p where p.company_id = $1
-        ))))::bigint as first_second, floor(extract(epoch from now()))::bigint as this_second
+        select 1 as resource, r.id, to_jsonb(r) as fields from affiliates r where $2 = 1 and r.company_id = $1 and r.id = $3
+        union all
+        select 2, r.id, to_jsonb(r) from compliance_urls r where $2 = 2 and r.company_id = $1 and r.id = $3
+        union all
+        select 3, r.id, to_jsonb(r) from infractions r where $2 = 2 and r.company_id = $1 and r.url_id = $3
+        union all
+        select 4, r.id, to_jsonb(r) from compliance_cases r where $2 = 4 and r.company_id = $1 and r.id = $3
+        union all
+        select 5, r.id, to_jsonb(r) from incidents r where $2 = 4 and r.company_id = $1 and r.case_id = $3
+        union all
+        select 1, r.id, r.fields
+        from affiliate_ids k
+        cross join lateral (
+            select r.id, to_jsonb(r) as fields from affiliates r where r.company_id = $1 and r.id = k.id limit 1
+        ) r
+    ) n
+    union all select * from of_record
+    union all select * from of_parts
+    union all select * from of_affiliates
+), past as materialized (
+    -- The last value of a field is that before the first change. A part of another record has no change that deletes it. An upline is an
+    -- affiliate of its own, which is not read.
+    select e.resource, e.id,
+        jsonb_object_agg(f.key, case e.operation when 2 then f.value -> 0 else f.value end order by e.position desc) as fields
+    from entries e
+    cross join lateral jsonb_each(e.fields) f
+    where $2 = 1 or f.key <> 'upline'
+    group by e.resource, e.id
+    having (array_agg(e.operation order by e.position))[1] <> 1 and bool_or(e.operation = 3)
+), past_affiliates as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::affiliates, p.fields) r where p.resource = 1
+), past_compliance_urls as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::compliance_urls, p.fields) r where p.resource = 2
+), past_infractions as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::infractions, p.fields) r where p.resource = 3
+), past_compliance_cases as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::compliance_cases, p.fields) r where p.resource = 4
+), past_incidents as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::incidents, p.fields) r where p.resource = 5
 )
+select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position,
+    floor(extract(epoch from now()))::bigint as this_second, floor(extract(epoch from f.changed_at))::bigint as first_second, r.*
+from state s
+-- What is kept gives every state from its first change on.
+cross join lateral (
+    select coalesce(
+        (select c.changed_at from changes c where c.company_id = $1 order by c.position limit 1),
+        (select p.changed_at from change_positions p where p.company_id = $1)
+    ) as changed_at
+) f
+cross join (select $3 as id) p
+left join lateral (
+    select true as is_found, r.* from ({record}) r
+) r on true

@@ -86,6 +86,7 @@ impl RecordPage for ListAllComplianceUrlsResponse {
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceUrl> {
     Reads::new(ReadByKey {
         name: "reads of URLs",
+        resource: 2,
         pool: pool.clone(),
         memory: memory.clone(),
         sql: STATEMENTS.by_keys,

@@ -113,8 +113,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (CORE, &["MAX_LOCATED_COMPANIES", "MAX_CONFLICTS", "ROSTER_IDENTIFIER", "ABSENT_PAGE", "REPORTED_ABSENT"]),
     (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
-    // The number of a table, and the end of time.
-    ("core-server/src/changes/as_of.rs", &["RESOURCE"]),
+    // The end of time.
     ("core-server/src/changes/search.rs", &["NO_END"]),
     ("rest-gateway/src/extract/body.rs", &["RESULT"]),
     ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY", "MASKED"]),
