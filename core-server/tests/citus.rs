@@ -14,6 +14,7 @@ use tokio::time::timeout;
 tests![
     a_worker_is_refused,
     every_table_is_distributed_by_company,
+    each_worker_has_four_shards_unless_a_number_is_set,
     later_steps_change_distributed_tables,
     a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader,
     the_doctor_names_what_a_node_lacks,
@@ -102,6 +103,37 @@ async fn every_table_is_distributed_by_company() {
         check_migrated(&pool).await.unwrap();
     }
     pool.close().await;
+}
+
+async fn each_worker_has_four_shards_unless_a_number_is_set() {
+    let options = fresh_database().await.options;
+    for (setting, expected) in [
+        ("reset citus.shard_count", "select 4 * count(*) from pg_dist_node where groupid <> 0"),
+        ("set citus.shard_count = 6", "select 6::bigint"),
+    ] {
+        let pool = database::connect(options.clone(), 1).await.unwrap();
+        let undistribute = "
+            do $$ declare distributed regclass; begin
+                loop
+                    select logicalrelid into distributed from pg_dist_partition
+                        where partmethod = 'h' and logicalrelid not in (select inhrelid from pg_inherits) limit 1;
+                    exit when not found;
+                    perform undistribute_table(distributed, cascade_via_foreign_keys => true);
+                end loop;
+                execute format('alter database %I ', current_database()) || {setting};
+            end $$";
+        let undistribute = undistribute.replace("{setting}", &format!("'{setting}'"));
+        sqlx::raw_sql(AssertSqlSafe(undistribute)).execute(&pool).await.unwrap();
+        pool.close().await;
+
+        let pool = database::connect(options.clone(), 1).await.unwrap();
+        database::migrate(&pool).await.unwrap();
+        let shards = "select count(*) from pg_dist_shard where logicalrelid = 'affiliates'::regclass";
+        let shards: i64 = sqlx::query_scalar(shards).fetch_one(&pool).await.unwrap();
+        let expected: i64 = sqlx::query_scalar(expected).fetch_one(&pool).await.unwrap();
+        assert_eq!(shards, expected, "{setting}");
+        pool.close().await;
+    }
 }
 
 async fn later_steps_change_distributed_tables() {

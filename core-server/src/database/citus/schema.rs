@@ -9,6 +9,15 @@ use crate::database::DatabaseError;
 const FIRST: &str = "affiliates";
 /// The history of the schema. Each node has a copy, so a service may connect to any.
 const HISTORY: &str = "_sqlx_migrations";
+/// Four shards for each worker, unless a number is set: a shard is a statement of its own, and more workers can join.
+const DISTRIBUTE_FIRST: &str = "
+    select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'none', shard_count => (
+        select case s.source when 'default' then 4 * greatest(n.workers, 1) else s.setting::integer end
+        from pg_settings s, (
+            select count(*)::integer as workers from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards
+        ) n
+        where s.name = 'citus.shard_count'
+    ))";
 
 /// A step that changes several tables does so over one connection to each node. Citus refuses triggers without the setting that says that they
 /// stay on their node: those of this schema write rows of the same company only.
@@ -55,7 +64,7 @@ async fn distribute_all(connection: &mut PgConnection) -> Result<(), sqlx::Error
     for table in undistributed(&mut *transaction).await? {
         let statement = match table.as_str() {
             HISTORY => "select create_reference_table($1::text::regclass)",
-            FIRST => "select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'none')",
+            FIRST => DISTRIBUTE_FIRST,
             _ => "select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'affiliates')",
         };
         sqlx::query(statement).bind(&table).execute(&mut *transaction).await?;
