@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from affiliate_compliance import ALPHA2, NUMERIC, Changed, Client, Invalid, Refused, Unavailable
-from affiliate_compliance.stream import Incomplete, records
 from failing_proxy import BASE, TOKEN, FailingProxy, start_proxy
 
 OVERVIEW = Path(__file__).parent.parent / "examples/overview.py"
@@ -150,15 +149,6 @@ class ClientTest(unittest.TestCase):
         with Client(start_proxy(self, ["silent"]), TOKEN, read_timeout=5) as client:
             self.assertEqual(client.case(id)["case_id"], id)
         self.assertEqual(FailingProxy.seen[:2], [("GET", "silent"), ("GET", None)])
-
-    def test_a_list_is_read_in_parts_of_any_size(self) -> None:
-        text = ' {"status": "ok", "n": 12, "data" : [ {"a": "}],\\"ł"}, {"a": [1, {}]} ], "meta": {"data": [3]}}'.encode()
-        for size in range(1, len(text)):
-            parts = [text[start : start + size] for start in range(0, len(text), size)]
-            self.assertEqual(list(records(parts)), [{"a": '}],"ł'}, {"a": [1, {}]}])
-            with self.assertRaises(Incomplete):
-                list(records([text[:size]]))
-        self.assertEqual(list(records([b'{"data":[]}'])), [])
 
     def test_the_overview_is_printed(self) -> None:
         case = next(self.client.cases())

@@ -76,7 +76,8 @@ export class Client {
     let last = 0;
     for (;;) {
       try {
-        const [, parts] = await this.#transport.open({ method: "GET", path: "/api/affiliates" });
+        const headers = { Accept: "application/x-ndjson" };
+        const [, parts] = await this.#transport.open({ method: "GET", path: "/api/affiliates", headers });
         for await (const record of records(parts)) {
           const affiliate = record as Affiliate;
           if (affiliate.id > last) {

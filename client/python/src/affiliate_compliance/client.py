@@ -1,5 +1,6 @@
 """The operations of the interface."""
 
+import json
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,8 +79,9 @@ class Client:
         """All affiliates by ID, while they arrive. If the connection breaks, the list goes on after the last affiliate."""
         last = 0
         for attempt in self._transport.attempts():
-            with attempt, self._transport.response("GET", "/api/affiliates") as response:
-                for affiliate in stream.records(response.iter_content(PART)):
+            with attempt, self._transport.response("GET", "/api/affiliates", headers={"Accept": "application/x-ndjson"}) as response:
+                for line in response.iter_lines(PART):
+                    affiliate: Affiliate = json.loads(line)
                     if affiliate["id"] > last:
                         last = affiliate["id"]
                         yield affiliate

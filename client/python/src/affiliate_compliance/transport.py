@@ -1,5 +1,6 @@
 """Sends requests: the token, time limits, repetition, and what a refusal says."""
 
+import json
 import logging
 import random
 import time
@@ -131,7 +132,7 @@ class Attempt:
         if isinstance(error, Busy):
             self.problem, self.retry_after = error.refused, error.retry_after
         # A body that ended too early is no JSON.
-        elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, Incomplete)):
+        elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, json.JSONDecodeError, Incomplete)):
             self.problem = Unavailable(str(error) or type(error).__name__)
             self.problem.__cause__ = error
         return self.problem is not None
