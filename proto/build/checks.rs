@@ -33,7 +33,7 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     Ok(code)
 }
 
-fn is_ours(message: &MessageDescriptor) -> bool {
+pub(crate) fn is_ours(message: &MessageDescriptor) -> bool {
     message.package_name() == "compliance.v1"
 }
 

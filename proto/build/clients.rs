@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use prost_reflect::{DescriptorPool, Kind, MethodDescriptor, ServiceDescriptor};
 
@@ -21,11 +21,16 @@ const SERVICES: &[&str] = &[
     "AuditService",
 ];
 
+/// The services that a gateway calls, and so all whose responses partners get.
+pub(crate) fn services(pool: &DescriptorPool) -> impl Iterator<Item = ServiceDescriptor> {
+    pool.services().filter(|service| SERVICES.contains(&service.name()))
+}
+
 /// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut code = String::new();
-    for name in SERVICES {
-        let service = pool.get_service_by_name(&format!("compliance.v1.{name}")).context("the service is declared")?;
+    for service in services(pool) {
+        let name = service.name();
         let module = name.to_snake_case();
         let service_trait = format!("crate::v1::{module}_server::{name}");
         let client = format!("crate::v1::{module}_client::{name}Client");

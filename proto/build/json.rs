@@ -1,41 +1,9 @@
 //! The JSON forms of messages that partners read, and of those that files of records hold.
 
-use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind};
+use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use tonic_prost_build::Builder;
 
-/// Messages that are written out for partners as they stand; everything they hold is, too.
-const SERIALISED: &[&str] = &[
-    "Affiliate",
-    "ComplianceUrl",
-    "Infraction",
-    "ComplianceCase",
-    "Incident",
-    "PageMeta",
-    "Overview",
-    "CaseOverview",
-    "OpenCasesByRisk",
-    "OpenCasesByAge",
-    "OverdueCase",
-    "UrlOverview",
-    "InfractionOverview",
-    "OverviewWeek",
-    "VocabularyNames",
-    "VocabularyEntry",
-    "ListChangesResponse",
-    "SearchChangesResponse",
-    "Change",
-    "FieldChange",
-    "BatchSyncAffiliatesResponse",
-    "AffiliateSyncResult",
-    "AbsentAffiliate",
-    "FieldViolation",
-    "EraseAffiliateResponse",
-    "Webhook",
-    "CreateWebhookResponse",
-    "RotateWebhookSecretResponse",
-    "TestWebhookResponse",
-    "WebhookDelivery",
-];
+use super::{checks, messages};
 
 /// Messages that files of records hold; everything they hold is one of them, too.
 const RECORDS: &[&str] = &["UrlObservation", "InfractionInput", "OpenCaseRequest", "CaseInput", "IncidentInput"];
@@ -43,17 +11,17 @@ const RECORDS: &[&str] = &["UrlObservation", "InfractionInput", "OpenCaseRequest
 /// The form of a field that JSON does not have: partners read it as a header.
 const OMITTED: &str = "omitted";
 
-/// Adds serde attributes to the messages of [`SERIALISED`] and [`RECORDS`].
+/// Adds serde attributes to the messages that partners read, as they stand, and to those of [`RECORDS`].
 pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder {
-    for name in SERIALISED.iter().chain(RECORDS) {
-        let is_record = RECORDS.contains(name);
-        let path = format!("compliance.v1.{name}");
-        builder = builder.type_attribute(&path, "#[derive(serde::Serialize)]");
+    let responses = messages::responses(pool).into_values().filter(checks::is_ours);
+    let is_record = |message: &MessageDescriptor| RECORDS.contains(&message.name());
+    for message in responses.chain(pool.all_messages().filter(is_record)) {
+        let (path, is_record) = (message.full_name(), is_record(&message));
+        builder = builder.type_attribute(path, "#[derive(serde::Serialize)]");
         if is_record {
             builder =
-                builder.type_attribute(&path, "#[derive(serde::Deserialize)] #[serde(default, deny_unknown_fields)]");
+                builder.type_attribute(path, "#[derive(serde::Deserialize)] #[serde(default, deny_unknown_fields)]");
         }
-        let Some(message) = pool.get_message_by_name(&path) else { panic!("{path} is not declared") };
         for field in message.fields() {
             let form = if is_record {
                 Some(record_form(&field).to_owned())

@@ -9,34 +9,17 @@ use prost_reflect::{
     MessageDescriptor, ReflectMessage as _, Value,
 };
 
-use super::{json, options};
-
-/// The services whose operations partners call through a gateway, so that responses are described as well.
-const PARTNER_SERVICES: &[&str] = &[
-    "AffiliateService",
-    "AffiliateSyncService",
-    "ComplianceUrlService",
-    "ComplianceCaseService",
-    "OverviewService",
-    "VocabularyService",
-    "ChangeService",
-    "ErasureService",
-    "WebhookService",
-    "AuditService",
-];
+use super::{clients, json, options};
 
 /// The enums whose numbers partners see, or that say why a request is refused.
 const ENUMS: &[&str] = &["ResultCode", "Reason"];
 
 /// Writes the descriptions of all messages within requests, of those that partners receive, and of the enums.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
-    let mut messages = BTreeMap::new();
+    let mut messages = responses(pool);
     for service in pool.services() {
         for method in service.methods() {
             collect(&method.input(), &mut messages);
-            if PARTNER_SERVICES.contains(&service.name()) {
-                collect(&method.output(), &mut messages);
-            }
         }
     }
     let mut code = String::new();
@@ -50,6 +33,17 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
         write_enum(&values, &mut code)?;
     }
     Ok(code)
+}
+
+/// The responses that partners get through a gateway, and the messages within them, by name.
+pub(crate) fn responses(pool: &DescriptorPool) -> BTreeMap<String, MessageDescriptor> {
+    let mut messages = BTreeMap::new();
+    for service in clients::services(pool) {
+        for method in service.methods() {
+            collect(&method.output(), &mut messages);
+        }
+    }
+    messages
 }
 
 /// Adds a message and those within it, by name.

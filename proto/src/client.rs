@@ -24,11 +24,8 @@ use crate::{
     },
     wire::Items,
 };
-pub use generated::{
-    AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, AuditServiceStubs, ChangeServiceStubs,
-    ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs, OverviewServiceStubs,
-    VocabularyServiceStubs, WebhookServiceStubs,
-};
+/// Stubs of the services, for fakes.
+pub use generated::*;
 use http::HeaderName;
 pub use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, body::Body, client::GrpcService, codegen::tokio_stream::Stream};
