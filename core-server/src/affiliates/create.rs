@@ -19,7 +19,6 @@ use super::{
 use crate::{
     backend::Backend,
     database::{Connections, Session, copy_within},
-    deadline::check_caller,
     error::{is_contention, is_disconnected, is_lock_timeout_of_write, is_unique_violation},
     limits::MANY_AFFILIATES,
     statement,
@@ -209,21 +208,12 @@ pub(super) async fn create_identified(
     let inputs: Vec<&Input> = inputs.iter().collect();
     let inputs = inputs.as_slice();
     let create = |pool: Connections, _| async move {
-        // A connection that is not `done` is closed, which rolls back what was not committed.
-        let mut lease = pool.lease().await?;
-        let mut transaction = pool.begin(&mut lease).await?;
-        let ids = match copy_identified(&mut transaction, company_id, inputs).await {
+        let copy = async |connection: &mut PgConnection| match copy_identified(connection, company_id, inputs).await {
             // Citus does not report which error it was.
-            Err(error) if is_unique_violation(&error) || pool.is_divided() && is_rejected(&error) => Vec::new(),
-            ids => ids?,
+            Err(error) if is_unique_violation(&error) || pool.is_divided() && is_rejected(&error) => Ok(Vec::new()),
+            ids => ids,
         };
-        if ids.is_empty() {
-            transaction.rollback().await?;
-        } else {
-            check_caller().await;
-            transaction.commit().await?;
-        }
-        lease.done(Ok(ids))
+        pool.in_transaction(|ids: &Vec<i64>| !ids.is_empty(), copy).await
     };
     backend.queues.created_affiliates.one(company_id).await?.write(&backend.pool, is_contention, create).await
 }

@@ -281,20 +281,11 @@ impl Update<'_> {
     }
 
     async fn apply_in_order(self, pool: Connections, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
-        // A connection that is not `done` is closed, which rolls back what was not committed.
-        let mut lease = pool.lease().await?;
-        let mut transaction = pool.begin(&mut lease).await?;
-        let batch = self.in_transaction(&mut transaction, layouts).await?;
-        if matches!(batch, Batch::Applied(_)) {
-            check_caller().await;
-            transaction.commit().await?;
-        } else {
-            transaction.rollback().await?;
-        }
-        lease.done(Ok(batch))
+        let is_applied = |batch: &Batch| matches!(batch, Batch::Applied(_));
+        pool.in_transaction(is_applied, async |connection| self.write_in_order(connection, layouts).await).await
     }
 
-    async fn in_transaction(self, connection: &mut PgConnection, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
+    async fn write_in_order(self, connection: &mut PgConnection, layouts: Arc<Layouts>) -> Result<Batch, sqlx::Error> {
         let Self { company_id, anchor, changes, is_at_once } = self;
         let ids: BTreeSet<i64> = changes.iter().map(|change| change.key).collect();
         let lock = sqlx::query_as(LOCK).bind(company_id).bind(anchor).bind(Vec::from_iter(ids));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use admission::{Full, Reservation, SMALL};
 use futures::{TryStreamExt as _, future::ready};
 use sqlx::{
-    AssertSqlSafe, Connection as _, Execute, PgConnection, PgPool, Postgres, Row as _, Transaction,
+    AssertSqlSafe, Connection as _, Execute, PgConnection, PgPool, Postgres, Row as _,
     postgres::{PgConnectOptions, PgRow},
 };
 use tokio::{
@@ -258,9 +258,24 @@ impl Connections {
         lease.done(result)
     }
 
-    /// Begins a transaction whose changes are recorded as those of the request that runs here.
-    pub(crate) async fn begin<'l>(&self, lease: &'l mut Lease) -> Result<Transaction<'l, Postgres>, sqlx::Error> {
-        lease.transaction()?.0.begin_with(self.begin_as_writer()).await
+    /// Runs work in a transaction whose changes are recorded as those of the request that runs here. It is rolled back unless what the
+    /// work returns `is_kept`.
+    pub(crate) async fn in_transaction<T>(
+        &self,
+        is_kept: impl FnOnce(&T) -> bool,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
+        // A connection that is not `done` is closed, which rolls back what was not committed.
+        let mut lease = self.lease().await?;
+        let mut transaction = lease.transaction()?.0.begin_with(self.begin_as_writer()).await?;
+        let result = work(&mut transaction).await?;
+        if is_kept(&result) {
+            check_caller().await;
+            transaction.commit().await?;
+        } else {
+            transaction.rollback().await?;
+        }
+        lease.done(Ok(result))
     }
 
     fn begin_as_writer(&self) -> AssertSqlSafe<String> {
