@@ -23,4 +23,4 @@ pub(crate) use statements::{
     Records, Source, Statements, by_ids, by_keys, chosen, read_by_ids, read_records, too_large,
 };
 pub(crate) use stream::{LargePage, PagePart};
-pub(crate) use whole::Whole;
+pub(crate) use whole::{Whole, page};

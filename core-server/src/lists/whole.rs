@@ -69,25 +69,29 @@ fn statement<Q>(list: &List<Q>, long: Option<&str>, from: &str, condition: &str)
         ) u
         where {conditions} order by u.id limit $3"
     );
+    page(&ids, long, &(list.record)("$1"))
+}
+
+/// The records `p.id` that a statement selects, each as `record` has it. Of those with texts in `long`, which the statement selects too, as
+/// many as their texts let fit.
+pub(crate) fn page(ids: &str, long: Option<&str>, record: &str) -> String {
     // The length of a stored text is known without reading it.
-    let (ids, fits) = match long {
-        None => (ids, String::new()),
+    let (bytes_before, fits) = match long {
+        None => (String::new(), String::new()),
         Some(long) => (
             format!(
-                "select u.id, sum(octet_length(u.{long})) over (
+                ", sum(octet_length(u.{long})) over (
                     order by u.id rows between unbounded preceding and 1 preceding
-                ) as bytes_before
-                from ({ids}) u"
+                ) as bytes_before"
             ),
             format!("where p.bytes_before is null or p.bytes_before < {TRANSCRIPT_BYTES}"),
         ),
     };
     format!(
         "select p.id as last_id, r.*
-        from ({ids}) p
-        cross join lateral ({}) r
+        from (select u.id{bytes_before} from ({ids}) u) p
+        cross join lateral ({record}) r
         {fits}
-        order by p.id",
-        (list.record)("$1")
+        order by p.id"
     )
 }

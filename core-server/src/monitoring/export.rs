@@ -10,34 +10,21 @@ use sqlx::{Row as _, postgres::PgRow};
 
 use crate::{
     cases,
-    limits::TRANSCRIPT_BYTES,
-    lists::chosen,
+    lists::{chosen, page},
     record_pages::RecordPage,
     table::{Reader, read_all},
     urls,
 };
 
-/// URLs of the company $1 with IDs above $2, at most $3. The length of a stored text is known without reading it.
+/// URLs of the company $1 with IDs above $2, at most $3.
 static URLS: LazyLock<[String; 2]> = LazyLock::new(|| [None, Some(4)].map(urls));
 
 fn urls(ids: Option<usize>) -> String {
     let chosen = chosen("compliance_urls", "u", ids);
-    format!(
-        "select p.id as last_id, r.*
-        from (
-            select u.id, sum(octet_length(u.transcription_text)) over (
-                order by u.id rows between unbounded preceding and 1 preceding
-            ) as bytes_before
-            from (
-                select u.id, u.transcription_text from {chosen}
-                where u.company_id = $1 and u.id > $2 order by u.id limit $3
-            ) u
-        ) p
-        cross join lateral ({}) r
-        where p.bytes_before is null or p.bytes_before < {TRANSCRIPT_BYTES}
-        order by p.id",
-        urls::record::query::<UrlObservation>("$1")
-    )
+    let ids = format!(
+        "select u.id, u.transcription_text from {chosen} where u.company_id = $1 and u.id > $2 order by u.id limit $3"
+    );
+    page(&ids, Some("transcription_text"), &urls::record::query::<UrlObservation>("$1"))
 }
 
 impl RecordPage for ExportUrlsResponse {
