@@ -29,12 +29,13 @@ impl Format {
     }
 }
 
-/// Whether the client prefers events to an envelope.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Events(pub(crate) bool);
-
 /// The media type of events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+
+/// Whether the client prefers events to an envelope.
+pub(crate) fn prefers_events(headers: &HeaderMap) -> bool {
+    preferred(headers, &[("application/json", false), (EVENT_STREAM, true)])
+}
 
 /// What the client prefers of what it names; the default if it names none.
 fn preferred<T: Copy + Default>(headers: &HeaderMap, formats: &[(&str, T)]) -> T {
@@ -73,14 +74,6 @@ impl<S: Sync> FromRequestParts<S> for Format {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(Self::of(&parts.headers))
-    }
-}
-
-impl<S: Sync> FromRequestParts<S> for Events {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(preferred(&parts.headers, &[("application/json", false), (EVENT_STREAM, true)])))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     envelope::Envelope,
     error::Refusal,
     extract::{
-        accept::{Events, varied},
+        accept::{prefers_events, varied},
         query,
     },
     found::respond_found,
@@ -36,16 +36,12 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// - Header: `Last-Event-ID`
 /// - 200: `ChangesFound`, `text/event-stream`. The changes.
 /// - Refused: `PositionGone`
-pub(crate) async fn list(
-    caller: Caller,
-    events: Events,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
+pub(crate) async fn list(caller: Caller, headers: HeaderMap, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
     // What is no text is no position.
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
     let request = caller.accept(query::changes(query.as_deref(), last)).await?;
-    let response = if events.0 { watch(caller, request).await? } else { list_page(caller, request).await? };
+    let response =
+        if prefers_events(&headers) { watch(caller, request).await? } else { list_page(caller, request).await? };
     Ok(varied(response))
 }
 
