@@ -1,19 +1,11 @@
 //! URLs and cases: one JSON object a line, in the form of their messages.
 
-use std::collections::VecDeque;
-
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use compliance_api::{
-    error::Error,
     rules::{Check, check},
-    v1::{
-        BatchOpenCasesRequest, FieldViolation, OpenCaseRequest, ResultCode, StreamUrlObservationsRequest,
-        StreamUrlObservationsResponse, UrlObservation,
-    },
+    v1::{BatchOpenCasesRequest, FieldViolation, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::sync::mpsc;
-use tonic::Streaming;
 
 use super::{
     batches::Batches,
@@ -21,12 +13,10 @@ use super::{
     row::{Position, RowError},
     source::Source,
 };
-use crate::service::{Retries, Service, patiently};
+use crate::service::{Service, patiently};
 
 /// Records that are sent together.
 const BATCH: usize = 500;
-/// Chunks of a stream without a response.
-const MAX_UNANSWERED: usize = 3;
 
 /// The service's result for a record: its code, whether the record was created, the violations and the message.
 type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
@@ -104,67 +94,19 @@ pub(super) async fn open_cases(
     Ok(())
 }
 
-/// Chunks without a response, each with the positions of its observations.
-type Unanswered = VecDeque<(Vec<Position>, StreamUrlObservationsRequest)>;
-
-/// Streams observations. Chunks without a response are sent again when a stream breaks, since observations are
-/// idempotent.
+/// Sends observations, which are idempotent.
 pub(super) async fn observe_urls(
     mut batches: Batches<UrlObservation>,
     service: &Service,
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
-    let (mut more, mut unanswered, mut retries) = (true, Unanswered::new(), Retries::default());
-    loop {
-        let (chunks, mut responses) = begin(service, &unanswered).await?;
-        let broken = loop {
-            while more && unanswered.len() < MAX_UNANSWERED {
-                let Some(rows) = batches.next(recorder).await? else {
-                    more = false;
-                    break;
-                };
-                let (positions, observations) = rows.into_iter().unzip();
-                let request = StreamUrlObservationsRequest { observations };
-                // A chunk that cannot be sent is sent with the next stream.
-                let _ = chunks.send(request.clone()).await;
-                unanswered.push_back((positions, request));
-            }
-            if unanswered.is_empty() {
-                return Ok(());
-            }
-            match responses.message().await {
-                Ok(Some(response)) => {
-                    if let Some((positions, request)) = unanswered.pop_front() {
-                        let results = response.results.into_iter();
-                        let outcomes =
-                            results.map(|result| (result.code(), result.created, result.violations, result.msg));
-                        let messages = &request.observations;
-                        record(&positions, messages, outcomes, recorder, |tally| &mut tally.updated)?;
-                    }
-                    retries = Retries::default();
-                }
-                Ok(None) => break Error::core_unavailable(),
-                Err(status) => break Error::from(&status),
-            }
-        };
-        retries.wait(broken).await?;
+    while let Some(rows) = batches.next(recorder).await? {
+        let (positions, observations): (Vec<_>, _) = rows.into_iter().unzip();
+        let request = ObserveUrlsRequest { observations };
+        let response = patiently(async || service.monitoring().observe_urls(request.clone()).await).await?;
+        let results = response.results.into_iter();
+        let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg));
+        record(&positions, &request.observations, outcomes, recorder, |tally| &mut tally.updated)?;
     }
-}
-
-/// Opens a stream with the chunks that have no response yet. Returns where further chunks are sent, and the responses.
-async fn begin(
-    service: &Service,
-    unanswered: &Unanswered,
-) -> anyhow::Result<(mpsc::Sender<StreamUrlObservationsRequest>, Streaming<StreamUrlObservationsResponse>)> {
-    let stream = patiently(async || {
-        let (sender, mut receiver) = mpsc::channel(MAX_UNANSWERED);
-        for (_, request) in unanswered {
-            // The channel has capacity for all of them.
-            let _ = sender.try_send(request.clone());
-        }
-        let requests = futures::stream::poll_fn(move |context| receiver.poll_recv(context));
-        let response = service.monitoring().stream_url_observations(requests).await?;
-        Ok(response.map(|responses| (sender, responses)))
-    });
-    stream.await.context("observations cannot be sent")
+    Ok(())
 }
