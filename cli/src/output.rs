@@ -31,6 +31,11 @@ impl OutputFormat {
     }
 }
 
+/// Prints the result of a command on standard output.
+pub(crate) fn print(line: &str) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")
+}
+
 /// Whether a path is that of a device or a pipe. These are written to; nothing could take their name.
 pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -14,7 +13,7 @@ use core_server::audit::{self, Checkpoint};
 use runtime::DatabaseUrlArgs;
 use sqlx::PgConnection;
 
-use crate::{data_dir::DataDirArgs, database::run_as_owner};
+use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 
 /// The exit status if the record is not what was written.
 const BROKEN: u8 = 3;
@@ -118,10 +117,6 @@ async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Resul
         Some(company) => Ok(vec![company]),
         None => audit::companies(connection).await,
     }
-}
-
-fn print(line: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")
 }
 
 /// The checkpoints of a file, one a line.

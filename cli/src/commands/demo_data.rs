@@ -1,6 +1,6 @@
 //! `compliance demo-data`: generates a programme for trials and measurements.
 
-use std::{io::Write as _, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use sqlx::PgPool;
 use time::{Date, OffsetDateTime, macros::format_description};
 
-use crate::{data_dir::DataDirArgs, database::DatabaseServer, progress::Progress};
+use crate::{data_dir::DataDirArgs, database::DatabaseServer, output::print, progress::Progress};
 
 /// Create realistic records for a company that has none: affiliates, URLs with infractions, cases with incidents. The
 /// same numbers, seed and day give the same records. Works with and without a running service.
@@ -100,7 +100,7 @@ async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
             summary.seconds
         )
     };
-    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")
+    print(&line)
 }
 
 fn day(text: &str) -> anyhow::Result<Date> {

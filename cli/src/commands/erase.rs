@@ -1,14 +1,14 @@
 //! `compliance erase`: removes an affiliate, or a whole company, for good.
 
-use std::{io::Write as _, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
 use compliance_api::{MAX_ID, v1::EraseAffiliateResponse};
 use core_server::erasure;
 use runtime::DatabaseUrlArgs;
 
-use crate::{data_dir::DataDirArgs, database::run_as_owner};
+use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 
 /// Erase an affiliate, or a company with all of its records, for good. The record of changes keeps IDs, dates and statuses. It works in
 /// batches: after an interruption, run it again. Revoke the company's tokens before, since what is added meanwhile may stay.
@@ -37,10 +37,11 @@ pub(crate) struct EraseArgs {
 }
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<ExitCode> {
-    run_as_owner(&args.database, &args.data_dir, async |connection| erase(args, connection).await)
+    run_as_owner(&args.database, &args.data_dir, async |connection| erase(args, connection).await)?;
+    Ok(ExitCode::SUCCESS)
 }
 
-async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<ExitCode> {
+async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<()> {
     let company = args.company;
     if let Some(affiliate) = args.affiliate {
         let Some(erased) = erasure::erase_affiliate(connection, company, affiliate).await? else {
@@ -62,9 +63,4 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
         bail!("records of company {company} were added meanwhile: run the command again");
     }
     print(&format!("company {company} is erased: {list}"))
-}
-
-fn print(line: &str) -> anyhow::Result<ExitCode> {
-    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")?;
-    Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `compliance health`: asks a running service whether it serves.
 
-use std::{io::Write as _, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
@@ -17,6 +17,8 @@ use tls::ClientTls;
 use tokio::{net::TcpStream, time::timeout};
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+
+use crate::output::print;
 
 /// Check whether a running service serves. The exit status is 0 if it does, and 1 if it does not or cannot be reached.
 #[derive(Args, Debug)]
@@ -56,7 +58,7 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answered = runtime.block_on(async { timeout(args.timeout, asked).await });
     answered.map_err(|_| anyhow::anyhow!("{} has not responded within {:?}", args.address, args.timeout))??;
-    writeln!(std::io::stdout(), "{} serves", args.address).context("the result cannot be printed")?;
+    print(&format!("{} serves", args.address))?;
     Ok(ExitCode::SUCCESS)
 }
 

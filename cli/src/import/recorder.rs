@@ -1,13 +1,11 @@
 //! Counts and reports the rows of an import, and shows its progress.
 
 use std::{
-    io::Write as _,
     path::PathBuf,
     process::ExitCode,
     time::{Duration, Instant},
 };
 
-use anyhow::Context as _;
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -16,7 +14,11 @@ use super::{
     row::{Position, RowError},
     source::Source,
 };
-use crate::{output::Output, progress::Progress, service::RecordKind};
+use crate::{
+    output::{Output, print},
+    progress::Progress,
+    service::RecordKind,
+};
 
 /// The exit status of an import with invalid rows.
 const SOME_ROWS_BAD: u8 = 2;
@@ -129,7 +131,7 @@ impl<'s> Recorder<'s> {
                 "{what}, {skipped} skipped, {bad} bad{unknown}{absent}, in {seconds:.1} s ({rows_per_second} rows/s){report}"
             )
         };
-        writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")?;
+        print(&line)?;
         sent?;
         Ok(if tally.bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(SOME_ROWS_BAD) })
     }
