@@ -195,7 +195,7 @@ pub(crate) const ERASED_ROWS: i64 = 10_000;
 /// The same of the erasure of a company, in a statement.
 pub(crate) const ERASED_CHANGES: i64 = 256;
 // Webhooks.
-/// Webhooks of a company. Each is a reader of its changes. Concurrent requests may create a few more.
+/// Webhooks of a company. Each is a reader of its changes.
 pub(crate) const MAX_WEBHOOKS: i64 = 20;
 /// How often webhooks with changes to deliver are looked for: the statement reads all webhooks.
 pub(crate) const WEBHOOK_INTERVAL: Duration = Duration::from_secs(1);

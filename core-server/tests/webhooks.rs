@@ -7,6 +7,7 @@ use compliance_api::v1::{
     RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
 };
 use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
+use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
 use test_support::{
     GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, reason_of, tests,
@@ -36,6 +37,7 @@ tests![
     what_is_not_committed_is_not_sent,
     a_webhook_goes_on_at_the_oldest_change_that_is_kept,
     the_log_is_bounded,
+    a_company_has_no_more_webhooks_than_it_may_however_they_are_created,
 ];
 
 /// A core that delivers to a receiver, and a company with a webhook.
@@ -471,4 +473,23 @@ async fn the_log_is_bounded() {
     fixture.wait_until(|webhook| webhook.position == 1).await;
     let numbers: Vec<i64> = fixture.deliveries().await.iter().map(|entry| entry.number).collect();
     assert_eq!((numbers.len(), numbers[0], numbers[999]), (1000, 1501, 502));
+}
+
+async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
+    let fixture = Fixture::start().await;
+    let created = join_all((0..30).map(async |_| {
+        let mut clients = fixture.core.company(fixture.company);
+        loop {
+            let webhook = WebhookInput { url: Some(fixture.receiver.url()), ..WebhookInput::default() };
+            let created = clients.webhooks.create_webhook(CreateWebhookRequest { webhook: Some(webhook) }).await;
+            match created.map_err(|status| reason_of(&status)).err().as_deref() {
+                // Few names are looked up at the same time.
+                Some("RATE_LIMITED") => tokio::task::yield_now().await,
+                refused => return refused.map(str::to_owned),
+            }
+        }
+    }));
+    let refused: Vec<String> = created.await.into_iter().flatten().collect();
+    // One was there before.
+    assert_eq!(refused, vec!["FAILED_PRECONDITION"; 30 - 19]);
 }

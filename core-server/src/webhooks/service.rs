@@ -13,14 +13,14 @@ use compliance_api::{
         UpdateWebhookRequest, UpdateWebhookResponse, Webhook, WebhookInput, webhook_service_server::WebhookService,
     },
 };
-use sqlx::{Postgres, postgres::PgArguments, query::QueryAs, query_as};
+use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryAs, query_as};
 use tonic::{Request, Response};
 
 use super::{
     endpoint::{Endpoint, delivery},
     message::{Message, new_id, new_secret},
     send::Sender,
-    statements::{CREATE, DELETE, DELIVERIES, READ, ROTATE, UPDATE},
+    statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, UPDATE},
 };
 use crate::{
     backend::Backend,
@@ -95,7 +95,11 @@ impl WebhookService for Webhooks {
         let create = query_as::<_, Endpoint>(CREATE).bind(company_id).bind(url).bind(types);
         let create =
             create.bind(description).bind(secret).bind(position).bind(MAX_WEBHOOKS).bind(status).bind(DISABLED);
-        let created = create.fetch_optional(&self.backend.pool.creating(1)).await.map_err(from_database)?;
+        let create = async |connection: &mut PgConnection| {
+            let id: i64 = sqlx::query_scalar(NEXT).bind(company_id).fetch_one(&mut *connection).await?;
+            create.bind(id).fetch_optional(connection).await
+        };
+        let created = self.backend.pool.in_transaction(Option::is_some, create).await.map_err(from_database)?;
         let full = || format!("A company can have at most {MAX_WEBHOOKS} webhooks.");
         let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
         let (webhook, secret) = created.with_secret();

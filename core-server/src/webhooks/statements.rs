@@ -13,15 +13,20 @@ macro_rules! with_columns {
     };
 }
 
-/// Creates a webhook, unless the company has $7 already. A position after the last one is the last one.
+/// The ID of a new webhook. Others who create one of the company wait until the end of the transaction, so that they count this one.
+pub(super) const NEXT: &str = "select nextval('webhooks_id_seq')
+    from pg_advisory_xact_lock(hashtext('compliance webhooks'), hashtext($1::bigint::text))";
+
+/// Creates a webhook with the ID $10, unless the company has $7 already. A position after the last one is the last one.
 pub(super) const CREATE: &str = with_columns!(
     "with existing as (
         select count(*) as number from webhooks w where w.company_id = $1
     ), last as (
         select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position
     ), w as (
-        insert into webhooks (company_id, url, types, description, secret, position, message_after, disabled_reason)
-        select $1, $2, $3, nullif($4, ''), $5, least($6, l.position), least($6, l.position), case when $8 = 'disabled' then $9 end
+        insert into webhooks
+            (company_id, id, url, types, description, secret, position, message_after, disabled_reason)
+        select $1, $10, $2, $3, nullif($4, ''), $5, least($6, l.position), least($6, l.position), case when $8 = 'disabled' then $9 end
         from existing e cross join last l
         where e.number < $7
         returning *
@@ -146,9 +151,8 @@ pub(super) const FINISH: &str = "with finished as (
     )
     select id from finished";
 
-/// Those of one company, with the types of their parameters.
-pub(crate) const STATEMENTS: [(&str, &str); 10] = [
-    (CREATE, "bigint, text, text[], text, text, bigint, bigint, text, text"),
+/// Those of one company that are no part of a transaction, with the types of their parameters.
+pub(crate) const STATEMENTS: [(&str, &str); 9] = [
     (READ, "bigint, bigint"),
     (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text"),
     (DELETE, "bigint, bigint"),
