@@ -10,7 +10,7 @@ use compliance_api::{
     record::Record as _,
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
-use sqlx::{Executor, PgConnection, Postgres};
+use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryScalar};
 
 use super::{
     input::{INPUT, Input},
@@ -85,7 +85,8 @@ pub(super) async fn create(
         {
             return Ok(ids.into_iter().map(Some).collect());
         }
-        insert(&pool.of_company(company_id).creating(valid.len()), &layouts, valid, &[statement::writer()]).await
+        let pool = pool.of_company(company_id).creating(valid.len());
+        insert(&layouts, valid, vec![statement::writer()]).fetch_all(&pool).await
     };
     let mut ids = Vec::new();
     if !valid.is_empty() {
@@ -136,16 +137,13 @@ fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Option<i64
 }
 
 /// Inserts affiliates. Returns the ID of each that was inserted.
-async fn insert(
-    executor: impl Executor<'_, Database = Postgres>,
+fn insert<'i>(
     layouts: &Arc<Layouts>,
-    inputs: &[&Input],
-    writers: &[String],
-) -> Result<Vec<Option<i64>>, sqlx::Error> {
+    inputs: &'i [&'i Input],
+    writers: Vec<String>,
+) -> QueryScalar<'i, Postgres, Option<i64>, PgArguments> {
     let companies: Vec<i64> = inputs.iter().map(|input| input.company_id).collect();
-    let query = sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers);
-    let created: Vec<(Option<i64>,)> = query.fetch_all(executor).await?;
-    Ok(created.into_iter().map(|(id,)| id).collect())
+    sqlx::query_scalar(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers)
 }
 
 /// Copies affiliates into the table, and returns their IDs. `None` if one of their names is taken: then nothing is created.
@@ -259,6 +257,8 @@ impl Write for CreateOne {
         items: &[&Input],
         writers: Vec<String>,
     ) -> Result<Vec<Option<i64>>, sqlx::Error> {
-        insert(session.creating(items.len()), &layouts, items, &writers).await
+        let insert = insert(&layouts, items, writers);
+        let ids: Vec<(Option<i64>,)> = session.creating(items.len()).fetch_all(insert).await?;
+        Ok(ids.into_iter().map(|(id,)| id).collect())
     }
 }

@@ -46,8 +46,8 @@ impl Write for UpdateOne {
         let companies: Vec<i64> = items.iter().map(|item| item.company_id).collect();
         let writers = items.iter().zip(writers).map(|(item, writer)| format!("\"{}\":{writer}", item.key));
         let writers = format!("{{{}}}", writers.collect::<Vec<_>>().join(","));
-        let query = sqlx::query_as(*UPDATE).bind(companies).bind(INPUT.batch(&layouts, items)).bind(writers);
-        let outcomes: Vec<Outcome> = query.fetch_all(session).await?;
+        let query = sqlx::query(*UPDATE).bind(companies).bind(INPUT.batch(&layouts, items)).bind(writers);
+        let outcomes: Vec<Outcome> = session.fetch_all(query).await?;
         Ok(items.iter().zip(outcomes).map(|(item, outcome)| outcome.applied(item)).collect())
     }
 }

@@ -46,6 +46,6 @@ impl<'p> Executor<'p> for &'_ Connections {
 }
 
 /// Statements are prepared by the connection that runs them.
-pub(super) fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
+fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
     Box::pin(ready(Err(sqlx::Error::Protocol("no statement is prepared without a connection".to_owned()))))
 }

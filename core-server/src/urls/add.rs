@@ -8,7 +8,7 @@ use compliance_api::{
     v1::{ResultCode, UrlInput, UrlResult},
 };
 use sha2::{Digest as _, Sha256};
-use sqlx::{Executor, Postgres};
+use sqlx::{Postgres, postgres::PgArguments, query::QueryScalar};
 
 use crate::{
     backend::Backend,
@@ -54,7 +54,8 @@ pub(super) async fn add(
         let urls: Vec<(i64, &NewUrl)> = urls.iter().map(|url| (company_id, url)).collect();
         let urls = urls.as_slice();
         let insert = |pool: Connections, _| async move {
-            insert(&pool.of_company(company_id).creating(urls.len()), urls, &[statement::writer()]).await
+            let pool = pool.of_company(company_id).creating(urls.len());
+            insert(urls, &[statement::writer()]).fetch_all(&pool).await
         };
         backend.queues.urls.one(company_id).await?.write(&backend.pool, is_contention, insert).await?
     };
@@ -83,18 +84,12 @@ fn new(urls: Vec<UrlInput>) -> Result<Vec<NewUrl>, Error> {
 }
 
 /// Inserts URLs, each of a company. Returns the ID of each, if it was added. `writers` has who adds each, or who adds all.
-async fn insert(
-    executor: impl Executor<'_, Database = Postgres>,
-    urls: &[(i64, &NewUrl)],
-    writers: &[String],
-) -> Result<Vec<Option<i64>>, sqlx::Error> {
+fn insert(urls: &[(i64, &NewUrl)], writers: &[String]) -> QueryScalar<'static, Postgres, Option<i64>, PgArguments> {
     let companies: Vec<i64> = urls.iter().map(|(company_id, _)| *company_id).collect();
     let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
     let hashes: Vec<&[u8]> = urls.iter().map(|(_, new)| &new.hash[..]).collect();
     let domains: Vec<Option<&str>> = urls.iter().map(|(_, new)| new.domain.as_deref()).collect();
-    let add =
-        sqlx::query_file_scalar!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _, writers);
-    add.fetch_all(executor).await
+    sqlx::query_file_scalar!("src/urls/add.sql", &companies, &texts as _, &hashes as _, &domains as _, writers)
 }
 
 fn result(is_new: bool, url_id: Option<i64>) -> UrlResult {
@@ -136,7 +131,8 @@ impl Write for AddFew {
             items.iter().flat_map(|item| item.urls.iter().map(|url| (item.company_id, url))).collect();
         let each = items.iter().zip(writers).flat_map(|(item, writer)| vec![writer; item.urls.len()]);
         let writers: Vec<String> = each.collect();
-        let mut ids = insert(session.creating(urls.len()), &urls, &writers).await?.into_iter();
+        let ids: Vec<(Option<i64>,)> = session.creating(urls.len()).fetch_all(insert(&urls, &writers)).await?;
+        let mut ids = ids.into_iter().map(|(id,)| id);
         Ok(items.iter().map(|item| ids.by_ref().take(item.urls.len()).collect()).collect())
     }
 }

@@ -6,20 +6,16 @@
 use std::collections::HashMap;
 
 use futures::{
-    FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _,
-    future::BoxFuture,
+    StreamExt as _, TryStreamExt as _,
     stream::{self, BoxStream},
 };
 use sqlx::{
-    Arguments as _, Describe, Either, Execute, Executor, PgConnection, Postgres, SqlSafeStr as _, SqlStr,
-    postgres::{PgArguments, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+    Arguments as _, Execute, Executor as _, FromRow, PgConnection, Postgres, SqlSafeStr as _, SqlStr,
+    postgres::{PgArguments, PgRow},
 };
 
 use super::functions::{Function, functions};
-use crate::{
-    database::{Connections, executor::not_used},
-    error::is_disconnected,
-};
+use crate::{database::Connections, error::is_disconnected};
 
 /// The functions that run statements, by the statement. None on plain PostgreSQL.
 #[derive(Debug, Default)]
@@ -107,6 +103,14 @@ impl<'c> Session<'c> {
         self.connection.fetch_all(statement).await
     }
 
+    /// What the rows of a statement hold.
+    pub(crate) async fn fetch_all<'q, T: for<'r> FromRow<'r, PgRow>>(
+        self,
+        query: impl Execute<'q, Postgres>,
+    ) -> Result<Vec<T>, sqlx::Error> {
+        self.rows(query).await?.iter().map(T::from_row).collect()
+    }
+
     /// The rows of a statement, one by one.
     pub(crate) fn stream<'q: 'c, E: 'q + Execute<'q, Postgres>>(
         mut self,
@@ -123,39 +127,4 @@ impl<'c> Session<'c> {
 /// An error of the coordinator says nothing about the node.
 fn without_node(error: sqlx::Error) -> sqlx::Error {
     if is_disconnected(&error) { sqlx::Error::PoolTimedOut } else { error }
-}
-
-impl<'c> Executor<'c> for Session<'c> {
-    type Database = Postgres;
-
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Postgres>,
-    {
-        let rows = stream::once(self.rows(query));
-        rows.map_ok(|rows| stream::iter(rows).map(|row| Ok(Either::Right(row)))).try_flatten().boxed()
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Postgres>,
-    {
-        self.rows(query).map_ok(|rows| rows.into_iter().next()).boxed()
-    }
-
-    fn prepare_with<'e>(self, _: SqlStr, _: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
-    where
-        'c: 'e,
-    {
-        not_used()
-    }
-
-    fn describe<'e>(self, _: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
-    where
-        'c: 'e,
-    {
-        not_used()
-    }
 }
