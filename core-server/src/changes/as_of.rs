@@ -1,6 +1,6 @@
 //! Records as they were at an earlier time: as they are now, with all later changes undone, the last one first.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, fmt::Write as _, sync::LazyLock};
 
 use compliance_api::{
     error::{Error, Reason},
@@ -34,13 +34,19 @@ pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
 /// The statement for what a query reads by its ID: it reads the same from records as they were.
-fn statement(record: String) -> &'static str {
-    let tables = ["affiliates", "compliance_urls", "infractions", "compliance_cases", "incidents"];
-    let of_past = |query: String, table| query.replace(&format!("from {table} "), &format!("from past_{table} "));
+fn statement(mut record: String) -> &'static str {
+    let mut tables = String::new();
+    for (number, table) in (1..).zip(["affiliates", "compliance_urls", "infractions", "compliance_cases", "incidents"])
+    {
+        record = record.replace(&format!("from {table} "), &format!("from past_{table} "));
+        let fields = format!("past p cross join lateral jsonb_populate_record(null::{table}, p.fields) r");
+        let _ = writeln!(tables, ", past_{table} as (select r.* from {fields} where p.resource = {number})");
+    }
     let past = include_str!("as_of.sql")
         .replace("{of_record}", &changes_of("$2", "$3"))
         .replace("{of_affiliate}", &changes_of("1", "k.id"))
-        .replace("{record}", &tables.into_iter().fold(record, of_past));
+        .replace("{tables}", &tables)
+        .replace("{record}", &record);
     [include_str!("state.sql"), &past].concat().leak()
 }
 

@@ -65,18 +65,8 @@
     where $2 = 1 or f.key <> 'upline'
     group by e.resource, e.id
     having (array_agg(e.operation order by e.position))[1] <> 1 and bool_or(e.operation = 3)
-), past_affiliates as (
-    select r.* from past p cross join lateral jsonb_populate_record(null::affiliates, p.fields) r where p.resource = 1
-), past_compliance_urls as (
-    select r.* from past p cross join lateral jsonb_populate_record(null::compliance_urls, p.fields) r where p.resource = 2
-), past_infractions as (
-    select r.* from past p cross join lateral jsonb_populate_record(null::infractions, p.fields) r where p.resource = 3
-), past_compliance_cases as (
-    select r.* from past p cross join lateral jsonb_populate_record(null::compliance_cases, p.fields) r where p.resource = 4
-), past_incidents as (
-    select r.* from past p cross join lateral jsonb_populate_record(null::incidents, p.fields) r where p.resource = 5
 )
-select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position,
+{tables}select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position,
     floor(extract(epoch from now()))::bigint as this_second, floor(extract(epoch from f.changed_at))::bigint as first_second, r.*
 from state s
 -- What is kept gives every state from its first change on.
