@@ -54,20 +54,6 @@ impl Item {
     }
 }
 
-/// A message whose items were checked.
-struct Chunk {
-    items: Vec<Item>,
-    /// The message without its items.
-    options: SyncAffiliatesRequest,
-}
-
-impl Chunk {
-    fn new(company_id: i64, mut request: SyncAffiliatesRequest) -> Self {
-        let items = std::mem::take(&mut request.affiliates).into_iter();
-        Self { items: items.map(|item| Item::new(company_id, item)).collect(), options: request }
-    }
-}
-
 /// An item that is to be written, and what was found for it.
 struct Change<'i> {
     /// Its index in the batch, and its position in the roster.
@@ -103,9 +89,11 @@ impl Change<'_> {
 
 impl Roster {
     /// Syncs the next items. One result each, in their order.
-    async fn sync(&mut self, Chunk { items, options }: Chunk) -> Result<Vec<AffiliateSyncResult>, Error> {
-        let validate_only = *self.validate_only.get_or_insert(options.validate_only);
-        self.options = SyncAffiliatesRequest { validate_only, ..options };
+    async fn sync(&mut self, mut request: SyncAffiliatesRequest) -> Result<Vec<AffiliateSyncResult>, Error> {
+        let items = std::mem::take(&mut request.affiliates).into_iter();
+        let items: Vec<Item> = items.map(|item| Item::new(self.company_id, item)).collect();
+        let validate_only = *self.validate_only.get_or_insert(request.validate_only);
+        self.options = SyncAffiliatesRequest { validate_only, ..request };
         let mut results = self.identify(&items)?;
         for _ in 0..MAX_TRIES {
             let pending: Vec<usize> = (0..items.len()).filter(|index| results[*index].is_none()).collect();

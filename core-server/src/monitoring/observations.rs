@@ -2,7 +2,10 @@
 
 mod row;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
 use compliance_api::{
     error::Error,
@@ -19,10 +22,10 @@ use super::{
     items::{Checked, Outcome, check_all, messages},
     names::CompanyNames,
 };
-use crate::{backend::Backend, chunks::Chunks, database, error::from_database, statement};
+use crate::{chunks::Chunks, database, error::from_database, statement};
 
 /// Observations that are ready to be saved.
-pub(super) struct Chunk {
+struct Chunk {
     checked: Checked,
     /// One row for each URL of the valid items.
     rows: Vec<Row>,
@@ -42,7 +45,7 @@ type Affiliates = HashSet<(&'static str, String)>;
 
 impl Chunk {
     /// Checks observations and merges those of the same URL.
-    pub(super) async fn prepare(company: Company<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
+    async fn prepare(company: Company<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
         let is_known = |names: &CompanyNames, observation: &UrlObservation| {
             names.knows_record(observation) && infractions::are_known(names, observation.infractions.iter())
         };
@@ -77,8 +80,8 @@ impl Chunk {
         Self { checked, rows, outcomes }
     }
 
-    /// Saves the valid items. Returns one outcome an item, in the order sent.
-    pub(super) async fn save(self, company: Company<'_>) -> Result<Vec<Outcome>, Error> {
+    /// Saves the valid items.
+    async fn save(self, company: Company<'_>) -> Result<Vec<Outcome>, Error> {
         let Self { checked, mut rows, mut outcomes } = self;
         // Every statement locks URLs in this order, so that two that cross do not deadlock.
         rows.sort_unstable_by_key(|row| row.hash);
@@ -92,27 +95,25 @@ impl Chunk {
     }
 }
 
-impl Chunks for Context {
+/// The chunks of a company's stream.
+pub(super) struct Observations {
+    pub(super) context: Arc<Context>,
+    pub(super) company_id: i64,
+}
+
+impl Chunks for Observations {
     type Request = StreamUrlObservationsRequest;
-    type Chunk = Chunk;
     type Response = StreamUrlObservationsResponse;
 
-    fn backend(&self) -> &Backend {
-        &self.backend
+    async fn save(&mut self, request: Self::Request) -> Result<Self::Response, Error> {
+        let company = Company { id: self.company_id, context: &self.context };
+        Ok(StreamUrlObservationsResponse { results: messages(observe(company, request.observations).await?) })
     }
+}
 
-    fn items(request: &Self::Request) -> usize {
-        request.observations.len()
-    }
-
-    async fn prepare(&self, id: i64, request: Self::Request) -> Result<Chunk, Error> {
-        Chunk::prepare(Company { id, context: self }, request.observations).await
-    }
-
-    async fn save(&self, id: i64, chunk: Chunk) -> Result<Self::Response, Error> {
-        let results = messages(chunk.save(Company { id, context: self }).await?);
-        Ok(StreamUrlObservationsResponse { results })
-    }
+/// Saves observations. Returns one outcome an item, in the order sent.
+pub(super) async fn observe(company: Company<'_>, observations: Vec<UrlObservation>) -> Result<Vec<Outcome>, Error> {
+    Chunk::prepare(company, observations).await?.save(company).await
 }
 
 fn check(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, Checked) {

@@ -24,7 +24,7 @@ use super::{
     incidents,
     infractions::{self, Action},
     items::messages,
-    observations::Chunk,
+    observations::{Observations, observe},
     vocabularies,
 };
 use crate::{
@@ -64,8 +64,8 @@ impl MonitoringService for Monitoring {
 
     async fn observe_urls(&self, request: Request<ObserveUrlsRequest>) -> Served<ObserveUrlsResponse> {
         let (company, request) = self.accept(request)?;
-        let chunk = Chunk::prepare(company, request.observations).await?;
-        Ok(Response::new(ObserveUrlsResponse { results: messages(chunk.save(company).await?) }))
+        let results = observe(company, request.observations).await?;
+        Ok(Response::new(ObserveUrlsResponse { results: messages(results) }))
     }
 
     async fn stream_url_observations(
@@ -74,7 +74,8 @@ impl MonitoringService for Monitoring {
     ) -> Served<Self::StreamUrlObservationsStream> {
         let caller = Identity::of(&request)?.clone();
         let timeout = timeout_of(&request, self.0.backend.settings.stream_timeout);
-        Ok(chunks::serve(Arc::clone(&self.0), caller, request.into_inner(), timeout)?)
+        let observations = Observations { context: Arc::clone(&self.0), company_id: caller.company_id };
+        Ok(chunks::serve(&self.0.backend, observations, caller, request.into_inner(), timeout)?)
     }
 
     async fn export_urls(&self, request: Request<ExportUrlsRequest>) -> Served<Self::ExportUrlsStream> {

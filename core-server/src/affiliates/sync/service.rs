@@ -9,10 +9,9 @@ use compliance_api::{
         affiliate_roster_service_server::AffiliateRosterService, affiliate_sync_service_server::AffiliateSyncService,
     },
 };
-use tokio::sync::Mutex;
 use tonic::{Request, Response, Streaming};
 
-use super::{Chunk, roster::Roster};
+use super::roster::Roster;
 use crate::{
     access::Identity,
     backend::Backend,
@@ -33,7 +32,7 @@ impl AffiliateSyncService for Syncs {
         let BatchSyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only } = request;
         let request = SyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only };
         let mut roster = Roster::new(&self.0, company_id);
-        let results = roster.sync(Chunk::new(company_id, request)).await?;
+        let results = roster.sync(request).await?;
         let mut response = BatchSyncAffiliatesResponse { results, ..BatchSyncAffiliatesResponse::default() };
         while roster.wants_absent() {
             let absent = roster.next_absent().await?;
@@ -58,47 +57,25 @@ impl AffiliateRosterService for Syncs {
     ) -> Served<Self::SyncAffiliatesStream> {
         let caller = Identity::of(&request)?.clone();
         let timeout = timeout_of(&request, self.0.settings.stream_timeout);
-        let roster = Mutex::new(Roster::new(&self.0, caller.company_id));
-        let chunks = RosterChunks { backend: Arc::clone(&self.0), roster };
-        Ok(chunks::serve(Arc::new(chunks), caller, request.into_inner(), timeout)?)
+        let roster = Roster::new(&self.0, caller.company_id);
+        Ok(chunks::serve(&self.0, roster, caller, request.into_inner(), timeout)?)
     }
 }
 
-/// The chunks of a roster.
-struct RosterChunks {
-    backend: Arc<Backend>,
-    /// Chunks are synced one after the other.
-    roster: Mutex<Roster>,
-}
-
-impl Chunks for RosterChunks {
+impl Chunks for Roster {
     type Request = SyncAffiliatesRequest;
-    type Chunk = Chunk;
     type Response = SyncAffiliatesResponse;
 
-    fn backend(&self) -> &Backend {
-        &self.backend
+    async fn save(&mut self, chunk: SyncAffiliatesRequest) -> Result<SyncAffiliatesResponse, Error> {
+        Ok(SyncAffiliatesResponse { results: self.sync(chunk).await?, absent: Vec::new() })
     }
 
-    fn items(request: &SyncAffiliatesRequest) -> usize {
-        request.affiliates.len()
+    fn has_more(&self) -> bool {
+        self.wants_absent()
     }
 
-    async fn prepare(&self, company_id: i64, request: SyncAffiliatesRequest) -> Result<Chunk, Error> {
-        Ok(Chunk::new(company_id, request))
-    }
-
-    async fn save(&self, _: i64, chunk: Chunk) -> Result<SyncAffiliatesResponse, Error> {
-        let results = self.roster.lock().await.sync(chunk).await?;
-        Ok(SyncAffiliatesResponse { results, absent: Vec::new() })
-    }
-
-    async fn has_more(&self) -> bool {
-        self.roster.lock().await.wants_absent()
-    }
-
-    async fn after_last(&self, _: i64) -> Result<Option<SyncAffiliatesResponse>, Error> {
-        let absent = self.roster.lock().await.next_absent().await?;
+    async fn after_last(&mut self) -> Result<Option<SyncAffiliatesResponse>, Error> {
+        let absent = self.next_absent().await?;
         Ok((!absent.is_empty()).then(|| SyncAffiliatesResponse { results: Vec::new(), absent }))
     }
 }
