@@ -30,9 +30,6 @@ pub(super) fn absent(text: &str) -> Result<String, String> {
     Err(format!("expected {REPORT} or a status: {}", statuses.join(", ")))
 }
 
-/// Rows that were sent.
-type Sent = Vec<(Position, Affiliate)>;
-
 /// Sends the rows. `absent` is `report`, or the status that absent affiliates get.
 pub(super) async fn send(
     mut batches: Batches<Affiliate>,
@@ -46,16 +43,13 @@ pub(super) async fn send(
     let mut results = results.map_err(|status| refused(&Error::from(&status)))?.into_inner();
     // The rows of the items, by their positions in the roster.
     let mut rows: Vec<u64> = Vec::new();
-    let mut waiting: Option<Sent> = None;
     while let Some(batch) = batches.next(recorder).await? {
         rows.extend(batch.iter().map(|(position, _)| position.row));
         let affiliates = batch.iter().map(|(_, affiliate)| affiliate.to_item()).collect();
         let request = SyncAffiliatesRequest { affiliates, validate_only: dry_run, ..SyncAffiliatesRequest::default() };
         // If this fails, the service has ended the stream: its next message says why.
         let _ = requests.send(request).await;
-        if let Some(before) = waiting.replace(batch) {
-            record(next(&mut results).await?, before, &rows, recorder);
-        }
+        record(next(&mut results).await?, batch, &rows, recorder);
     }
     // An affiliate of a row that was not sent is in the file.
     let are_all_sent = rows.len() as u64 == recorder.tally.rows;
@@ -64,9 +58,6 @@ pub(super) async fn send(
     if status.is_some() && !are_all_sent {
         tracing::warn!("affiliates that the file does not have keep their status, since some rows are not valid");
         status = None;
-    }
-    if let Some(last) = waiting {
-        record(next(&mut results).await?, last, &rows, recorder);
     }
     if is_absent_wanted {
         recorder.tally.absent = Some(0);
@@ -104,7 +95,12 @@ async fn next(results: &mut Streaming<SyncAffiliatesResponse>) -> anyhow::Result
 }
 
 /// Records the results of rows, which the response has.
-fn record(response: Option<SyncAffiliatesResponse>, sent: Sent, rows: &[u64], recorder: &mut Recorder<'_>) {
+fn record(
+    response: Option<SyncAffiliatesResponse>,
+    sent: Vec<(Position, Affiliate)>,
+    rows: &[u64],
+    recorder: &mut Recorder<'_>,
+) {
     for ((position, affiliate), result) in sent.into_iter().zip(response.unwrap_or_default().results) {
         match result.outcome() {
             SyncOutcome::Created => recorder.tally.created += 1,
