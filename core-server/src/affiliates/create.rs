@@ -81,7 +81,7 @@ pub(super) async fn create(
     let valid = valid.as_slice();
     let insert = |pool: Connections, layouts| async move {
         if valid.len() >= MANY_AFFILIATES
-            && let Some(ids) = copy(&pool, company_id, valid).await?
+            && let Some(ids) = copy(&pool, company_id, valid, false).await?
         {
             return Ok(ids.into_iter().map(Some).collect());
         }
@@ -146,17 +146,28 @@ fn insert<'i>(
     sqlx::query_scalar(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers)
 }
 
-/// Copies affiliates into the table, and returns their IDs. `None` if one of their names is taken: then nothing is created.
-/// The server takes rows while the next ones are encoded, and inserts many of them together.
-async fn copy(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<Option<Vec<i64>>, sqlx::Error> {
-    let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(pool).await?;
-    match pool.copy(rows(company_id, &ids, inputs)).await {
-        Ok(()) => Ok(Some(ids)),
-        Err(error) if is_unique_violation(&error) => Ok(None),
-        // Citus does not report which error it was. A statement does.
-        Err(sqlx::Error::Database(_)) if pool.is_divided() => Ok(None),
-        Err(error) => Err(error),
-    }
+/// Copies affiliates into the table, and returns their IDs. `None` if one of their names is taken, or, if they are `identified`, one of
+/// their identifiers: then nothing is created. The server takes rows while the next ones are encoded, and inserts many of them together.
+async fn copy(
+    pool: &Connections,
+    company_id: i64,
+    inputs: &[&Input],
+    identified: bool,
+) -> Result<Option<Vec<i64>>, sqlx::Error> {
+    let copy = async |connection: &mut PgConnection| {
+        if identified && are_identified(connection, company_id, inputs).await? {
+            return Ok(None);
+        }
+        let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(&mut *connection).await?;
+        match copy_within(connection, rows(company_id, &ids, inputs)).await {
+            Ok(()) => Ok(Some(ids)),
+            Err(error) if is_unique_violation(&error) => Ok(None),
+            // Citus does not report which error it was.
+            Err(error) if pool.is_divided() && is_rejected(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    };
+    pool.in_transaction(Option::is_some, copy).await
 }
 
 /// The rows of affiliates with these IDs.
@@ -205,31 +216,21 @@ pub(super) async fn create_identified(
     let inputs = inputs(company_id, affiliates);
     let inputs: Vec<&Input> = inputs.iter().collect();
     let inputs = inputs.as_slice();
-    let create = |pool: Connections, _| async move {
-        let copy = async |connection: &mut PgConnection| match copy_identified(connection, company_id, inputs).await {
-            // Citus does not report which error it was.
-            Err(error) if is_unique_violation(&error) || pool.is_divided() && is_rejected(&error) => Ok(Vec::new()),
-            ids => ids,
-        };
-        pool.in_transaction(|ids: &Vec<i64>| !ids.is_empty(), copy).await
-    };
-    backend.queues.created_affiliates.one(company_id).await?.write(&backend.pool, is_contention, create).await
+    let create = |pool: Connections, _| async move { copy(&pool, company_id, inputs, true).await };
+    let queue = &backend.queues.created_affiliates;
+    let ids = queue.one(company_id).await?.write(&backend.pool, is_contention, create).await?;
+    Ok(ids.unwrap_or_default())
 }
 
-async fn copy_identified(
+/// Whether affiliates have one of the identifiers. None gets one until the end of the transaction.
+async fn are_identified(
     connection: &mut PgConnection,
     company_id: i64,
     inputs: &[&Input],
-) -> Result<Vec<i64>, sqlx::Error> {
+) -> Result<bool, sqlx::Error> {
     sqlx::query(LOCK_IDENTIFIERS).bind(company_id).execute(&mut *connection).await?;
     let identifiers: Vec<&str> = inputs.iter().map(|input| input.fields.client_affiliate_id()).collect();
-    let are_identified = sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers);
-    if are_identified.fetch_one(&mut *connection).await? {
-        return Ok(Vec::new());
-    }
-    let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(&mut *connection).await?;
-    copy_within(connection, rows(company_id, &ids, inputs)).await?;
-    Ok(ids)
+    sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers).fetch_one(connection).await
 }
 
 /// Whether the database has rejected a statement for another reason than a lock.

@@ -236,28 +236,6 @@ impl Connections {
         lease.done(result)
     }
 
-    /// Copies rows into a table, all of them or none. They are encoded while the server takes those before them.
-    pub(crate) async fn copy<'r, T: 'static>(
-        &self,
-        rows: Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
-    ) -> Result<(), sqlx::Error> {
-        let mut lease = self.lease().await?;
-        // The server of a connection that is let go half way would wait for more rows.
-        let (connection, generation) = lease.transaction()?;
-        let copying = async {
-            let mut transaction = connection.begin_with(self.begin_as_writer()).await?;
-            match copy_within(&mut transaction, rows).await {
-                Ok(()) => transaction.commit().await,
-                Err(error @ sqlx::Error::Database(_)) => transaction.rollback().await.and(Err(error)),
-                Err(error) => Err(error),
-            }
-        };
-        let result = generation.unless_hung(copying).await?;
-        // It was rolled back, and the server's whole response was read.
-        lease.in_transaction &= !matches!(result, Err(sqlx::Error::Database(_)));
-        lease.done(result)
-    }
-
     /// Runs work in a transaction whose changes are recorded as those of the request that runs here. It is rolled back unless what the
     /// work returns `is_kept`.
     pub(crate) async fn in_transaction<T>(
@@ -265,17 +243,23 @@ impl Connections {
         is_kept: impl FnOnce(&T) -> bool,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
-        // A connection that is not `done` is closed, which rolls back what was not committed.
         let mut lease = self.lease().await?;
-        let mut transaction = lease.transaction()?.0.begin_with(self.begin_as_writer()).await?;
-        let result = work(&mut transaction).await?;
-        if is_kept(&result) {
-            check_caller().await;
-            transaction.commit().await?;
-        } else {
-            transaction.rollback().await?;
-        }
-        lease.done(Ok(result))
+        let (connection, generation) = lease.transaction()?;
+        let mut transaction = generation.unless_hung(connection.begin_with(self.begin_as_writer())).await??;
+        let working = async {
+            match work(&mut transaction).await {
+                Ok(result) if is_kept(&result) => {
+                    check_caller().await;
+                    transaction.commit().await.and(Ok(result))
+                }
+                result @ (Ok(_) | Err(sqlx::Error::Database(_))) => transaction.rollback().await.and(result),
+                Err(error) => Err(error),
+            }
+        };
+        let result = generation.unless_hung(working).await?;
+        // It was rolled back, and the server's whole response was read.
+        lease.in_transaction &= !matches!(result, Err(sqlx::Error::Database(_)));
+        lease.done(result)
     }
 
     fn begin_as_writer(&self) -> AssertSqlSafe<String> {
