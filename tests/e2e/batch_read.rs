@@ -16,7 +16,9 @@ use compliance_api::{
 use futures::future::join_all;
 use tonic::{Code, Response, Status, Streaming, transport::Channel};
 
-use test_support::{Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, tests, token};
+use test_support::{
+    LockedTable, Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, tests, token,
+};
 
 tests![
     mixed_callers,
@@ -161,8 +163,7 @@ async fn a_slow_read_delays_no_other() {
     let service = TestService::start().await;
     let (slow, quick) = (new_company(), new_company());
     insert(&service, quick, 1_000_001).await;
-    let mut lock = service.pool.begin().await.unwrap();
-    sqlx::query("lock table compliance_cases in access exclusive mode").execute(&mut *lock).await.unwrap();
+    let locked = LockedTable::new(&service.pool, "compliance_cases", "access exclusive").await;
 
     let (slow_token, quick_token) = (token(slow), token(quick));
     let mut batch = Batch::default();
@@ -178,7 +179,7 @@ async fn a_slow_read_delays_no_other() {
         let expected = if is_forged { "TOKEN_INVALID".to_owned() } else { format!("Of company {quick}") };
         assert_eq!(shown(&response.into_result()), expected);
     }
-    lock.rollback().await.unwrap();
+    locked.release().await;
     for _ in 0..10 {
         let result = responses.message().await.unwrap().unwrap().into_result();
         assert_eq!(reason_of(&result.unwrap_err()), "CASE_NOT_FOUND");
@@ -193,8 +194,7 @@ async fn abandoned_reads() {
     for company in &companies {
         insert(&service, *company, 1_000_001).await;
     }
-    let mut lock = service.pool.begin().await.unwrap();
-    sqlx::query("lock table affiliates in access exclusive mode").execute(&mut *lock).await.unwrap();
+    let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
     let reads: Vec<_> = companies
         .iter()
         .map(|company| {
@@ -203,15 +203,11 @@ async fn abandoned_reads() {
         })
         .collect();
     // The core's statement waits for the lock, and the reads wait for it or behind it.
-    let waits = "select exists (select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock')";
-    while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&service.pool).await.unwrap() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    locked.until_awaited().await;
     for read in reads.iter().step_by(2) {
         read.abort();
     }
-    lock.rollback().await.unwrap();
+    locked.release().await;
     for (index, (company, read)) in companies.iter().zip(reads).enumerate() {
         match read.await {
             Ok(response) => {

@@ -1,21 +1,13 @@
 //! Readers that go away while their reads wait: those who stay receive their own records, whatever the batch was.
 
 use futures::future::join_all;
-use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{RestClient, TestService, new_company, tests};
+use sqlx::AssertSqlSafe;
+use test_support::{LockedTable, RestClient, TestService, new_company, tests};
 
 tests![readers_that_stay_receive_their_own];
 
 const COMPANIES: usize = 8;
 const RECORDS: i64 = 40;
-
-/// Waits until statements wait for a lock.
-async fn until_blocked(pool: &PgPool) {
-    let blocked = "select exists (select from pg_locks where not granted and relation = 'affiliates'::regclass)";
-    while !sqlx::query_scalar::<_, bool>(blocked).fetch_one(pool).await.unwrap() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-}
 
 /// Records of all companies have the same IDs; each says whose it is.
 async fn readers_that_stay_receive_their_own() {
@@ -34,8 +26,7 @@ async fn readers_that_stay_receive_their_own() {
             .map(|company| if remote { service.rest_remote(*company) } else { service.rest(*company) })
             .collect();
         for round in 0..4 {
-            let mut lock = service.pool.begin().await.unwrap();
-            sqlx::raw_sql("lock table affiliates in access exclusive mode").execute(&mut *lock).await.unwrap();
+            let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
             // Unknown IDs are read between the others: their place in an answer must not be taken by a neighbour.
             let reads: Vec<_> = (0..COMPANIES as i64 * 60)
                 .map(|number| {
@@ -45,7 +36,7 @@ async fn readers_that_stay_receive_their_own() {
                     (number, company, id, read)
                 })
                 .collect();
-            until_blocked(&service.pool).await;
+            locked.until_awaited().await;
             // Those of the first batch go away while its statement runs, others while they wait for theirs.
             let (leaving, staying): (Vec<_>, Vec<_>) =
                 reads.into_iter().partition(|(number, ..)| (number * 7 + round) % 5 < 2);
@@ -53,7 +44,7 @@ async fn readers_that_stay_receive_their_own() {
                 read.abort();
             }
             join_all(leaving.into_iter().map(|(.., read)| read)).await;
-            lock.rollback().await.unwrap();
+            locked.release().await;
             for (_, company, id, read) in staying {
                 let answer = read.await.unwrap();
                 if id <= RECORDS {

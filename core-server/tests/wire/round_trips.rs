@@ -15,7 +15,7 @@ use futures::future::{LocalBoxFuture, join_all};
 use prost::encoding::{int64, string};
 use tokio::time::sleep;
 
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, tests};
+use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database, tests};
 
 tests![
     every_operation_is_one_round_trip,
@@ -146,8 +146,7 @@ async fn every_operation_is_one_round_trip() {
 
 async fn batched_reads_are_fewer_round_trips_than_reads() {
     let (proxy, service) = service().await;
-    let mut locked = service.pool.begin().await.unwrap();
-    sqlx::query("lock table affiliates in access exclusive mode").execute(&mut *locked).await.unwrap();
+    let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
     let before = proxy.round_trips();
     let mut reads = join_all((0..200).map(|_| {
         let mut clients = service.company(7);
@@ -156,17 +155,11 @@ async fn batched_reads_are_fewer_round_trips_than_reads() {
         }
     }));
     // All of them wait for the database, or for those that do.
-    let waiting = "select exists (select from pg_locks where not granted and relation = 'affiliates'::regclass)";
-    let waits = async {
-        while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&mut *locked).await.unwrap() {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
     tokio::select! {
         _ = &mut reads => panic!("the database was not asked"),
-        () = waits => {}
+        () = locked.until_awaited() => {}
     }
-    locked.rollback().await.unwrap();
+    locked.release().await;
     for read in reads.await {
         assert_eq!(read.distributor_name(), "Made 1");
     }

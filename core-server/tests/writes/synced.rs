@@ -1,32 +1,38 @@
 //! Syncs of one company at once: an identifier that is new in several of them is created once.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateSync, BatchSyncAffiliatesRequest, ListAffiliatesRequest, SyncOutcome,
 };
 use futures::future::join_all;
-use test_support::{TestCore, new_company, tests};
+use sqlx::{Connection as _, PgConnection};
+use test_support::{TestCore, fresh_database, new_company, tests};
+use tokio::time::{sleep, timeout};
 use tokio_stream::StreamExt as _;
 
-tests![syncs_at_once_create_an_identifier_once];
+tests![syncs_at_once_create_an_identifier_once, a_sync_waits_for_one_that_creates];
 
 const SYNCS: usize = 6;
 const ITEMS: usize = 120;
+
+fn item(identifier: &str, name: String) -> AffiliateSync {
+    AffiliateSync {
+        affiliate: Some(AffiliateInput {
+            client_affiliate_id: Some(identifier.to_owned()),
+            affiliate_name: Some(name),
+            ..AffiliateInput::default()
+        }),
+        update_mask: None,
+    }
+}
 
 async fn syncs_at_once_create_an_identifier_once() {
     let core = TestCore::start().await;
     let company = new_company();
     let sync = async |number: usize| {
         // Names do not keep them from each other: in every roster, each affiliate has one of its own.
-        let item = |index: usize| AffiliateSync {
-            affiliate: Some(AffiliateInput {
-                client_affiliate_id: Some(format!("I{index}")),
-                affiliate_name: Some(format!("{index} in {number}")),
-                ..AffiliateInput::default()
-            }),
-            update_mask: None,
-        };
+        let item = |index: usize| item(&format!("I{index}"), format!("{index} in {number}"));
         let affiliates = (0..ITEMS).map(|index| item((index * 7 + number) % ITEMS)).collect();
         let request = BatchSyncAffiliatesRequest { affiliates, ..BatchSyncAffiliatesRequest::default() };
         let synced = core.company(company).syncs.batch_sync_affiliates(request).await.unwrap().into_inner();
@@ -43,4 +49,36 @@ async fn syncs_at_once_create_an_identifier_once() {
     }
     assert_eq!((found.len(), created), (ITEMS, ITEMS));
     assert!(found.values().all(|count| *count == 1), "{found:?}");
+}
+
+/// Of another sync that has not committed, neither the identifiers nor the names are seen.
+async fn a_sync_waits_for_one_that_creates() {
+    let database = fresh_database().await;
+    let core = TestCore::over(database.options.clone(), 4).await;
+    let company = new_company();
+    let mut other = PgConnection::connect_with(&database.options).await.unwrap();
+    let mut creates = other.begin().await.unwrap();
+    let created = "with locked as materialized (select pg_advisory_xact_lock($1 << 2))
+        insert into affiliates (company_id, client_affiliate_id, affiliate_name) select $1, 'I', 'Other' from locked";
+    sqlx::query(created).bind(company).execute(&mut *creates).await.unwrap();
+
+    let request = BatchSyncAffiliatesRequest {
+        affiliates: vec![item("I", "N".to_owned())],
+        ..BatchSyncAffiliatesRequest::default()
+    };
+    let mut clients = core.company(company);
+    let sync = clients.syncs.batch_sync_affiliates(request);
+    let commit = async {
+        let waits = "select exists (select from pg_locks where locktype = 'advisory' and not granted)";
+        while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&core.pool).await.unwrap() {
+            sleep(Duration::from_millis(2)).await;
+        }
+        creates.commit().await.unwrap();
+    };
+    let (synced, committed) = futures::join!(sync, timeout(Duration::from_mins(1), commit));
+    committed.expect("the sync waits");
+    assert_ne!(synced.unwrap().into_inner().results[0].outcome(), SyncOutcome::Created);
+    let found = "select count(*) from affiliates where company_id = $1 and client_affiliate_id = 'I'";
+    let found: i64 = sqlx::query_scalar(found).bind(company).fetch_one(&core.pool).await.unwrap();
+    assert_eq!(found, 1);
 }

@@ -8,7 +8,7 @@ use compliance_api::{
 };
 use futures::{StreamExt as _, stream};
 use sqlx::AssertSqlSafe;
-use test_support::{GrpcClients, Options, TestService, new_company, tests, token_with_scope};
+use test_support::{GrpcClients, LockedTable, Options, TestService, new_company, tests, token_with_scope};
 use tokio::time::timeout;
 use tonic::{Code, Request, Response, Status, Streaming};
 
@@ -125,25 +125,22 @@ async fn a_stream_of_observations_has_deadlines() {
     }
 
     // A chunk that waits for a lock.
-    let mut locked = service.pool.begin().await.unwrap();
-    sqlx::query("lock table compliance_urls in share row exclusive mode").execute(&mut *locked).await.unwrap();
+    let mut locked = LockedTable::new(&service.pool, "compliance_urls", "share row exclusive").await;
     let chunks = stream::iter([chunk(2), chunk(3)]).chain(stream::pending());
     let mut results = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
     let end = timeout(LONGEST, results.message()).await.expect("the chunk has no deadline");
     assert_eq!(end.unwrap_err().code(), Code::DeadlineExceeded);
     // Its statement is cancelled; were the lock released before, the chunk could still be saved. One that were sent again would
     // wait again soon.
-    let waits = "select exists (select from pg_locks where not granted and relation = 'compliance_urls'::regclass)";
     let ended = async {
         let mut without = 0;
         while without < 20 {
-            let is_waiting: bool = sqlx::query_scalar(waits).fetch_one(&mut *locked).await.unwrap();
-            without = if is_waiting { 0 } else { without + 1 };
+            without = if locked.is_awaited().await { 0 } else { without + 1 };
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     timeout(LONGEST, ended).await.expect("the chunk waits still");
-    locked.rollback().await.unwrap();
+    locked.release().await;
     // Nothing of it is written later.
     let saved = async {
         loop {

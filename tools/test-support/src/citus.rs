@@ -14,15 +14,13 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgCon
 use tokio::sync::Mutex;
 
 /// Tests that do not run on Citus: the beginnings of their names, and why.
-const SKIPPED: [(&str, &str); 8] = [
+const SKIPPED: [(&str, &str); 6] = [
     ("outage::", "stops the database server"),
     ("faults::", "stops, kills or freezes the database server, or changes its connection"),
     ("plans::", "measures the plans of one server"),
     ("bounds::memory::", "measures the processes of one server"),
     ("restore::", "restores a dump of one server"),
-    ("bounds::pages::a_page_whose_connection_is_lost", "locks a table, which locks no shard"),
-    ("batch_read::a_slow_read_delays_no_other", "locks a table, which locks no shard"),
-    ("bounds::deadlines::a_stream_of_observations_has_deadlines", "locks a table, which locks no shard"),
+    ("bounds::pages::a_page_whose_connection_is_lost", "ends the session of one server"),
 ];
 
 /// How many shards a table has: enough for companies of several nodes, and few enough to be made in a second.
@@ -163,4 +161,17 @@ pub async fn connect_to_citus(pool: &PgPool) -> Option<PgConnection> {
     let options = pool.connect_options();
     let coordinator = coordinator.clone().database(options.get_database()?);
     Some(PgConnection::connect_with(&coordinator).await.unwrap())
+}
+
+/// How to connect to each node that has shards of a table, and these; or to the only server, and the table.
+pub(crate) async fn shards(pool: &PgPool, table: &str) -> Vec<(PgConnectOptions, String)> {
+    let options = pool.connect_options().as_ref().clone();
+    let Some([coordinator, ..]) = NODES.get().map(Vec::as_slice) else { return vec![(options, table.to_owned())] };
+    let shards = "select n.nodename, n.nodeport, string_agg(shard_name(s.logicalrelid, s.shardid), ', ')
+        from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n using (groupid)
+        where s.logicalrelid = $1::regclass group by n.nodename, n.nodeport";
+    let shards: Vec<(String, i32, String)> = sqlx::query_as(shards).bind(table).fetch_all(pool).await.unwrap();
+    let database = options.get_database().unwrap();
+    let node = |host: &str, port| coordinator.clone().host(host).port(port as u16).database(database);
+    shards.into_iter().map(|(host, port, shards)| (node(&host, port), shards)).collect()
 }

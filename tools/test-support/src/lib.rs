@@ -13,6 +13,8 @@ mod data_dir;
 #[cfg(feature = "core")]
 mod database;
 mod grpc;
+#[cfg(feature = "core")]
+mod locked_table;
 mod network_server;
 mod pooler;
 mod process;
@@ -43,6 +45,8 @@ pub use data_dir::DataDir;
 #[cfg(feature = "core")]
 pub use database::{TestDatabase, fresh_database};
 pub use grpc::{Bearer, Calls, GrpcClients, reason_of};
+#[cfg(feature = "core")]
+pub use locked_table::LockedTable;
 pub use network_server::NetworkServer;
 pub use process::{command_line, is_running, kill_process, output, wait_until};
 pub use program::{Program, program_token, service_command};
