@@ -54,8 +54,6 @@ pub(crate) const CPUS_PER_SLOT_WITH_OTHERS: usize = 2;
 pub(crate) const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 /// What the message of a batch of reads may take, in bytes.
 pub(crate) const BATCH_READ: MessageLimits = MessageLimits { encoded: 4 << 20, decoded: 8 << 20 };
-/// Messages of a stream that the service holds at the same time: one is read, one waits, one is saved.
-pub(crate) const MESSAGES_OF_A_STREAM: usize = 3;
 /// Tokens of a message that may turn out not to be valid before the others wait for their turn.
 pub(crate) const TOKEN_FAILURES: usize = 1;
 /// The same of a turn, and the pause after it: at most 800 signatures of invalid tokens are verified a second for messages

@@ -1,9 +1,6 @@
 //! Reads of many callers in one message: each has its own token, rate limit and result.
 
-use std::{
-    net::SocketAddr,
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, time::Instant};
 
 use compliance_api::{
     batch_read::MAX_READS,

@@ -77,7 +77,10 @@ export class Client {
     for (;;) {
       try {
         const headers = { Accept: "application/x-ndjson" };
-        const [, parts] = await this.#transport.open({ method: "GET", path: "/api/affiliates", headers });
+        const [response, parts] = await this.#transport.open({ method: "GET", path: "/api/affiliates", headers });
+        if (!response.headers.get("Content-Type")?.startsWith("application/x-ndjson")) {
+          throw new SyntaxError("the response is not NDJSON");
+        }
         for await (const record of records(parts)) {
           const affiliate = record as Affiliate;
           if (affiliate.id > last) {

@@ -56,13 +56,15 @@
     union all select * from of_parts
     union all select * from of_affiliates
 ), past as materialized (
-    -- The last value of a field is that before the first change. A part of another record has no change that deletes it. An upline is an
-    -- affiliate of its own, which is not read.
-    select e.resource, e.id,
-        jsonb_object_agg(f.key, case e.operation when 2 then f.value -> 0 else f.value end order by e.position desc) as fields
-    from entries e
-    cross join lateral jsonb_each(e.fields) f
-    where $2 = 1 or f.key <> 'upline'
+    -- A field had the value from before its first change. A part of another record has no change that deletes it.
+    select e.resource, e.id, jsonb_object_agg(e.field, e.value) as fields
+    from (
+        select distinct on (e.resource, e.id, f.key) e.resource, e.id, e.position, e.operation, f.key as field,
+            case e.operation when 2 then f.value -> 0 else f.value end as value
+        from entries e
+        cross join lateral jsonb_each(e.fields) f
+        order by e.resource, e.id, f.key, e.position
+    ) e
     group by e.resource, e.id
     having (array_agg(e.operation order by e.position))[1] <> 1 and bool_or(e.operation = 3)
 )

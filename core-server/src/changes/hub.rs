@@ -6,7 +6,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use admission::Reservation;
@@ -60,7 +63,9 @@ struct Watched {
 /// A company, while it is watched.
 pub(super) struct Company {
     pub(super) id: i64,
-    /// The last position that was found.
+    /// The last position that was noticed; -1 before the first one.
+    noticed: AtomicI64,
+    /// The same, once what was read for all watchers is there.
     pub(super) position: watch::Sender<Option<i64>>,
     /// What was read last for all watchers, and when. One of them reads, and the others wait for it.
     page: sync::Mutex<Option<(Instant, Shared)>>,
@@ -86,7 +91,8 @@ impl Hub {
         }
         let known = watched.companies.get(&id).and_then(Weak::upgrade);
         known.unwrap_or_else(|| {
-            let company = Arc::new(Company { id, position: watch::Sender::new(None), page: sync::Mutex::default() });
+            let (position, page) = (watch::Sender::new(None), sync::Mutex::default());
+            let company = Arc::new(Company { id, noticed: AtomicI64::new(-1), position, page });
             watched.companies.insert(id, Arc::downgrade(&company));
             company
         })
@@ -143,13 +149,26 @@ impl Hub {
         }
     }
 
-    /// Wakes the watchers of companies whose positions have moved. One of each reads what is new for all.
-    fn found(&self, companies: &[i64], positions: &HashMap<i64, i64>) {
+    fn found(self: &Arc<Self>, companies: &[i64], positions: &HashMap<i64, i64>) {
         let watched = self.watched();
         for company in companies.iter().filter_map(|id| watched.companies.get(id)?.upgrade()) {
-            let position = Some(positions.get(&company.id).copied().unwrap_or_default());
-            company.position.send_if_modified(|known| std::mem::replace(known, position) != position);
+            let position = positions.get(&company.id).copied().unwrap_or_default();
+            let before = company.noticed.swap(position, Ordering::Relaxed);
+            if before != position {
+                let publish = Arc::clone(self).publish(company, before, position);
+                tokio::spawn(Purpose::of("changes for watchers").run(publish));
+            }
         }
+    }
+
+    /// Reads the changes between two positions, and then wakes all watchers of the company.
+    async fn publish(self: Arc<Self>, company: Arc<Company>, before: i64, position: i64) {
+        if (0..position).contains(&before) {
+            // Those who watch find an error, too.
+            let _ = self.shared(&company, before).await;
+        }
+        // Another one may have been noticed since.
+        company.position.send_modify(|known| *known = Some(company.noticed.load(Ordering::Relaxed)));
     }
 
     /// A page with the changes after a position, of all types: the one that was read last, or the next one. If it cannot be read now,

@@ -245,20 +245,25 @@ impl Connections {
     ) -> Result<T, sqlx::Error> {
         let mut lease = self.lease().await?;
         let (connection, generation) = lease.transaction()?;
-        let mut transaction = generation.unless_hung(connection.begin_with(self.begin_as_writer())).await??;
+        // Then the server's whole response was read, and the connection can be used again.
+        let mut is_rolled_back = false;
         let working = async {
+            let mut transaction = connection.begin_with(self.begin_as_writer()).await?;
             match work(&mut transaction).await {
                 Ok(result) if is_kept(&result) => {
                     check_caller().await;
                     transaction.commit().await.and(Ok(result))
                 }
-                result @ (Ok(_) | Err(sqlx::Error::Database(_))) => transaction.rollback().await.and(result),
+                result @ (Ok(_) | Err(sqlx::Error::Database(_))) => {
+                    transaction.rollback().await?;
+                    is_rolled_back = true;
+                    result
+                }
                 Err(error) => Err(error),
             }
         };
         let result = generation.unless_hung(working).await?;
-        // It was rolled back, and the server's whole response was read.
-        lease.in_transaction &= !matches!(result, Err(sqlx::Error::Database(_)));
+        lease.in_transaction &= !is_rolled_back;
         lease.done(result)
     }
 

@@ -1,7 +1,5 @@
 //! Requests from the network, measured before they are decoded.
 
-use std::collections::VecDeque;
-
 use admission::{MEMORY_WAIT, Reservation, SMALL};
 use bytes::{Bytes, BytesMut};
 use compliance_api::{
@@ -17,7 +15,7 @@ use tonic::{Code, Status, body::Body};
 
 use super::{pipeline::Pipeline, protocol::malformed, tokens::Verify as _};
 
-use crate::limits::{BATCH_READ, MESSAGES_OF_A_STREAM, MessageLimits};
+use crate::limits::{BATCH_READ, MessageLimits};
 
 /// Flag and length of a message.
 const HEADER: usize = 5;
@@ -39,14 +37,11 @@ where
     let mut messages = Messages { pipeline, operation, body, buffer, limits, memory };
     if operation.streams {
         let memory = messages.memory.empty();
-        let messages = stream::try_unfold((messages, VecDeque::new()), |(mut messages, mut held)| async move {
+        let messages = stream::try_unfold(messages, |mut messages| async move {
+            // The service reads the next one when it has saved the last one.
+            messages.memory = messages.memory.empty();
             let next = messages.next().await?;
-            let empty = messages.memory.empty();
-            held.push_back(std::mem::replace(&mut messages.memory, empty));
-            if held.len() > MESSAGES_OF_A_STREAM {
-                held.pop_front();
-            }
-            Ok::<_, Status>(next.map(|(message, _)| (Frame::data(message), (messages, held))))
+            Ok::<_, Status>(next.map(|(message, _)| (Frame::data(message), messages)))
         });
         let body = StreamBody::new(Box::pin(messages));
         return Ok((Body::new(body), Measure::default(), memory));

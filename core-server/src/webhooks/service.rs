@@ -24,8 +24,8 @@ use super::{
 };
 use crate::{
     backend::Backend,
-    database,
-    error::from_database,
+    database::{self, Connections},
+    error::{from_database, is_contention},
     limits::{
         DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_COMPANY_LOOKUPS, WEBHOOK_COMPANY_TESTS,
         WEBHOOK_LOOKUPS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_TESTS,
@@ -92,14 +92,16 @@ impl WebhookService for Webhooks {
             self.checked(company_id, request.webhook).await?;
         let url = url.ok_or_else(|| Error::invalid(Violations::one("url", "The url field is required.")))?;
         let secret = new_secret().map_err(|_| Error::internal())?;
-        let create = query_as::<_, Endpoint>(CREATE).bind(company_id).bind(url).bind(types);
-        let create =
-            create.bind(description).bind(secret).bind(position).bind(MAX_WEBHOOKS).bind(status).bind(DISABLED);
+        let (url, types, description, secret, status) = (&url, &types, &description, &secret, &status);
         let create = async |connection: &mut PgConnection| {
             let id: i64 = sqlx::query_scalar(NEXT).bind(company_id).fetch_one(&mut *connection).await?;
+            let create = query_as::<_, Endpoint>(CREATE).bind(company_id).bind(url).bind(types).bind(description);
+            let create = create.bind(secret).bind(position).bind(MAX_WEBHOOKS).bind(status).bind(DISABLED);
             create.bind(id).fetch_optional(connection).await
         };
-        let created = self.backend.pool.in_transaction(Option::is_some, create).await.map_err(from_database)?;
+        let create = |pool: Connections, _| async move { pool.in_transaction(Option::is_some, create).await };
+        let permit = self.backend.queues.webhooks.one(company_id).await?;
+        let created = permit.write(&self.backend.pool, is_contention, create).await?;
         let full = || format!("A company can have at most {MAX_WEBHOOKS} webhooks.");
         let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
         let (webhook, secret) = created.with_secret();

@@ -30,6 +30,8 @@ pub(crate) struct Queues {
     pub(crate) urls: CompanyQueue,
     /// Every other write of internal services.
     pub(crate) monitoring: CompanyQueue,
+    /// New webhooks, which are counted one after the other.
+    pub(crate) webhooks: CompanyQueue,
 }
 
 impl Queues {
@@ -40,6 +42,7 @@ impl Queues {
             updated_affiliates: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
             urls: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
             monitoring: CompanyQueue::new(MONITORING_WRITES, &lock_waits),
+            webhooks: CompanyQueue::new(1, &lock_waits),
         }
     }
 }

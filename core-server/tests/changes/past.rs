@@ -98,6 +98,8 @@ async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
         affiliate: Some(AffiliateInput {
             affiliate_name: some(name),
             notes: some(notes),
+            // One of them is its own, whose name is not read all the same.
+            upline: some(name.trim_end_matches('2')),
             country: some("DE"),
             start_date: some("02/29/2024"),
             ..AffiliateInput::default()

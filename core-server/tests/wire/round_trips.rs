@@ -1,6 +1,6 @@
 //! The round trips to the database of each partner operation.
 
-use std::{collections::BTreeMap, sync::atomic::AtomicI64, time::Duration};
+use std::{collections::BTreeMap, sync::atomic::AtomicI64};
 
 use compliance_api::{
     description::{Kind, Message},
@@ -13,7 +13,6 @@ use compliance_api::{
 };
 use futures::future::{LocalBoxFuture, join_all};
 use prost::encoding::{int64, string};
-use tokio::time::sleep;
 
 use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database, tests};
 

@@ -57,10 +57,10 @@ async fn a_sync_waits_for_one_that_creates() {
     let core = TestCore::over(database.options.clone(), 4).await;
     let company = new_company();
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
-    let mut creates = other.begin().await.unwrap();
-    let created = "with locked as materialized (select pg_advisory_xact_lock($1 << 2))
+    let mut transaction = other.begin().await.unwrap();
+    let create = "with locked as materialized (select pg_advisory_xact_lock($1 << 2))
         insert into affiliates (company_id, client_affiliate_id, affiliate_name) select $1, 'I', 'Other' from locked";
-    sqlx::query(created).bind(company).execute(&mut *creates).await.unwrap();
+    sqlx::query(create).bind(company).execute(&mut *transaction).await.unwrap();
 
     let request = BatchSyncAffiliatesRequest {
         affiliates: vec![item("I", "N".to_owned())],
@@ -73,10 +73,10 @@ async fn a_sync_waits_for_one_that_creates() {
         while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&core.pool).await.unwrap() {
             sleep(Duration::from_millis(2)).await;
         }
-        creates.commit().await.unwrap();
+        transaction.commit().await.unwrap();
     };
-    let (synced, committed) = futures::join!(sync, timeout(Duration::from_mins(1), commit));
-    committed.expect("the sync waits");
+    let (synced, waited) = futures::join!(sync, timeout(Duration::from_mins(1), commit));
+    waited.expect("the sync waits");
     assert_ne!(synced.unwrap().into_inner().results[0].outcome(), SyncOutcome::Created);
     let found = "select count(*) from affiliates where company_id = $1 and client_affiliate_id = 'I'";
     let found: i64 = sqlx::query_scalar(found).bind(company).fetch_one(&core.pool).await.unwrap();

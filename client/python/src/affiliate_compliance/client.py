@@ -80,6 +80,7 @@ class Client:
         last = 0
         for attempt in self._transport.attempts():
             with attempt, self._transport.response("GET", "/api/affiliates", headers={"Accept": "application/x-ndjson"}) as response:
+                stream.check_ndjson(response.headers)
                 for line in response.iter_lines(PART):
                     affiliate: Affiliate = json.loads(line)
                     if affiliate["id"] > last:

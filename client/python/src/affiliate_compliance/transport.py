@@ -131,8 +131,8 @@ class Attempt:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, Busy):
             self.problem, self.retry_after = error.refused, error.retry_after
-        # A body that ended too early is no JSON.
-        elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, json.JSONDecodeError, Incomplete)):
+        # A body that ended too early is no JSON, or no text.
+        elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, json.JSONDecodeError, UnicodeDecodeError, Incomplete)):
             self.problem = Unavailable(str(error) or type(error).__name__)
             self.problem.__cause__ = error
         return self.problem is not None
