@@ -172,6 +172,7 @@ pub(crate) async fn shards(pool: &PgPool, table: &str) -> Vec<(PgConnectOptions,
         where s.logicalrelid = $1::regclass group by n.nodename, n.nodeport";
     let shards: Vec<(String, i32, String)> = sqlx::query_as(shards).bind(table).fetch_all(pool).await.unwrap();
     let database = options.get_database().unwrap();
+    let coordinator = coordinator.clone().options([("citus.enable_manual_changes_to_shards", "on")]);
     let node = |host: &str, port| coordinator.clone().host(host).port(port as u16).database(database);
     shards.into_iter().map(|(host, port, shards)| (node(&host, port), shards)).collect()
 }
