@@ -8,7 +8,8 @@ use std::{
 use compliance_api::v1::ListChangesRequest;
 use futures::future::join_all;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
-use test_support::{TestCore, new_company, tests};
+use sqlx::AssertSqlSafe;
+use test_support::{TestCore, activity, new_company, tests};
 use tokio::{task::yield_now, time::timeout};
 
 use super::list;
@@ -83,8 +84,11 @@ async fn a_writer_that_has_not_committed_holds_up_its_company_alone() {
         clients.affiliate("behind").await;
     };
     let watch = async {
-        let waiting = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
-        while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&core.pool).await.unwrap() {
+        let waiting = format!(
+            "select exists (select from {} where datname = current_database() and wait_event_type = 'Lock')",
+            activity()
+        );
+        while !sqlx::query_scalar::<_, bool>(AssertSqlSafe(waiting.clone())).fetch_one(&core.pool).await.unwrap() {
             yield_now().await;
         }
         others.affiliate("other").await;
