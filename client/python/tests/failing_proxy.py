@@ -35,19 +35,20 @@ class FailingProxy(BaseHTTPRequestHandler):
             self.stream(headers, *failure)
             return
         answer = requests.request(self.command, BASE + self.path, data=body, headers=headers, timeout=60)
+        kind = {"Content-Type": answer.headers.get("Content-Type", "")}
         if failure == "lost after":
             self.connection.close()
         elif failure == "silent":
             # Until the client has waited long enough.
             self.connection.recv(1)
         elif failure == "half":
-            self.respond(answer.status_code, answer.content[: len(answer.content) // 2], {"Content-Length": str(len(answer.content))})
+            self.respond(answer.status_code, answer.content[: len(answer.content) // 2], kind | {"Content-Length": str(len(answer.content))})
             self.connection.close()
         elif callable(failure):
             failure()
-            self.respond(answer.status_code, answer.content)
+            self.respond(answer.status_code, answer.content, kind)
         else:
-            self.respond(answer.status_code, answer.content)
+            self.respond(answer.status_code, answer.content, kind)
 
     def stream(self, headers: dict[str, str], lines: int) -> None:
         """Passes on so many lines of a stream of events."""

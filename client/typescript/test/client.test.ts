@@ -224,11 +224,12 @@ async function failing(context: TestContext, failures: Failure[]): Promise<[stri
       if (failure === "lost after") {
         request.socket.destroy();
       } else {
-        response.writeHead(passed.status, { "Content-Type": "application/json" }).end(body);
+        response.writeHead(passed.status, { "Content-Type": passed.headers.get("Content-Type") ?? "" }).end(body);
       }
     } else if (failure === "half") {
-      const body = Buffer.from(await (await fetch(BASE + request.url, { headers: accepted(request) })).arrayBuffer());
-      response.writeHead(200, { "Content-Length": body.length });
+      const passed = await fetch(BASE + request.url, { headers: accepted(request) });
+      const body = Buffer.from(await passed.arrayBuffer());
+      response.writeHead(200, { "Content-Length": body.length, "Content-Type": passed.headers.get("Content-Type") ?? "" });
       response.write(body.subarray(0, body.length / 2), () => request.socket.destroy());
     }
   });
