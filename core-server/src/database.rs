@@ -8,6 +8,8 @@ mod executor;
 mod lease;
 mod pooler;
 mod probe;
+#[cfg(test)]
+mod published;
 mod replicas;
 mod reserve;
 mod roles;

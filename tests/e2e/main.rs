@@ -29,6 +29,7 @@ mod restore;
 mod roles;
 mod sizes;
 mod streams;
+mod upgrade;
 mod watch;
 
 use std::process::ExitCode;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         roles::tests(),
         sizes::tests(),
         streams::tests(),
+        upgrade::tests(),
         watch::tests(),
     ]);
     cases::print_count();

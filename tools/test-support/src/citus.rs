@@ -14,12 +14,13 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgCon
 use tokio::sync::Mutex;
 
 /// Tests that do not run on Citus: the beginnings of their names, and why.
-const SKIPPED: [(&str, &str); 6] = [
+const SKIPPED: [(&str, &str); 7] = [
     ("outage::", "stops the database server"),
     ("faults::", "stops, kills or freezes the database server, or changes its connection"),
     ("plans::", "measures the plans of one server"),
     ("bounds::memory::", "measures the processes of one server"),
     ("restore::", "restores a dump of one server"),
+    ("upgrade::", "loads dumps of one server"),
     ("bounds::pages::a_page_whose_connection_is_lost", "ends the session of one server"),
 ];
 

@@ -1,0 +1,103 @@
+//! Databases of released versions are upgraded: everything that they returned is still returned, and new writes work.
+
+mod answers;
+mod dump;
+mod fill;
+
+use compliance_api::v1::{AffiliateInput, AffiliateUpdate, EraseAffiliateRequest, UpdateAffiliateRequest};
+use core_server::{audit, database, doctor::check_counts};
+use serde_json::Value;
+use sqlx::PgPool;
+use test_support::{Options, TestService, fresh_database, tests};
+
+use self::answers::Answers;
+
+tests![a_database_of_each_release_is_upgraded];
+
+/// The companies of a dump. The second one has fewer records.
+const COMPANIES: [i64; 2] = [101, 102];
+
+/// Checks the dumps of `released/`. With `COMPLIANCE_RELEASE=0.2.0` it first adds that of this version.
+async fn a_database_of_each_release_is_upgraded() {
+    if let Ok(version) = std::env::var("COMPLIANCE_RELEASE") {
+        make(&version).await;
+    }
+    let versions = dump::versions();
+    assert!(versions.contains(&"0.1.0".to_owned()), "{versions:?}");
+    for version in versions {
+        upgrade(&version).await;
+    }
+}
+
+/// Fills a database through this version, and stores its dump with what it returns.
+async fn make(version: &str) {
+    let database = fresh_database().await;
+    let service = TestService::over(database.options.clone(), Options::default()).await;
+    let instants = fill::fill(&service).await;
+    let answers = Answers::record(&service, &instants).await;
+    drop(service);
+    dump::write(version, &database, &answers).await;
+}
+
+async fn upgrade(version: &str) {
+    let database = dump::load(version).await;
+    let pool = database::connect(database.options.clone(), 1).await.unwrap();
+    database::migrate(&pool).await.unwrap();
+    let service = TestService::over(database.options, Options::default()).await;
+    let before = dump::answers(version);
+    for (path, before, after) in before.repeat(&service).await {
+        // A newer version may add a field.
+        assert!(contains(&after, &before), "{version} {path}\nbefore: {before}\nafter: {after}");
+    }
+    is_whole(&pool).await;
+    for company in COMPANIES {
+        write(&service, company).await;
+    }
+    is_whole(&pool).await;
+}
+
+/// The chain of changes and the counts of lists are right.
+async fn is_whole(pool: &PgPool) {
+    let mut connection = pool.acquire().await.unwrap();
+    for company in COMPANIES {
+        assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None, "company {company}");
+    }
+    let mut found = Vec::new();
+    check_counts(&mut connection, false, |difference| found.push(difference)).await.unwrap();
+    assert_eq!(found, []);
+}
+
+/// Old records are changed and erased, and new ones made. The record of changes goes on.
+async fn write(service: &TestService, company: i64) {
+    let rest = service.rest(company);
+    let last = async || rest.get("/changes").await.with_status(200)["data"]["position"].as_i64().unwrap();
+    let start = last().await;
+    let mut grpc = service.grpc(company).await;
+    let affiliates = rest.get("/affiliates").await.with_status(200);
+    let ids: Vec<i64> =
+        affiliates["data"].as_array().unwrap().iter().map(|record| record["id"].as_i64().unwrap()).collect();
+    let fields = AffiliateInput { city: Some("Upgraded".to_owned()), ..AffiliateInput::default() };
+    let update = AffiliateUpdate { id: Some(ids[0]), affiliate: Some(fields), ..AffiliateUpdate::default() };
+    let request = UpdateAffiliateRequest { update: Some(update) };
+    grpc.affiliates.update_affiliate(request).await.unwrap();
+    grpc.erasures.erase_affiliate(EraseAffiliateRequest { id: ids[1] }).await.unwrap();
+    fill::write_kinds(&mut grpc, "new").await;
+    let urls = rest.get("/urls?sort_by=id&sort_dir=desc").await.with_status(200);
+    assert!(urls["data"][0]["url"].as_str().unwrap().contains("/new"), "{urls}");
+    let changes = rest.get(&format!("/changes?after={start}&limit=1000")).await.with_status(200);
+    assert_eq!(changes["data"]["changes"][0]["position"].as_i64(), Some(start + 1), "{changes}");
+    assert!(last().await > start + 10);
+}
+
+/// Whether a value has all that another one has: arrays are equally long, objects may have more fields.
+fn contains(value: &Value, other: &Value) -> bool {
+    match (value, other) {
+        (Value::Object(value), Value::Object(other)) => {
+            other.iter().all(|(name, other)| value.get(name).is_some_and(|value| contains(value, other)))
+        }
+        (Value::Array(value), Value::Array(other)) => {
+            value.len() == other.len() && value.iter().zip(other).all(|(value, other)| contains(value, other))
+        }
+        (value, other) => value == other,
+    }
+}
