@@ -147,8 +147,16 @@ const VERIFY: &str = r#"
         order by e.position, e.erased_at desc
     ), chain as (
         select c.position, cardinality(c.ids)::bigint as entries, c.hash, lag(c.position, 1, p.dropped_position) over w as previous,
-            change_hash(lag(c.hash, 1, p.dropped_hash) over w, coalesce(c.erased_digest, d.digest), c.position, c.changed_at) as expected,
-            case when c.erased_digest is null then e.digest is null else e.digest = d.digest end as is_as_erased
+            change_hash(lag(c.hash, 1, p.dropped_hash) over w, case
+                when c.is_set_back is null then coalesce(c.erased_digest, d.digest)
+                else placed_digest(coalesce(c.erased_digest, d.digest), c.company_id, c.parents)
+            end, c.position, c.changed_at) as expected,
+            case when c.erased_digest is null then e.digest is null else e.digest = d.digest end as is_as_erased,
+            -- The hash covers the company from one row on, and times go back where a row says so.
+            case
+                when c.is_set_back is null then lag(c.is_set_back) over w is null
+                else c.is_set_back = coalesce(c.changed_at < lag(c.changed_at) over w, c.is_set_back)
+            end as has_its_mark
         from change_positions p
         join changes c on c.company_id = $1
         cross join lateral (
@@ -162,7 +170,7 @@ const VERIFY: &str = r#"
     from (
         select c.previous, c.position, c.entries, c.previous = c.position - c.entries as is_linked
         from chain c
-        where c.previous <> c.position - c.entries or c.hash <> c.expected or c.is_as_erased is not true
+        where c.previous <> c.position - c.entries or c.hash <> c.expected or c.is_as_erased is not true or not c.has_its_mark
         union all
         select e.position, greatest(p.position, e.position), case when e.position >= p.position then e.entries end, true
         from change_positions p

@@ -182,6 +182,9 @@ pub(crate) const WATCHERS: usize = 10_000;
 pub(crate) const WATCHERS_OF_A_COMPANY: usize = 2000;
 /// Records that have changed, of which a page of a list may have some. So many IDs are sent with its statement.
 pub(crate) const CHANGED_WINDOW: usize = 1000;
+/// Rows of the record, and entries in them, that are read for such records. If more follow a position, the whole list is read.
+pub(crate) const CHANGED_ROWS: i64 = 50_000;
+pub(crate) const CHANGED_ENTRIES: i64 = 200_000;
 /// How often months are made and dropped. They are made a month before.
 pub(crate) const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 

@@ -47,15 +47,17 @@ async fn a_shard(pool: &PgPool) -> i64 {
 }
 
 /// As the version before the last steps left the schema, but for a label of a type.
-const LAST_STEPS: [&str; 15] = [
+const LAST_STEPS: [&str; 16] = [
     "delete from _sqlx_migrations where version >= 20261124000010",
     "drop table webhook_deliveries, webhooks",
     "drop table changes, change_positions",
     "drop function record_affiliates, record_compliance_urls, record_infractions, record_compliance_cases, record_incidents,
         record_vocabulary_entries cascade",
-    "drop function record_changes, record_changes_of, keep_changes, change_digest, change_hash, change_columns, filled_record,
-        change_fields, erased_record",
-    "drop type change_entry",
+    "drop function record_changes, write_changes, record_changes_of, keep_changes, change_digest, placed_digest, change_hash,
+        change_time, change_columns, filled_record, change_fields, erased_record",
+    "drop function refuse_new_key cascade",
+    "drop type change_entry, change_row, recorded_affiliates, recorded_compliance_urls, recorded_infractions, recorded_compliance_cases,
+        recorded_incidents, recorded_vocabulary_entries",
     "drop function change_case_of_urls",
     "drop function change_compliance_case_counts",
     "drop function compliance_case_buckets(bigint, integer)",

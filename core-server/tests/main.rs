@@ -18,8 +18,10 @@ fn main() -> ExitCode {
     test_support::run(vec![
         changes::tests(),
         changes::chain::tests(),
+        changes::clock::tests(),
         changes::erasure::tests(),
         changes::order::tests(),
+        changes::owners::tests(),
         changes::past::tests(),
         changes::replay::tests(),
         changes::watch::tests(),

@@ -39,45 +39,64 @@ fn statement(mut record: String) -> &'static str {
     for (number, table) in (1..).zip(["affiliates", "compliance_urls", "infractions", "compliance_cases", "incidents"])
     {
         record = record.replace(&format!("from {table} "), &format!("from past_{table} "));
-        let fields = format!("past p cross join lateral jsonb_populate_record(null::{table}, p.fields) r");
+        let fields = format!("past p cross join lateral jsonb_populate_record(null::recorded_{table}, p.fields) r");
         let _ = writeln!(tables, ", past_{table} as (select r.* from {fields} where p.resource = {number})");
     }
     // The upline is an affiliate of its own, whose name at that time is not read.
     record = record.replace("= a.upline ", "= null ");
     let past = include_str!("as_of.sql")
         .replace("{of_record}", &changes_of("$2", "$3"))
+        .replace("{of_parts}", &later_rows("(select case $2 when 2 then 3 when 4 then 5 end::smallint)", OF_PARTS))
         .replace("{of_affiliate}", &changes_of("1", "k.id"))
         .replace("{tables}", &tables)
         .replace("{record}", &record);
     [include_str!("state.sql"), &past].concat().leak()
 }
 
-/// A query for the later changes of a record. The limits are none, which the planner cannot see: it reads along the indexes.
+/// Rows of the one part, and rows that may have others: each kind has an index.
+const OF_PARTS: [&str; 2] = [
+    "cardinality(c.parents) = 1 and c.parents[1] = $3",
+    "c.resource in (3, 5) and coalesce(cardinality(c.parents), 0) <> 1 and (c.parents is null or c.parents @> array[$3])",
+];
+
+/// A query for the later changes of a record.
 fn changes_of(resource: &str, id: &str) -> String {
-    let rows = |of: &str| {
-        format!(
-            "(
-                select c.* from changes c
-                where c.company_id = $1 and c.resource = {resource} and c.changed_at >= (select to_timestamp($4::double precision))
-                    and {of}
-                order by c.position limit (select null::bigint)
-            )"
-        )
-    };
+    let one = format!("cardinality(c.ids) = 1 and c.ids[1] = {id}");
+    let several = format!("cardinality(c.ids) > 1 and c.ids @> array[{id}]");
     format!(
         "
-        select c.position - cardinality(c.ids) + e.number as position, c.resource, c.operation, e.id,
+        select c.before + e.number as position, c.resource, c.operation, e.id,
             change_fields(c.resource, c.columns, c.operation, e.record) as fields
-        from (
-            {}
-            union all
-            {}
+        from ({}
         ) c
         cross join lateral unnest(c.ids, c.records) with ordinality e (id, record, number)
         where e.id = {id} and c.operation <> 4",
-        rows(&format!("cardinality(c.ids) = 1 and c.ids[1] = {id}")),
-        rows(&format!("cardinality(c.ids) > 1 and c.ids @> array[{id}]")),
+        later_rows(resource, [&one, &several])
     )
+}
+
+/// A query for the later rows of one kind of records that have either property. The limits are none, which the planner cannot see: it
+/// reads along the indexes. What is said of a row is computed once, and not for each entry: its arrays can be large.
+fn later_rows(resource: &str, properties: [&str; 2]) -> String {
+    properties
+        .map(|property| {
+            format!(
+                "
+            (
+                select c.position, c.resource, c.columns, c.operation, c.ids, c.records, c.position - cardinality(c.ids) as before,
+                    case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
+                    case when cardinality(c.parents) > 1 then c.parents end as parents
+                from changes c
+                where c.company_id = $1 and c.resource = {resource} and c.position >= (select l.position from later l)
+                    and c.changed_at >= (select to_timestamp($4::double precision)) and {property}
+                order by c.position limit (select null::bigint)
+            )"
+            )
+        })
+        .join(
+            "
+            union all",
+        )
 }
 
 /// The record as it is now, or as it was at the end of a second if that is given as a text.

@@ -1,27 +1,34 @@
 -- What a record of the company $1 was made of before the second $4: what there is now, as if it were deleted then, and all later changes,
 -- undone from the last one on. The record is the one with the ID $3 in the table with the number $2. A URL has infractions, and a case
 -- incidents; both have an affiliate.
+--
+-- Later are the changes after the last one whose time is before $4. Times ascend from each row that `is_set_back` up to the next one, so
+-- these are the rows from the last such row before $4 on whose time is not before $4. None is later than now, whatever its time is.
+), later as materialized (
+    select greatest(
+        (
+            select c.position from changes c
+            where c.company_id = $1 and c.is_set_back and c.changed_at < (select to_timestamp($4::double precision))
+            order by c.position desc limit 1
+        ),
+        (select s.last_position + 1 from state s where to_timestamp($4::double precision) > now()),
+        0
+    ) as position
 ), of_record as materialized ({of_record}
 ), of_parts as materialized (
     select e.position, e.resource, e.operation, e.id, change_fields(e.resource, e.columns, e.operation, e.record) as fields
     from (
-        select c.position - cardinality(c.ids) + e.number as position, c.resource, c.columns, c.operation, e.id, e.record
-        from (
-            select c.* from changes c
-            where c.company_id = $1 and c.resource = (select case $2 when 2 then 3 when 4 then 5 end::smallint)
-                and c.changed_at >= (select to_timestamp($4::double precision))
-            order by c.position limit (select null::bigint)
+        select c.before + e.number as position, c.resource, c.columns, c.operation, e.id, e.record,
+            coalesce(c.parent, e.parent) as parent
+        from ({of_parts}
         ) c
-        cross join lateral unnest(c.ids, c.records) with ordinality e (id, record, number)
+        cross join lateral unnest(c.ids, c.parents, c.records) with ordinality e (id, parent, record, number)
     ) e
-    cross join state s
-    cross join lateral (
-        select left(e.record, -1) || repeat(',', (s.columns[e.resource] - e.columns)::integer) || ')' as filled
-    ) r
     where case
-        when e.operation not in (1, 3) then true
-        when e.resource = 3 then (r.filled::infractions).url_id = $3
-        else (r.filled::incidents).case_id = $3 end
+        when e.parent is not null then e.parent = $3
+        -- Rows of before, and parts that have moved.
+        when e.operation = 2 then true
+        else split_part(e.record, ',', 3) = $3::text end
 ), affiliate_ids as materialized (
     select r.affiliate_id as id from compliance_urls r where $2 = 2 and r.company_id = $1 and r.id = $3
     union
@@ -71,11 +78,14 @@
 {tables}select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position,
     floor(extract(epoch from now()))::bigint as this_second, floor(extract(epoch from f.changed_at))::bigint as first_second, r.*
 from state s
--- What is kept gives every state from its first change on.
+-- What is kept gives every state from its first change on, and from each time that the clock was set back to.
 cross join lateral (
-    select coalesce(
-        (select c.changed_at from changes c where c.company_id = $1 order by c.position limit 1),
-        (select p.changed_at from change_positions p where p.company_id = $1)
+    select least(
+        coalesce(
+            (select c.changed_at from changes c where c.company_id = $1 and c.position > s.dropped order by c.position limit 1),
+            (select p.changed_at from change_positions p where p.company_id = $1)
+        ),
+        (select min(c.changed_at) from changes c where c.company_id = $1 and c.is_set_back and c.position > s.dropped)
     ) as changed_at
 ) f
 cross join (select $3 as id) p

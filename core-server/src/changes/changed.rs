@@ -10,13 +10,13 @@ use crate::{
     backend::Backend,
     database::{self, Connections},
     error::from_database,
-    limits::CHANGED_WINDOW,
+    limits::{CHANGED_ENTRIES, CHANGED_ROWS, CHANGED_WINDOW},
     lists::Source,
 };
 
 /// The statement that finds them, with the types of its parameters.
 pub(crate) const STATEMENT: (&str, &str) =
-    (concat!(include_str!("state.sql"), include_str!("changed.sql")), "bigint, bigint, smallint");
+    (concat!(include_str!("state.sql"), include_str!("changed.sql")), "bigint, bigint, smallint, bigint, bigint");
 
 /// The IDs of such records, ascending.
 pub(crate) struct Changed {
@@ -25,7 +25,8 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
-    /// The records of the table with a number that were created or updated after a position; `None` if there is no position.
+    /// The records of the table with a number that were created or updated after a position. `None` if there is no position, or if so many
+    /// changes follow it that all records are read: that takes less, and misses none either.
     pub(crate) async fn after(
         backend: &Backend,
         company_id: i64,
@@ -34,22 +35,24 @@ impl Changed {
     ) -> Result<Option<Arc<Self>>, Error> {
         let Some(position) = position else { return Ok(None) };
         let Source { pool, mut memory, .. } = backend.source(company_id);
+        memory.wait_to_grow(CHANGED_ENTRIES as usize * size_of::<i64>(), MEMORY_WAIT).await?;
         let read = async |pool: Connections| {
             let query = sqlx::query(STATEMENT.0).bind(company_id).bind(position).bind(resource);
-            let row = query.fetch_one(&pool).await?;
-            Ok::<(i64, i64, Vec<i64>), _>((
+            let row = query.bind(CHANGED_ROWS).bind(CHANGED_ENTRIES).fetch_one(&pool).await?;
+            Ok::<(i64, i64, bool, Vec<i64>), _>((
                 row.try_get("dropped_position")?,
                 row.try_get("last_position")?,
+                row.try_get("is_complete")?,
                 row.try_get("ids")?,
             ))
         };
-        let (dropped, last, ids) =
+        let (dropped, last, is_complete, ids) =
             backend.in_slot(company_id, async { database::read(&pool, read).await.map_err(from_database) }).await?;
         if !(dropped..=last).contains(&position) {
             return Err(Error::position_gone(position, dropped, last));
         }
-        memory.wait_to_grow(size_of_val(&*ids), MEMORY_WAIT).await?;
-        Ok(Some(Arc::new(Self { ids, _memory: memory })))
+        memory.shrink_to(size_of_val(&*ids));
+        Ok(is_complete.then(|| Arc::new(Self { ids, _memory: memory })))
     }
 
     /// The next of them after an ID. A page has no others.

@@ -1,29 +1,25 @@
--- The IDs of records of the company $1 that were created or updated after the position $2, in the table with the number $3. Infractions
--- are a part of their URLs, and incidents of their cases.
-), entries as materialized (
-    select e.*
-    from (
-        select c.position - cardinality(c.ids) + e.number as position, c.resource, c.columns, c.operation, e.id, e.record
-        from (
-            select c.* from changes c
-            where c.company_id = $1 and c.position > (select $2) order by c.position limit (select null::bigint)
-        ) c
-        cross join lateral unnest(c.ids, c.records) with ordinality e (id, record, number)
-        where c.resource = $3 and c.operation in (1, 2) or (c.resource, $3) in ((3, 2), (5, 4)) and c.operation in (1, 3)
-    ) e
-    where e.position > $2
+-- The IDs of records of the company $1 that were created or updated after the position $2, in the table with the number $3, if fewer than $4
+-- rows with at most $5 entries follow. Infractions are a part of their URLs, and incidents of their cases.
+), scanned as materialized (
+    -- What is said of a row is computed once, and not for each entry: its arrays can be large.
+    select c.position, c.position - cardinality(c.ids) as before, c.ids,
+        c.resource = $3 and c.operation in (1, 2) as is_record,
+        (c.resource, $3) in ((3, 2), (5, 4)) and c.operation in (1, 3) as is_part,
+        case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
+        case when cardinality(c.parents) > 1 then c.parents end as parents,
+        -- Rows of before: the third column of a part is what it belongs to.
+        case when c.parents is null and c.resource <> $3 then c.records end as records
+    from changes c
+    where c.company_id = $1 and c.position > (select $2) and c.position <= (select $2 + $5)
+    order by c.position limit (select $4)
+), found as materialized (
+    select s.last_position <= $2 + $5 and (select count(*) from scanned) < $4 as is_complete from state s
 )
-select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position, array(
-    select distinct case
-        when e.resource = $3 then e.id
-        when e.resource = 3 then (r.filled::infractions).url_id
-        else (r.filled::incidents).case_id
-    end
-    from entries e
-    cross join state t
-    cross join lateral (
-        select left(e.record, -1) || repeat(',', (t.columns[e.resource] - e.columns)::integer) || ')' as filled
-    ) r
+select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position, f.is_complete, array(
+    select distinct case when c.is_record then e.id else coalesce(c.parent, e.parent, split_part(e.record, ',', 3)::bigint) end
+    from scanned c
+    cross join lateral unnest(c.ids, c.parents, c.records) with ordinality e (id, parent, record, number)
+    where f.is_complete and (c.is_record or c.is_part) and c.before + e.number > $2
     order by 1
 ) as ids
-from state s
+from state s cross join found f

@@ -1,4 +1,4 @@
--- The entries of `page`, by rank, with what `reached` says. A record of fewer columns than its table has now is filled up with nulls.
+-- The entries of `page`, by rank, with what `reached` says. A record of fewer columns than are recorded now is filled up with nulls.
 select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position,
     reached.*,
     p.position, p.changed_at, p.resource, p.operation, p.id, p.changed_by ->> 0 as request_id, p.changed_by ->> 1 as subject,
@@ -6,12 +6,12 @@ select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position
         when 2 then '{' || substr(p.record, 2) || '}'
         when 4 then '{}' -- digests of what is left
         else case p.resource
-            when 1 then row_to_json(r.filled::affiliates)
-            when 2 then row_to_json(r.filled::compliance_urls)
-            when 3 then row_to_json(r.filled::infractions)
-            when 4 then row_to_json(r.filled::compliance_cases)
-            when 5 then row_to_json(r.filled::incidents)
-            when 6 then row_to_json(r.filled::vocabulary_entries)
+            when 1 then row_to_json(r.filled::recorded_affiliates)
+            when 2 then row_to_json(r.filled::recorded_compliance_urls)
+            when 3 then row_to_json(r.filled::recorded_infractions)
+            when 4 then row_to_json(r.filled::recorded_compliance_cases)
+            when 5 then row_to_json(r.filled::recorded_incidents)
+            when 6 then row_to_json(r.filled::recorded_vocabulary_entries)
         end::text
     end as fields
 from state s

@@ -53,14 +53,21 @@
     order by s.before + e.number desc
     limit $9
 ), reached as (
+    -- Times ascend from each row that `is_set_back` up to the next one. Before the first row that is too old, only rows before it can match.
     select case
         when p.found = $9 then p.first
         when (r.unread or r.found = $10) and r.since >= to_timestamp($7::double precision) then r.first
+        when r.unread or r.found = $10 then (
+            select c.position - cardinality(c.ids) + 1 from changes c
+            where c.company_id = $1 and c.is_set_back and c.position < (select r.first + 1024)
+                and c.position - cardinality(c.ids) < r.first
+            order by c.position desc limit 1
+        )
         end as next_position
     from (select count(*) as found, min(position) as first from page) p
     cross join (
         select count(*) as found, min(before) filter (where coalesce(entries_before, 0) < $9 + 1024) + 1 as first,
-            min(changed_at) filter (where coalesce(entries_before, 0) < $9 + 1024) as since,
+            (array_agg(changed_at order by position) filter (where coalesce(entries_before, 0) < $9 + 1024))[1] as since,
             coalesce(bool_or(entries_before >= $9 + 1024), false) as unread
         from scanned
     ) r

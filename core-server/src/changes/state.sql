@@ -1,12 +1,17 @@
--- The range of positions of the company $1, and the numbers of columns that tables have now.
+-- The range of positions of the company $1, and how many columns of each table are recorded now. Rows before one that was dropped are
+-- passed over: times need not ascend, so a month can hold rows from before and after those of another one.
 with state as materialized (
     select
         coalesce((select p.position from change_positions p where p.company_id = $1), 0) as last_position,
-        (select c.position - cardinality(c.ids) from changes c where c.company_id = $1 order by c.position limit 1) as dropped,
+        (
+            select greatest(c.position - cardinality(c.ids), (select p.dropped_position from change_positions p where p.company_id = $1))
+            from changes c where c.company_id = $1 order by c.position limit 1
+        ) as dropped,
         array(
             select count(*)
             from unnest(array[
-                'affiliates', 'compliance_urls', 'infractions', 'compliance_cases', 'incidents', 'vocabulary_entries'
+                'recorded_affiliates', 'recorded_compliance_urls', 'recorded_infractions', 'recorded_compliance_cases',
+                'recorded_incidents', 'recorded_vocabulary_entries'
             ]) with ordinality t (name, number)
             join pg_attribute a on a.attrelid = t.name::regclass and a.attnum > 0 and not a.attisdropped
             group by t.number

@@ -6,7 +6,13 @@ use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgConnection};
 use test_support::{TestCore, new_company, tests};
 
-tests![the_record_of_writers_at_once_is_whole, what_is_changed_by_hand_is_found, what_is_no_longer_kept_breaks_nothing];
+tests![
+    the_record_of_writers_at_once_is_whole,
+    what_is_changed_by_hand_is_found,
+    what_is_copied_from_another_company_is_found,
+    rows_from_before_the_hash_covered_the_company_keep_theirs,
+    what_is_no_longer_kept_breaks_nothing,
+];
 
 async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
     core.pool.acquire().await.unwrap()
@@ -56,6 +62,9 @@ async fn what_is_changed_by_hand_is_found() {
         ("update changes set changed_at = '2001-01-01Z' where position = 6", altered(6, 6)),
         ("update changes set operation = 2 where position = 8", altered(8, 8)),
         ("update changes set hash = '' where position = 6", altered(6, 6)),
+        ("update changes set parents = '{7}' where position = 6", altered(6, 6)),
+        ("update changes set is_set_back = null where position = 6", altered(6, 6)),
+        ("update changes set is_set_back = true where position = 6", altered(6, 6)),
         ("delete from changes where position = 1", removed(1, 1)),
         ("delete from changes where position in (5, 6)", removed(3, 6)),
         ("delete from changes where position >= 7", removed(7, 8)),
@@ -92,7 +101,8 @@ async fn what_is_changed_by_hand_is_found() {
             begin
                 update changes set changed_by = null where company_id = {company} and position = 2;
                 for r in select * from changes where company_id = {company} and position <= {last} order by position loop
-                    previous := change_hash(previous, change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by, r.key),
+                    previous := change_hash(previous, placed_digest(
+                        change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by, r.key), r.company_id, r.parents),
                         r.position, r.changed_at);
                     update changes set hash = previous where company_id = {company} and position = r.position;
                 end loop;
@@ -103,6 +113,59 @@ async fn what_is_changed_by_hand_is_found() {
         sqlx::raw_sql(AssertSqlSafe(rewritten)).execute(&mut *connection).await.unwrap();
         assert_eq!(found(&mut connection, company).await, found_by_chain);
         assert_eq!(compare(&mut *connection, &before).await.unwrap(), found_by_checkpoint);
+    }
+}
+
+/// A whole record, so that no row lacks the one before.
+async fn what_is_copied_from_another_company_is_found() {
+    let core = TestCore::start().await;
+    let mut connection = owner(&core).await;
+    for mark in ["is_set_back", "null"] {
+        let (from, to) = (new_company(), new_company());
+        fill(&core, from).await;
+        let copy = format!(
+            "insert into changes
+                (company_id, position, changed_at, resource, columns, operation, ids, records, changed_by, hash, key, parents, is_set_back)
+            select {to}, position, changed_at, resource, columns, operation, ids, records, changed_by, hash, key, parents, {mark}
+            from changes where company_id = {from};
+            insert into change_positions (company_id, position, changed_at, digest, hash)
+            select {to}, position, changed_at, digest, hash from change_positions where company_id = {from}"
+        );
+        for statement in copy.split(";\n") {
+            sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut *connection).await.unwrap();
+        }
+        assert_eq!(found(&mut connection, from).await, None);
+        assert_eq!(found(&mut connection, to).await, Some(Broken::Altered { first: 1, last: 1 }), "{mark}");
+    }
+}
+
+/// Rows up to the position 5 are made what they were before. Later rows cannot be made such rows, whatever their hash.
+async fn rows_from_before_the_hash_covered_the_company_keep_theirs() {
+    let core = TestCore::start().await;
+    let mut connection = owner(&core).await;
+    for (before, expected) in [("position <= 5", None), ("position = 6", Some(Broken::Altered { first: 6, last: 6 }))] {
+        let company = new_company();
+        fill(&core, company).await;
+        let rewritten = format!(
+            "do $$
+            declare
+                previous bytea; placed bytea; r record;
+            begin
+                update changes set is_set_back = null where company_id = {company} and {before};
+                for r in select * from changes where company_id = {company} order by position loop
+                    placed := change_digest(r.resource, r.columns, r.operation, r.ids, r.records, r.changed_by, r.key);
+                    if r.is_set_back is not null then
+                        placed := placed_digest(placed, r.company_id, r.parents);
+                    end if;
+                    previous := change_hash(previous, placed, r.position, r.changed_at);
+                    update changes set hash = previous where company_id = {company} and position = r.position;
+                end loop;
+                update change_positions set hash = previous where company_id = {company};
+            end
+            $$"
+        );
+        sqlx::raw_sql(AssertSqlSafe(rewritten)).execute(&mut *connection).await.unwrap();
+        assert_eq!(found(&mut connection, company).await, expected, "{before}");
     }
 }
 

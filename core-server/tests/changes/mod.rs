@@ -1,8 +1,10 @@
 //! The record of changes: what is in it, in which order, and for how long.
 
 pub(crate) mod chain;
+pub(crate) mod clock;
 pub(crate) mod erasure;
 pub(crate) mod order;
+pub(crate) mod owners;
 pub(crate) mod past;
 pub(crate) mod replay;
 pub(crate) mod watch;
@@ -101,6 +103,16 @@ async fn every_table_with_records_is_recorded_with_all_its_columns() {
             and tgtype & 1 = 0";
         let first: String = sqlx::query_scalar(first).bind(&table).fetch_one(&pool).await.unwrap();
         assert!(first.starts_with("a_record_"), "positions are locked before {first}");
+        let columns = "select array(select row(attname, atttypid)::text from pg_attribute
+            where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum)";
+        let [of_table, of_type]: [Vec<String>; 2] = [
+            sqlx::query_scalar(columns).bind(&table).fetch_one(&pool).await.unwrap(),
+            sqlx::query_scalar(columns).bind(format!("recorded_{table}")).fetch_one(&pool).await.unwrap(),
+        ];
+        assert_eq!(
+            of_type, of_table,
+            "the migration that changes {table} must do the same to the type recorded_{table}"
+        );
         let source = "select prosrc from pg_proc where proname = 'record_' || $1";
         let before: String = sqlx::query_scalar(source).bind(&table).fetch_one(&pool).await.unwrap();
         let number = before.split("row(r.company_id, ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate,
-    AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, ComplianceCase,
-    ComplianceUrl, DetachIncidentsRequest, ExportUrlsRequest, FieldChange, GetAffiliateRequest,
+    AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, Change,
+    ComplianceCase, ComplianceUrl, DetachIncidentsRequest, ExportUrlsRequest, FieldChange, GetAffiliateRequest,
     GetComplianceCaseRequest, GetComplianceUrlRequest, IncidentKey, ListAffiliatesRequest,
     ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
     ListComplianceUrlsRequest, SearchChangesRequest, UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation,
@@ -13,7 +13,7 @@ use compliance_api::v1::{
 };
 use compliance_api::v1::{RecordInfractionsRequest, SearchChangesResponse};
 use sqlx::AssertSqlSafe;
-use test_support::{GrpcClients, TestCore, new_company, reason_of, tests};
+use test_support::{GrpcClients, TestCore, constant, new_company, reason_of, tests};
 use tokio_stream::StreamExt as _;
 use tonic::{Code, Status};
 
@@ -25,11 +25,12 @@ tests![
     what_is_no_longer_kept_is_refused,
     searches_find_what_the_feed_has,
     whole_lists_have_what_has_changed,
+    whole_lists_have_all_records_if_very_many_have_changed,
 ];
 
 /// Records after the change of a position.
-struct Snapshot {
-    position: i64,
+pub(super) struct Snapshot {
+    pub(super) position: i64,
     affiliates: Vec<Affiliate>,
     urls: Vec<ComplianceUrl>,
     cases: Vec<ComplianceCase>,
@@ -68,7 +69,7 @@ fn second(position: i64) -> Option<String> {
 }
 
 #[expect(clippy::too_many_lines, reason = "one history, in its order")]
-async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
+pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
     let mut clients = core.company(company);
     let clients = &mut clients;
     let mut snapshots = Vec::new();
@@ -200,7 +201,16 @@ async fn every_state_is_read_again() {
     let snapshots = history(&core, company).await;
     // The changes of another company have other positions.
     history(&core, other).await;
-    spread(&core, company).await;
+    read_every_state(&core, company, &snapshots).await;
+    // As rows were before they had the records that parts belong to.
+    let before = format!("update changes set parents = null where company_id = {company}");
+    sqlx::raw_sql(AssertSqlSafe(before)).execute(&core.pool).await.unwrap();
+    read_every_state(&core, company, &snapshots).await;
+}
+
+/// Reads all records as they were at each snapshot of a history. Times of changes are others afterwards.
+pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &[Snapshot]) {
+    spread(core, company).await;
     let mut clients = core.company(company);
     let ids = |of: fn(&Snapshot) -> Vec<i64>| {
         let mut ids: Vec<i64> = snapshots.iter().flat_map(of).collect();
@@ -212,7 +222,7 @@ async fn every_state_is_read_again() {
     let urls = ids(|snapshot| snapshot.urls.iter().map(|record| record.id).collect());
     let cases = ids(|snapshot| snapshot.cases.iter().map(|record| record.case_id).collect());
     assert!(affiliates.len() >= 42 && urls.len() == 6 && cases.len() == 2, "{affiliates:?} {urls:?} {cases:?}");
-    for Snapshot { position, affiliates: of_affiliates, urls: of_urls, cases: of_cases } in &snapshots {
+    for Snapshot { position, affiliates: of_affiliates, urls: of_urls, cases: of_cases } in snapshots {
         let as_of = second(*position);
         for &id in &affiliates {
             let request = GetAffiliateRequest { id, as_of: as_of.clone() };
@@ -266,7 +276,12 @@ async fn searches_find_what_the_feed_has() {
     let company = new_company();
     history(&core, company).await;
     let mut clients = core.company(company);
-    let mut feed = all(&mut clients, 0, 1000).await;
+    let feed = all(&mut clients, 0, 1000).await;
+    searches_find(&mut clients, feed).await;
+}
+
+/// Searches find the changes of a feed, the last one first: all, and those of a record.
+pub(super) async fn searches_find(clients: &mut GrpcClients, mut feed: Vec<Change>) {
     feed.reverse();
     let mut search = async |request: &SearchChangesRequest| {
         let (mut found, mut before) = (Vec::new(), None);
@@ -367,4 +382,48 @@ async fn whole_lists_have_what_has_changed() {
     let request = ListAffiliatesRequest { changed_after: Some(last.position + 1) };
     let refused = listed(clients.affiliates.list_affiliates(request).await, |_| Vec::new()).await.unwrap_err();
     assert_eq!(reason_of(&refused), "POSITION_GONE");
+}
+
+/// So many rows that IDs are no longer collected: the list has all that has changed, among all others.
+async fn whole_lists_have_all_records_if_very_many_have_changed() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let rows = constant("core-server/src/limits.rs", "CHANGED_ROWS") as i64;
+    let entries = constant("core-server/src/limits.rs", "CHANGED_ENTRIES") as i64;
+    let records = format!(
+        "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) select {company}, n, n, n from generate_series(1, 3) n;
+        update affiliates set city = 'X' where company_id = {company} and id = 2"
+    );
+    // An update of the second one, in a row with no other entry, or with a thousand. One position is not used by any.
+    let many = |from: i64, rows: i64, entries: i64| {
+        format!(
+            "insert into changes (company_id, position, changed_at, resource, columns, operation, ids, records)
+                select {company}, {from} + n * {entries}, now(), 1, 44, 2, array_fill(2::bigint, array[{entries}]),
+                    array_fill(',\"city\":[null, null]'::text, array[{entries}])
+                from generate_series(1, {rows}) n;
+            update change_positions set position = {from} + {rows} * {entries} where company_id = {company}"
+        )
+    };
+    for (number, (records, first)) in
+        [(records, 4), (many(4, rows, 1), 4 + rows), (many(4 + rows, entries / 1000, 1000), 0)].into_iter().enumerate()
+    {
+        for statement in records.split(";\n") {
+            sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(&core.pool).await.unwrap();
+        }
+        let mut clients = core.company(company);
+        let last = list(&mut clients, ListChangesRequest::default()).await.unwrap().last_position;
+        let expected: &[(i64, &[i64])] = match number {
+            0 => &[(0, &[1, 2, 3]), (3, &[2]), (4, &[])],
+            // One row less than the limit, and the limit.
+            1 => &[(last - rows + 1, &[2]), (last - rows, &[1, 2, 3]), (0, &[1, 2, 3])],
+            _ => &[(last - entries, &[2]), (last - entries - 1, &[1, 2, 3]), (first, &[1, 2, 3])],
+        };
+        for (after, ids) in expected {
+            let request = ListAffiliatesRequest { changed_after: Some(*after) };
+            let found = clients.affiliates.list_affiliates(request).await;
+            let found =
+                listed(found, |page| page.affiliates.into_iter().map(|record| record.id).collect()).await.unwrap();
+            assert_eq!(found.into_iter().collect::<Vec<_>>(), *ids, "{number}: after {after} of {last}");
+        }
+    }
 }

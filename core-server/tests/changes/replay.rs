@@ -304,9 +304,11 @@ async fn a_column_that_was_added_later_is_read_as_absent() {
     let company = new_company();
     let mut clients = core.company(company);
     clients.affiliate("A").await;
-    for add in
-        ["alter table affiliates add later text, add latest integer", "select record_changes_of('affiliates', 1)"]
-    {
+    for add in [
+        "alter table affiliates add later text, add latest integer",
+        "alter type recorded_affiliates add attribute later text, add attribute latest integer",
+        "select record_changes_of('affiliates', 1)",
+    ] {
         sqlx::raw_sql(add).execute(&core.pool).await.unwrap();
     }
     clients.affiliate("B").await;

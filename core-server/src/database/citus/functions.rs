@@ -30,7 +30,7 @@ const NUMBERED: [&str; 7] =
 
 /// What triggers call to write other tables. Each is a list of statements, and has the company as its argument or within the first.
 const TRIGGERED: [&str; 4] =
-    ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls", "record_changes"];
+    ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls", "write_changes"];
 
 /// Of how functions run statements: functions of another one are others.
 const VERSION: &str = "2";
@@ -235,7 +235,8 @@ fn body_on_shards(body: &str, names: &[String], types: &str) -> String {
 /// What the functions need. They are created on all nodes.
 const NEEDED: [&str; 5] = [
     // The ID that the caller has drawn, or, where the sequences are, the next one.
-    "create or replace function next_id(sequence text) returns bigint language plpgsql as $$
+    "create or replace function next_id(sequence text) returns bigint language plpgsql
+    set search_path = {schema}, pg_temp as $$
     declare
         setting text := 'compliance.next_' || sequence;
         id bigint := nullif(current_setting(setting, true), '')::bigint;
@@ -252,7 +253,8 @@ const NEEDED: [&str; 5] = [
     end
     $$",
     // The first of so many IDs in a row, of each sequence.
-    "create or replace function draw_ids(sequences text[], count bigint) returns bigint[] language plpgsql as $$
+    "create or replace function draw_ids(sequences text[], count bigint) returns bigint[] language plpgsql
+    set search_path = {schema}, pg_temp as $$
     declare
         ids bigint[]; first bigint; last bigint; sequence text;
     begin
@@ -272,7 +274,7 @@ const NEEDED: [&str; 5] = [
     // The IDs of the shards of `affiliates` that have these companies, which must be on this node. They cannot move before the end of
     // the transaction.
     "create or replace function locked_shards(companies bigint[]) returns bigint[] language plpgsql security definer
-    set search_path from current as $$
+    set search_path = {schema}, pg_temp as $$
     declare
         shards bigint[]; shard bigint; company bigint; previous bigint;
         node integer := (select l.groupid from pg_catalog.pg_dist_local_group l limit 1);
@@ -299,13 +301,14 @@ const NEEDED: [&str; 5] = [
     end
     $$",
     // The IDs of a company's shards.
-    "create or replace function company_shards(company bigint) returns text[] language sql stable as $$
+    "create or replace function company_shards(company bigint) returns text[] language sql stable
+    set search_path = {schema}, pg_temp as $$
         select array_agg(get_shard_id_for_distribution_column(t.name::regclass, company)::text order by t.position)
         from unnest(array['{tables}']) with ordinality as t (name, position)
     $$",
     // The name of the session's prepared statement for the shards of a company. Null if it has too many already.
     "create or replace function prepared_statement(name text, types text, statement text, company bigint) returns text
-    language plpgsql as $$
+    language plpgsql set search_path = {schema}, pg_temp as $$
     declare
         prepared text := name || '_' || get_shard_id_for_distribution_column('affiliates', company);
         setting text := 'compliance.' || prepared;
@@ -335,8 +338,12 @@ pub(super) async fn create(connection: &mut PgConnection) -> Result<(), sqlx::Er
     if missing.is_empty() {
         return Ok(());
     }
+    let schema: String = sqlx::query_scalar("select quote_ident(current_schema())").fetch_one(&mut *connection).await?;
     for needed in NEEDED {
-        let needed = needed.replace("{tables}", &TABLES.join("', '")).replace("{most}", &MAX_PREPARED.to_string());
+        let needed = needed
+            .replace("{schema}", &schema)
+            .replace("{tables}", &TABLES.join("', '"))
+            .replace("{most}", &MAX_PREPARED.to_string());
         connection.execute(AssertSqlSafe(needed)).await?;
     }
     for table in NUMBERED {

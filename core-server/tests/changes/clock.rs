@@ -1,0 +1,124 @@
+//! A clock that was wrong for a while: positions stay the order, and times recover.
+
+use compliance_api::v1::{GetAffiliateRequest, SearchChangesRequest};
+use core_server::audit;
+use sqlx::{AssertSqlSafe, PgConnection};
+use test_support::{GrpcClients, TestCore, connect_to_citus, fresh_database, new_company, now, tests};
+
+use super::all;
+
+tests![a_clock_that_jumped_ahead_is_forgotten, a_clock_that_was_behind_loses_nothing];
+
+const HOUR: i64 = 3600;
+const DAYS: i64 = 400 * 24 * HOUR;
+
+/// Lets the triggers read a clock that is `test.clock` off.
+async fn shift_clocks(connection: &mut PgConnection) {
+    let shifted = "do $$ begin
+        execute replace(pg_get_functiondef('write_changes'::regproc), 'clock_timestamp()',
+            '(clock_timestamp() + make_interval(secs => current_setting(''test.clock'')::double precision))');
+    end $$";
+    sqlx::raw_sql(shifted).execute(connection).await.unwrap();
+}
+
+/// Sets the city of the affiliate 1, so many seconds from now.
+async fn set_city(connection: &mut PgConnection, company: i64, city: &str, seconds: i64) {
+    let update = format!(
+        "begin;
+        set local test.clock = {seconds};
+        insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, city) values ({company}, 1, 'a', 'a', '{city}')
+        on conflict (company_id, id) do update set city = excluded.city;
+        commit"
+    );
+    sqlx::raw_sql(AssertSqlSafe(update)).execute(connection).await.unwrap();
+}
+
+/// The second of an hour and so many seconds from now on.
+fn second(seconds: i64) -> String {
+    compliance_api::json::datetime_text(&prost_types::Timestamp { seconds: now() + seconds, nanos: 0 }).unwrap()
+}
+
+async fn city(clients: &mut GrpcClients, seconds: i64) -> String {
+    let request = GetAffiliateRequest { id: 1, as_of: Some(second(seconds)) };
+    clients.affiliates.get_affiliate(request).await.unwrap().into_inner().city.unwrap()
+}
+
+/// The positions of the changes that a search finds in pages, ascending.
+async fn found(clients: &mut GrpcClients, from: i64, to: Option<i64>) -> Vec<i64> {
+    let (mut before, mut positions) = (None, Vec::new());
+    loop {
+        let (from, to) = (Some(second(from)), to.map(second));
+        let request = SearchChangesRequest { from, to, before, limit: Some(1), ..SearchChangesRequest::default() };
+        let page = clients.audit.search_changes(request).await.unwrap().into_inner();
+        positions.extend(page.changes.iter().map(|change| change.position));
+        before = page.next;
+        if before.is_none() {
+            positions.reverse();
+            return positions;
+        }
+    }
+}
+
+async fn a_clock_that_jumped_ahead_is_forgotten() {
+    let core = TestCore::over(fresh_database().await.options, 3).await;
+    if connect_to_citus(&core.pool).await.is_some() {
+        return;
+    }
+    let company = new_company();
+    let mut clients = core.company(company);
+    let mut connection = core.pool.acquire().await.unwrap();
+    shift_clocks(&mut connection).await;
+    for (city, seconds) in [("1", -3 * HOUR), ("2", -2 * HOUR), ("3", DAYS - HOUR), ("4", DAYS - HOUR)] {
+        set_city(&mut connection, company, city, seconds).await;
+    }
+    // Nothing is later than now, whatever its time is.
+    assert_eq!([city(&mut clients, -90 * 60).await, city(&mut clients, 0).await], ["2", "4"]);
+    set_city(&mut connection, company, "5", -HOUR).await;
+    set_city(&mut connection, company, "6", -HOUR / 2).await;
+    let mut states = Vec::new();
+    for seconds in [-3 * HOUR + 60, -2 * HOUR + 60, -HOUR - 60, -HOUR + 60, -HOUR / 2 + 60, 0] {
+        states.push(city(&mut clients, seconds).await);
+    }
+    assert_eq!(states, ["1", "2", "2", "5", "6", "6"]);
+    let changes = all(&mut clients, 0, 10).await;
+    let times: Vec<i64> =
+        changes.iter().map(|change| (change.time.unwrap().seconds - now() + 30).div_euclid(60)).collect();
+    let minutes = |seconds: i64| seconds / 60;
+    assert_eq!(
+        times,
+        [-180, -120, minutes(DAYS) - 60, minutes(DAYS) - 60, -60, -30],
+        "times are those of the clock again"
+    );
+    assert_eq!(found(&mut clients, -HOUR - 60, Some(0)).await, [5, 6]);
+    assert_eq!(found(&mut clients, -4 * HOUR, Some(0)).await, [1, 2, 5, 6]);
+    assert_eq!(found(&mut clients, -2 * HOUR - 60, None).await, [2, 3, 4, 5, 6]);
+    assert_eq!(found(&mut clients, DAYS - 2 * HOUR, None).await, [3, 4]);
+    assert_eq!(found(&mut clients, DAYS, None).await, [0; 0]);
+    assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+}
+
+/// Up to five minutes, times do not go back.
+async fn a_clock_that_was_behind_loses_nothing() {
+    let core = TestCore::over(fresh_database().await.options, 3).await;
+    if connect_to_citus(&core.pool).await.is_some() {
+        return;
+    }
+    let company = new_company();
+    let mut clients = core.company(company);
+    let mut connection = core.pool.acquire().await.unwrap();
+    shift_clocks(&mut connection).await;
+    for (city, seconds) in [("1", -3 * HOUR), ("2", -3 * HOUR - 240), ("3", -5 * HOUR), ("4", -2 * HOUR)] {
+        set_city(&mut connection, company, city, seconds).await;
+    }
+    let times = all(&mut clients, 0, 10).await.iter().map(|change| change.time.unwrap().seconds).collect::<Vec<_>>();
+    assert_eq!(times[0], times[1]);
+    assert!((times[1] - times[2] - 2 * HOUR).abs() < 60 && times[2] < times[3], "{times:?}");
+    let mut states = Vec::new();
+    for seconds in [-5 * HOUR + 60, -2 * HOUR - 60, -2 * HOUR + 60, 0] {
+        states.push(city(&mut clients, seconds).await);
+    }
+    assert_eq!(states, ["3", "3", "4", "4"]);
+    assert_eq!(found(&mut clients, -4 * HOUR, None).await, [1, 2, 4]);
+    assert_eq!(found(&mut clients, -6 * HOUR, Some(-4 * HOUR)).await, [3]);
+    assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+}

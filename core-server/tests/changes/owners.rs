@@ -1,0 +1,218 @@
+//! What operators do to their own database: it neither breaks what reads the record of changes, nor goes unrecorded.
+
+use core_server::{audit, doctor::check_counts, erasure};
+use sqlx::{AssertSqlSafe, PgPool};
+use test_support::{TestCore, connect_to_citus, fresh_database, new_company, tests};
+
+use super::{all, past};
+
+tests![
+    columns_of_their_own_are_not_recorded,
+    a_column_of_ours_follows_one_of_theirs,
+    every_function_is_safe_under_any_search_path,
+    changes_by_hand_need_no_search_path,
+    the_key_of_a_row_never_changes,
+];
+
+/// The tables whose changes are recorded, by number.
+const RECORDED: [&str; 6] =
+    ["affiliates", "compliance_urls", "infractions", "compliance_cases", "incidents", "vocabulary_entries"];
+
+async fn run(pool: &PgPool, statement: String) {
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
+}
+
+/// They come and go while changes are made. Feeds, audits, earlier states, searches and erasures know nothing of them.
+async fn columns_of_their_own_are_not_recorded() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    for table in RECORDED {
+        run(
+            &core.pool,
+            format!("alter table {table} add column own_text text not null default 'own', add column own_json jsonb"),
+        )
+        .await;
+    }
+    let companies = [new_company(), new_company(), new_company()];
+    let mut snapshots = vec![past::history(&core, companies[0]).await];
+    for table in RECORDED {
+        run(&core.pool, format!("update {table} set own_text = 'mine'; alter table {table} drop column own_text"))
+            .await;
+    }
+    snapshots.push(past::history(&core, companies[1]).await);
+    for table in RECORDED {
+        run(&core.pool, format!("alter table {table} drop column own_json, add column own_number bigint default 7"))
+            .await;
+    }
+    snapshots.push(past::history(&core, companies[2]).await);
+    for (company, snapshots) in companies.into_iter().zip(&snapshots) {
+        let mut clients = core.company(company);
+        let changes = all(&mut clients, 0, 1000).await;
+        let own = changes.iter().flat_map(|change| &change.fields).find(|field| field.field.starts_with("own"));
+        assert_eq!(own, None);
+        past::searches_find(&mut clients, changes).await;
+        let mut connection = core.pool.acquire().await.unwrap();
+        assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+        past::read_every_state(&core, company, snapshots).await;
+    }
+    let mut connection = core.pool.acquire().await.unwrap();
+    erasure::erase_company(&mut connection, companies[0]).await.unwrap();
+    assert!(all(&mut core.company(companies[0]), 0, 1000).await.iter().any(|change| change.operation == "erased"));
+}
+
+/// As `docs/adding-a-field.md` has it, in a database with a column of somebody else's before ours.
+async fn a_column_of_ours_follows_one_of_theirs() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let company = new_company();
+    let insert = |id: i64, columns: &str, values: &str| {
+        format!(
+            "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name{columns})
+            values ({company}, {id}, '{id}', '{id}'{values})"
+        )
+    };
+    run(&core.pool, insert(1, "", "")).await;
+    run(&core.pool, "alter table affiliates add column own text default 'own'".to_owned()).await;
+    run(&core.pool, insert(2, "", "")).await;
+    let ours = "alter table affiliates add column region text;
+        alter type recorded_affiliates add attribute region text;
+        do $$ begin perform record_changes_of('affiliates', 1); end $$";
+    run(&core.pool, ours.to_owned()).await;
+    run(&core.pool, insert(3, ", region", ", 'north'")).await;
+    run(
+        &core.pool,
+        format!("update affiliates set region = 'south', own = 'x' where company_id = {company} and id > 1"),
+    )
+    .await;
+    let changes = all(&mut core.company(company), 0, 10).await;
+    let regions = changes.iter().map(|change| {
+        assert!(change.fields.iter().all(|field| field.field != "own"), "{change:?}");
+        let region = change.fields.iter().find(|field| field.field == "region");
+        (change.id, region.map(|field| (field.before.as_deref(), field.after.as_deref())))
+    });
+    assert_eq!(
+        regions.collect::<Vec<_>>(),
+        [
+            (1, None),
+            (2, None),
+            (3, Some((None, Some("north")))),
+            (2, Some((None, Some("south")))),
+            (3, Some((Some("north"), Some("south")))),
+        ]
+    );
+    let mut connection = core.pool.acquire().await.unwrap();
+    assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+}
+
+/// A function has a `search_path` of its own, or names what it uses, so that it can be created under an empty one. Those of triggers that
+/// record changes run as the owner.
+async fn every_function_is_safe_under_any_search_path() {
+    let pool = TestCore::start().await.pool;
+    let mut transaction = pool.begin().await.unwrap();
+    let schema: String =
+        sqlx::query_scalar("select current_schema()::text").fetch_one(&mut *transaction).await.unwrap();
+    sqlx::raw_sql("set local search_path = ''").execute(&mut *transaction).await.unwrap();
+    let functions = "select p.proname::text, pg_get_functiondef(p.oid), l.lanname = 'sql', p.prosecdef,
+            exists (select from unnest(p.proconfig) setting where setting = format('search_path=%s, pg_temp', $1))
+        from pg_proc p join pg_language l on l.oid = p.prolang
+        where p.pronamespace = $1::regnamespace and l.lanname in ('sql', 'plpgsql')
+            -- On Citus: what the service calls in place of its statements, and never a trigger.
+            and p.proname !~ '^call_[0-9a-f]{16}$'";
+    let functions = sqlx::query_as(functions).bind(schema).fetch_all(&mut *transaction).await;
+    let functions: Vec<(String, String, bool, bool, bool)> = functions.unwrap();
+    assert!(functions.len() > 25, "{functions:?}");
+    for (name, definition, is_sql, is_definer, has_search_path) in functions {
+        if RECORDED.iter().any(|table| name == format!("record_{table}")) {
+            assert!(is_definer, "{name} must be `security definer`: callers have no right to write changes");
+        }
+        if is_definer {
+            assert!(has_search_path, "{name} is `security definer` without a fixed search_path");
+        }
+        if has_search_path {
+            continue;
+        }
+        let created = sqlx::raw_sql(AssertSqlSafe(definition)).execute(&mut *transaction).await;
+        assert!(
+            is_sql && created.is_ok(),
+            "{name} must be created with `set search_path = …, pg_temp`, or, if it is SQL, with names of the schema: {created:?}"
+        );
+    }
+    transaction.rollback().await.unwrap();
+}
+
+/// As `pg_restore` and careful people do it. Changes and counts are written all the same.
+async fn changes_by_hand_need_no_search_path() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut connection = core.pool.acquire().await.unwrap();
+    let schema: String = sqlx::query_scalar("select current_schema()::text").fetch_one(&mut *connection).await.unwrap();
+    let changes = [
+        "insert into {s}.affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({c}, 1, 'a', 'a')",
+        "insert into {s}.compliance_cases (company_id, id, affiliate_id) values ({c}, 1, 1)",
+        "insert into {s}.compliance_urls (company_id, id, url, url_hash, affiliate_id) values ({c}, 1, 'u', 'u', 1)",
+        "insert into {s}.infractions (company_id, id, url_id) values ({c}, 1, 1)",
+        "insert into {s}.incidents (company_id, id, case_id, incident_type, url_id) values ({c}, 1, 1, 1, 1)",
+        "insert into {s}.vocabulary_entries (company_id, vocabulary, name) values ({c}, 1, 'x')",
+        "update {s}.affiliates set city = 'X' where company_id = {c}",
+        "update {s}.compliance_cases set case_status_id = 2 where company_id = {c}",
+        "update {s}.compliance_urls set disabled = true where company_id = {c}",
+        "update {s}.infractions set infraction_type_id = 2 where company_id = {c}",
+        "update {s}.incidents set infraction_type_id = 2 where company_id = {c}",
+        "update {s}.vocabulary_entries set name = 'y' where company_id = {c}",
+        "delete from {s}.incidents where company_id = {c}",
+        "delete from {s}.infractions where company_id = {c}",
+        "delete from {s}.compliance_urls where company_id = {c}",
+        "delete from {s}.compliance_cases where company_id = {c}",
+        "delete from {s}.affiliates where company_id = {c}",
+        "delete from {s}.vocabulary_entries where company_id = {c}",
+    ];
+    let before = sqlx::query_scalar::<_, String>("select set_config('search_path', '', false)");
+    before.fetch_one(&mut *connection).await.unwrap();
+    for change in changes {
+        let change = change.replace("{s}", &schema).replace("{c}", &company.to_string());
+        sqlx::raw_sql(AssertSqlSafe(change)).execute(&mut *connection).await.unwrap();
+    }
+    sqlx::raw_sql("reset search_path").execute(&mut *connection).await.unwrap();
+    // A case is set for a URL by its incident, and reset when that is deleted.
+    let recorded = all(&mut core.company(company), 0, 100).await;
+    assert_eq!(recorded.len(), changes.len() + 2);
+    assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+    let mut differences = 0;
+    check_counts(&mut connection, false, |_| differences += 1).await.unwrap();
+    assert_eq!(differences, 0);
+}
+
+/// A change names a record by its company and ID.
+async fn the_key_of_a_row_never_changes() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let rows = format!(
+        "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({company}, 1, 'a', 'a');
+        insert into compliance_cases (company_id, id, affiliate_id) values ({company}, 1, 1);
+        insert into compliance_urls (company_id, id, url, url_hash) values ({company}, 1, 'u', 'u');
+        insert into infractions (company_id, id, url_id) values ({company}, 1, 1);
+        insert into incidents (company_id, id, case_id, incident_type, reference) values ({company}, 1, 1, 2, 'x');
+        insert into vocabulary_entries (company_id, id, vocabulary, name) values ({company}, 1001, 1, 'x');
+        insert into webhooks (company_id, id, url, types, secret, position) values ({company}, 1, 'u', '{{}}', 's', 0)"
+    );
+    for row in rows.split(";\n") {
+        run(&core.pool, row.to_owned()).await;
+    }
+    let is_citus = connect_to_citus(&core.pool).await.is_some();
+    for table in RECORDED.into_iter().chain(["webhooks"]) {
+        // Citus refuses the other one itself.
+        let columns: &[&str] = if is_citus { &["id"] } else { &["id", "company_id"] };
+        for column in columns {
+            let update = format!("update {table} set {column} = {column} + 1000000 where company_id = {company}");
+            let error = sqlx::raw_sql(AssertSqlSafe(update)).execute(&core.pool).await.unwrap_err();
+            let error = error.as_database_error().unwrap();
+            assert_eq!(error.code().as_deref(), Some("23001"), "{table}.{column}: {error}");
+            assert!(error.message().contains("never change"), "{error}");
+        }
+        // The same key is none.
+        run(&core.pool, format!("update {table} set id = id where company_id = {company}")).await;
+    }
+    let upsert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({}, 1, 'a', 'a')
+        on conflict (company_id, id) do update set id = excluded.id, city = 'X'";
+    run(&core.pool, upsert.replace("{}", &company.to_string())).await;
+    let changes = all(&mut core.company(company), 0, 100).await;
+    assert_eq!(changes.last().map(|change| change.fields.len()), Some(2));
+}
