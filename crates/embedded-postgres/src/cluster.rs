@@ -3,24 +3,23 @@
 use std::{
     fs,
     path::Path,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use nix::sys::signal::Signal;
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 use crate::{
-    context::{Context, START_TIMEOUT, STOP_TIMEOUT},
-    endpoint::Endpoint,
+    endpoint::{Endpoint, START_TIMEOUT},
     error::Error,
     install::Installation,
     layout::{Layout, Lock},
     options::ClusterOptions,
-    orphan, process,
-    server::{Server, ServerStatus},
-    supervise::{launch, supervise},
+    prepare::Context,
+    process,
+    server::{STOP_TIMEOUT, Server, ServerPid},
 };
 
 /// A running cluster that this process owns: it holds the lock of the data folder and stops the server.
@@ -30,9 +29,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Cluster {
     context: Arc<Context>,
-    status: Arc<ServerStatus>,
-    /// The task that runs the server until the sender is dropped.
-    supervisor: Option<(oneshot::Sender<()>, JoinHandle<Server>)>,
+    server_pid: ServerPid,
+    supervisor: Option<JoinHandle<()>>,
     /// Held until the server has been asked to stop.
     _lock: Lock,
     remove_on_stop: bool,
@@ -41,31 +39,41 @@ pub struct Cluster {
 impl Cluster {
     /// Starts the cluster, creating it first if there is none, and returns once it answers queries.
     ///
-    /// A server that outlived its service is taken over, or restarted if its settings differ. Fails with [`Error::InUse`] if
-    /// another process runs the cluster. If the future is dropped, the server is asked to stop.
+    /// Stops a server that outlived its service first. Fails with [`Error::InUse`] if another process runs the cluster. If
+    /// the future is dropped, the server is asked to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
-        let prepared = Context::prepare(&options).await;
-        // A folder in use belongs to another process, even a temporary one.
-        if options.remove_on_stop && prepared.as_ref().is_err_and(|error| !matches!(error, Error::InUse { .. })) {
-            let _ = fs::remove_dir_all(&options.data_dir);
-        }
-        let (context, lock) = prepared?;
-        let (context, status) = (Arc::new(context), Arc::default());
-        let mut server = Server::new(&status);
+        let (context, lock) = Context::prepare(&options).await?;
+        let (context, mut server) = (Arc::new(context), Server::default());
         // From here on, dropping the cluster stops the server.
-        let mut cluster =
-            Self { context, status, supervisor: None, _lock: lock, remove_on_stop: options.remove_on_stop };
-        launch(&cluster.context, &mut server).await?;
-        let (stop, stopped) = oneshot::channel();
-        let supervisor = supervise(server, Arc::clone(&cluster.context), options.supervise, stopped);
-        cluster.supervisor = Some((stop, tokio::spawn(supervisor)));
+        let mut cluster = Self {
+            context,
+            server_pid: server.pid.clone(),
+            supervisor: None,
+            _lock: lock,
+            remove_on_stop: options.remove_on_stop,
+        };
+        server.launch(&cluster.context).await?;
+        let supervised = server.supervise(Arc::clone(&cluster.context), options.supervise);
+        cluster.supervisor = Some(tokio::spawn(supervised));
         Ok(cluster)
     }
 
-    /// Finds the running cluster of a data folder, if it runs. Waits up to a minute for one that is starting.
+    /// Finds the running cluster of a data folder, if it runs. Waits for one that is starting or recovering.
     pub async fn connect_running(data_dir: impl AsRef<Path>) -> Result<Option<Endpoint>, Error> {
-        let data_dir = data_dir.as_ref();
-        if data_dir.exists() { orphan::find_running(&Layout::of(data_dir)?).await } else { Ok(None) }
+        // A folder that is missing or closed has none that this process can find.
+        let Ok(layout) = Layout::of(data_dir.as_ref()) else { return Ok(None) };
+        let Ok(name) = layout.cluster_name() else { return Ok(None) };
+        if process::servers(&name).is_empty() {
+            return Ok(None);
+        }
+        let endpoint = Endpoint::new(layout.socket_dir(&name));
+        tokio::select! {
+            ready = endpoint.until_ready() => match ready {
+                Ok(()) => Ok(Some(endpoint)),
+                Err(reason) => Err(Error::Other(format!("{reason}; see {}", layout.log.display()))),
+            },
+            () = process::none_left(|| process::servers(&name)) => Ok(None),
+        }
     }
 
     /// Connects to the running cluster of the data folder, or starts it if it does not run. Waits up to a minute for one that
@@ -98,23 +106,20 @@ impl Cluster {
 
     /// The server's process ID while it runs.
     pub fn server_pid(&self) -> Option<i32> {
-        self.status.pid()
-    }
-
-    /// How often the server has been restarted.
-    pub fn restarts(&self) -> u64 {
-        self.status.restarts.load(Ordering::Relaxed)
+        self.server_pid.get()
     }
 
     /// Stops the server and releases the data folder. Fails if the server still runs after a minute and stronger means.
     pub async fn stop(mut self) -> Result<(), Error> {
-        if let Some((stop, supervisor)) = self.supervisor.take() {
-            drop(stop);
-            // Data that is removed need not be flushed first.
-            let fast = if self.remove_on_stop { Duration::ZERO } else { STOP_TIMEOUT };
-            let mut server = supervisor.await.unwrap_or_else(|_| Server::new(&self.status));
-            server.end(&self.context, fast).await?;
+        if let Some(supervisor) = self.supervisor.take() {
+            supervisor.abort();
+            // It has ended when this returns, and starts no other server.
+            let _ = supervisor.await;
         }
+        // Data that is removed need not be flushed first.
+        let fast = if self.remove_on_stop { Duration::ZERO } else { STOP_TIMEOUT };
+        process::end(&self.context.name, fast).await?;
+        self.server_pid.set(0);
         tracing::info!(path = %self.context.layout.cluster.display(), "the database has stopped");
         Ok(())
     }
@@ -122,17 +127,15 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if let Some(pid) = self.server_pid() {
-            let signal = if self.remove_on_stop { Signal::SIGQUIT } else { Signal::SIGINT };
-            if let Err(error) = process::signal(pid, signal) {
-                tracing::warn!(%error, "cannot signal the database");
-            }
+        if let Some(supervisor) = &self.supervisor {
+            supervisor.abort();
+        }
+        if let Some(pid) = self.server_pid.get() {
+            process::signal(pid, if self.remove_on_stop { Signal::SIGQUIT } else { Signal::SIGINT });
             let deadline = Instant::now() + Duration::from_secs(5);
-            while self.remove_on_stop && process::alive(pid) && Instant::now() < deadline {
-                thread::sleep(Duration::from_millis(5));
+            while self.remove_on_stop && !process::members(&self.context.name).is_empty() && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(10));
             }
-            // The supervisor does not signal it again.
-            self.status.set_pid(0);
         }
         let (layout, socket_dir) = (&self.context.layout, self.context.endpoint.socket_dir());
         if socket_dir != layout.cluster {

@@ -26,6 +26,10 @@ pub const ADMIN_ROLE: &str = "postgres";
 /// Part of the socket's name; the server does not listen on the network.
 pub(crate) const PORT: u16 = 5432;
 
+/// Timeout of a server that does not respond.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Timeout of a server that reports that it is recovering from a crash: the next start would begin that again.
+const RECOVERY_TIMEOUT: Duration = Duration::from_mins(10);
 /// Timeout of a probe, connecting included.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of a maintenance statement, such as copying a template.
@@ -35,12 +39,11 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_mins(2);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     socket_dir: PathBuf,
-    port: u16,
 }
 
 impl Endpoint {
-    pub(crate) fn new(socket_dir: PathBuf, port: u16) -> Self {
-        Self { socket_dir, port }
+    pub(crate) fn new(socket_dir: PathBuf) -> Self {
+        Self { socket_dir }
     }
 
     /// The folder of the server's socket.
@@ -52,7 +55,7 @@ impl Endpoint {
     pub fn options(&self, role: &str, database: &str) -> PgConnectOptions {
         PgConnectOptions::new_without_pgpass()
             .socket(&self.socket_dir)
-            .port(self.port)
+            .port(PORT)
             .username(role)
             .database(database)
             .application_name("compliance")
@@ -62,12 +65,13 @@ impl Endpoint {
     pub fn url(&self, role: &str, database: &str) -> String {
         let escaped = |bytes| percent_encode(bytes, NON_ALPHANUMERIC);
         let (host, database) = (escaped(self.socket_dir.as_os_str().as_bytes()), escaped(database.as_bytes()));
-        format!("postgres://{role}@{host}:{}/{database}", self.port)
+        format!("postgres://{role}@{host}:{PORT}/{database}")
     }
 
-    /// Creates the database `name`, owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created.
+    /// Creates the database `name`, owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created. The name is one
+    /// of the program: it has no quote, and at most 63 bytes.
     pub async fn create_database(&self, name: &str) -> Result<bool, Error> {
-        let statement = format!("CREATE DATABASE {} OWNER {OWNER_ROLE}", quote(name)?);
+        let statement = format!("CREATE DATABASE \"{name}\" OWNER {OWNER_ROLE}");
         self.run(&format!("create the database {name}"), async |admin| {
             let query = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)");
             if query.bind(name).fetch_one(&mut *admin).await? {
@@ -82,15 +86,15 @@ impl Endpoint {
         .await
     }
 
-    /// Waits until the server answers: up to `starting` while it reports that it is starting, recovering or stopping, and
-    /// otherwise up to `silent`. The error holds its last message.
-    pub(crate) async fn until_ready(&self, starting: Duration, silent: Duration) -> Result<(), String> {
+    /// Waits until the server answers: up to ten minutes while it reports that it is starting, recovering or stopping, and
+    /// otherwise up to a minute. The error holds its last message.
+    pub(crate) async fn until_ready(&self) -> Result<(), String> {
         let start = Instant::now();
         let mut reported = start;
         loop {
             let Err((is_starting, last)) = self.probe().await else { return Ok(()) };
             let waited = start.elapsed();
-            if waited >= if is_starting { starting } else { silent } {
+            if waited >= if is_starting { RECOVERY_TIMEOUT } else { START_TIMEOUT } {
                 return Err(format!("PostgreSQL did not respond within {} s ({last})", waited.as_secs()));
             }
             if reported.elapsed() >= Duration::from_secs(5) {
@@ -162,31 +166,16 @@ fn is_duplicate(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("42P04" | "23505"))
 }
 
-/// A database's name, quoted for a statement.
-fn quote(name: &str) -> Result<String, Error> {
-    // The server truncates longer names, so two of them could become the same.
-    if name.is_empty() || name.len() > 63 || name.contains('\0') {
-        return Err(Error::Other(format!("{name:?} cannot name a database: 1 to 63 bytes, none of them NUL")));
-    }
-    Ok(format!("\"{}\"", name.replace('"', "\"\"")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_url_addresses_the_same_database() {
-        let endpoint = Endpoint::new(PathBuf::from("/data dir/postgres"), PORT);
+        let endpoint = Endpoint::new(PathBuf::from("/data dir/postgres"));
         let parsed: PgConnectOptions = endpoint.url(OWNER_ROLE, "a/b").parse().unwrap();
         assert_eq!(parsed.get_socket().map(PathBuf::as_path), Some(endpoint.socket_dir()));
         assert_eq!(parsed.get_database(), Some("a/b"));
         assert_eq!(parsed.get_username(), OWNER_ROLE);
-    }
-
-    #[test]
-    fn names_are_quoted_or_refused() {
-        assert_eq!(quote("a\"b").unwrap(), "\"a\"\"b\"");
-        assert!(quote("").is_err() && quote("a\0b").is_err() && quote(&"x".repeat(64)).is_err());
     }
 }

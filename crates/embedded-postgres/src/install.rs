@@ -1,10 +1,7 @@
 //! Search for the `PostgreSQL` server programs on this machine.
 
 use std::{
-    collections::HashSet,
-    env,
-    fs::{self, File},
-    io::Read,
+    env, fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
@@ -41,12 +38,12 @@ impl Installation {
         self.bin_dir.join(name)
     }
 
-    /// Finds the programs in the folder that `COMPLIANCE_POSTGRES_BIN` names, or else the first usable ones in `PATH`, in
-    /// `pg_config --bindir`, and in the folders of packages (newest first), of the version `major` if it is given.
+    /// Finds the programs in the folder that `COMPLIANCE_POSTGRES_BIN` names, or else the first usable ones in `PATH` and in
+    /// the folders of packages (newest first), of the version `major` if it is given.
     pub async fn find(major: Option<u32>) -> Result<Self, Error> {
         let dirs = match env::var_os(BIN_DIR_VARIABLE).filter(|dir| !dir.is_empty()) {
             Some(dir) => vec![dir.into()],
-            None => candidates().await,
+            None => candidates(),
         };
         let mut looked = Vec::new();
         for dir in dirs {
@@ -57,7 +54,7 @@ impl Installation {
             }
         }
         if looked.is_empty() {
-            looked.push("PATH, pg_config, /usr/lib/postgresql, /usr/pgsql-*, Homebrew".to_owned());
+            looked.push("PATH, /usr/lib/postgresql, /usr/pgsql-*, Homebrew".to_owned());
         }
         let migrate = "migrate the data with pg_upgrade or pg_dumpall, ";
         let (missing, wanted, migrate) = match major.map(|major| format!("PostgreSQL {major}")) {
@@ -99,29 +96,12 @@ fn parse_version(text: &str) -> Option<(String, u32)> {
     Some((version.to_owned(), digits.parse().ok()?))
 }
 
-/// The folders to search, each once, in order of preference.
-async fn candidates() -> Vec<PathBuf> {
-    let mut dirs = Vec::new();
-    let mut scripts = Vec::new();
-    for dir in env::split_paths(&env::var_os("PATH").unwrap_or_default()) {
-        let postgres = dir.join("postgres");
-        if !is_program(&postgres) {
-            continue;
-        }
+/// The folders to search, in order of preference.
+fn candidates() -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default())
         // `PATH` often holds only a link; the programs of one version are next to its target.
-        if let Some(real) = fs::canonicalize(&postgres).ok().as_deref().and_then(Path::parent) {
-            dirs.push(real.to_owned());
-        }
-        // A wrapper script may change the user or stay as the parent process, so it comes last.
-        if is_script(&postgres) { scripts.push(dir) } else { dirs.push(dir) }
-    }
-    let mut pg_config = Command::new("pg_config");
-    pg_config.arg("--bindir").current_dir("/");
-    if let Ok(output) = run(pg_config, VERSION_TIMEOUT).await
-        && output.status.success()
-    {
-        dirs.push(PathBuf::from(text(&output)));
-    }
+        .filter_map(|dir| Some(fs::canonicalize(dir.join("postgres")).ok()?.parent()?.to_owned()))
+        .collect();
     for (parent, prefix) in [
         ("/usr/lib/postgresql", ""),
         ("/usr", "pgsql-"),
@@ -131,14 +111,8 @@ async fn candidates() -> Vec<PathBuf> {
         dirs.extend(versioned(parent, prefix));
     }
     dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
-    dirs.extend(scripts);
-
-    let mut seen = HashSet::new();
-    dirs.retain(|dir| {
-        // A folder with neither program is not worth reporting.
-        (is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")))
-            && seen.insert(fs::canonicalize(dir).unwrap_or_else(|_| dir.clone()))
-    });
+    // A folder with neither program is not worth reporting.
+    dirs.retain(|dir| is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")));
     dirs
 }
 
@@ -153,11 +127,6 @@ fn versioned(parent: &str, prefix: &str) -> Vec<PathBuf> {
 
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-fn is_script(path: &Path) -> bool {
-    let mut start = [0; 2];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"
 }
 
 #[cfg(test)]

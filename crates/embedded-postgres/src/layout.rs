@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     endpoint::PORT,
     error::Error,
-    safe_file,
+    files,
     user::{Account, grantable},
 };
 
@@ -32,7 +32,6 @@ pub(crate) struct Layout {
     pub(crate) data_dir: PathBuf,
     pub(crate) cluster: PathBuf,
     pub(crate) log: PathBuf,
-    pub(crate) lock: PathBuf,
     pub(crate) hba: PathBuf,
     pub(crate) ident: PathBuf,
 }
@@ -56,47 +55,38 @@ impl Layout {
         Ok(Self {
             cluster: data_dir.join(CLUSTER),
             log: data_dir.join("postgres.log"),
-            lock: data_dir.join("postgres.lock"),
             hba: data_dir.join("postgres.hba"),
             ident: data_dir.join("postgres.ident"),
             data_dir,
         })
     }
 
-    /// Like [`Layout::of`], but creates the folder if it is missing and makes it reachable for `account`.
+    /// Like [`Layout::of`], but creates the folder if it is missing and makes it reachable for the database's user.
     pub(crate) fn create(data_dir: &Path) -> Result<(Self, Account), Error> {
-        let wanted = path::absolute(data_dir).map_err(Error::io("find", data_dir))?;
         // Checked before anything is created.
-        check_data_dir(&wanted)?;
-        let missing: Vec<&Path> = wanted.ancestors().take_while(|dir| !dir.exists()).collect();
-        for dir in missing.iter().rev() {
-            let mode = if *dir == wanted { 0o700 } else { 0o777 };
-            DirBuilder::new().recursive(true).mode(mode).create(dir).map_err(Error::io("create", *dir))?;
+        check_data_dir(data_dir)?;
+        if let Some(parent) = data_dir.parent() {
+            fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
         }
-        let layout = Self::of(&wanted)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(Error::io("create", data_dir))?;
+        let layout = Self::of(data_dir)?;
         let account = Account::of(&layout.cluster)?;
-        if account.switched {
-            // Only the data folder and folders that were just created are changed.
-            for dir in missing {
-                account.grant_passage(dir)?;
-            }
-            account.grant_passage(&layout.data_dir)?;
-            account.check_reachable(&layout.data_dir)?;
-        }
+        account.grant_passage(&layout.data_dir)?;
+        account.check_reachable(&layout.data_dir)?;
         Ok((layout, account))
     }
 
     /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
     pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<Lock, Error> {
         let deadline = Instant::now() + timeout;
+        let path = self.data_dir.join("postgres.lock");
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o644);
-        let file = safe_file::open(&self.lock, &mut options, account.uid);
-        let mut file = file.map_err(Error::io("open", &self.lock))?;
+        let mut file = files::open(&path, &mut options, account.uid).map_err(Error::io("open", &path))?;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &self.lock)(error)),
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(Duration::from_millis(50)).await,
                 Err(TryLockError::WouldBlock) => {
                     let mut text = String::new();
@@ -109,7 +99,7 @@ impl Layout {
         // The process ID only serves the error message of a second process.
         (lock.0.set_len(0))
             .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
-            .map_err(Error::io("write", &self.lock))?;
+            .map_err(Error::io("write", &path))?;
         Ok(lock)
     }
 
@@ -119,13 +109,18 @@ impl Layout {
         Ok(format!("compliance-{:x}-{:x}", meta.dev(), meta.ino()))
     }
 
-    /// The folder for the server's socket, accessible to its owner only: the cluster's folder, or one in `/tmp` if the
-    /// socket's path would be too long or has unusual characters.
-    pub(crate) fn socket_dir(&self, account: &Account, cluster_name: &str) -> Result<PathBuf, Error> {
-        if fits(&self.cluster) {
-            return Ok(self.cluster.clone());
+    /// The folder of the server's socket: the cluster's folder, or one in `/tmp` if the socket's path would be too long or has
+    /// unusual characters.
+    pub(crate) fn socket_dir(&self, cluster_name: &str) -> PathBuf {
+        if fits(&self.cluster) { self.cluster.clone() } else { Path::new("/tmp").join(cluster_name) }
+    }
+
+    /// The folder of the server's socket, accessible to its owner only.
+    pub(crate) fn create_socket_dir(&self, account: &Account, cluster_name: &str) -> Result<PathBuf, Error> {
+        let dir = self.socket_dir(cluster_name);
+        if dir == self.cluster {
+            return Ok(dir);
         }
-        let dir = Path::new("/tmp").join(cluster_name);
         DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(Error::io("create", &dir))?;
         // Anybody can write to `/tmp`, so an existing folder must be verified.
         let meta = fs::symlink_metadata(&dir).map_err(Error::io("look at", &dir))?;

@@ -10,7 +10,7 @@
 //!
 //! # Failures
 //!
-//! - The service is killed and its database keeps running: the next start takes it over.
+//! - The service is killed and its database keeps running: the next start stops it, and starts it again.
 //! - The database is killed: a supervised cluster restarts it, and `PostgreSQL` recovers what was committed.
 //! - The process ID in `postmaster.pid` belongs to no process or to another program: the file is removed.
 //! - `initdb` was interrupted: only a complete cluster gets the final name, so it is created again.
@@ -19,19 +19,15 @@
 //! - A second service on the same data folder: refused, with the process ID of the first.
 
 mod cluster;
-mod context;
 mod endpoint;
 mod error;
-mod initdb;
+mod files;
 mod install;
 mod layout;
-mod log_file;
 mod options;
-mod orphan;
+mod prepare;
 mod process;
-mod safe_file;
 mod server;
-mod supervise;
 mod user;
 
 pub use cluster::{Access, Cluster};

@@ -11,12 +11,9 @@ use crate::{
     layout::{Layout, check_data_dir},
 };
 
-/// The settings that are the same for every cluster.
-const FIXED: [(&str, &str); 18] = [
+/// The settings that are the same for every cluster, where they differ from the server's defaults.
+const FIXED: [(&str, &str); 13] = [
     ("work_mem", "16MB"),
-    // After a checkpoint, a page that is changed for the first time is logged as a whole. To compress it with `pglz`, the only way
-    // that every server has, takes about as long as all other work on single URLs.
-    ("wal_compression", "off"),
     // A bulk write logs megabytes before it commits. What is not flushed meanwhile, the next commit of anybody has to flush.
     ("wal_writer_delay", "10ms"),
     ("max_wal_size", "4GB"),
@@ -25,18 +22,15 @@ const FIXED: [(&str, &str); 18] = [
     ("wal_init_zero", "off"),
     ("min_wal_size", "1GB"),
     ("checkpoint_timeout", "15min"),
-    ("checkpoint_completion_target", "0.9"),
     ("random_page_cost", "1.1"),
     // Statements are short, so compilation and parallel workers (which need more /dev/shm than containers have) cost
     // more than they save.
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
-    ("autovacuum", "on"),
     ("timezone", "UTC"),
     ("log_timezone", "UTC"),
+    // The packages of some distributions turn it on.
     ("logging_collector", "off"),
-    ("log_destination", "stderr"),
-    ("log_line_prefix", "%m [%p] "),
     // Without details, which hold the values of rows.
     ("log_error_verbosity", "terse"),
 ];

@@ -1,10 +1,10 @@
-//! Processes of this machine: short programs, and the identity and the end of servers.
+//! Processes of this machine: short programs, and the servers of clusters with their children.
 
 use std::{
     ffi::OsStr,
     fs, io,
     os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
     time::Duration,
 };
@@ -32,132 +32,90 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).trim().to_owned()
 }
 
-/// What the process ID in `postmaster.pid` refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Identity {
-    /// The server of this cluster.
-    Ours,
-    /// No process, or another program that has got the same process ID.
-    Other,
-    /// A `PostgreSQL` server of an unknown cluster.
-    Unknown,
+/// Sends a signal. A process that has ended needs none.
+pub(crate) fn signal(pid: i32, signal: Signal) {
+    match kill(Pid::from_raw(pid), signal) {
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(error) => tracing::warn!(pid, %signal, %error, "cannot signal the database"),
+    }
 }
 
-/// Whether the process runs. A zombie does not.
-pub(crate) fn alive(pid: i32) -> bool {
-    let exists = pid > 0 && !matches!(kill(Pid::from_raw(pid), None), Err(Errno::ESRCH));
-    // The first process of a container often does not reap orphans, so zombies remain.
-    exists && !fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_dead(&stat))
+/// The server of the cluster with this name, if it runs. A child that it is just starting looks the same.
+pub(crate) fn servers(cluster_name: &str) -> Vec<i32> {
+    let all = command_lines().into_iter();
+    all.filter(|(_, line)| is_server(line, cluster_name)).map(|(pid, _)| pid).collect()
 }
 
-/// Whether `/proc/<pid>/stat` shows a process that has ended. (One that starts a program has no command line, either.)
-fn is_dead(stat: &str) -> bool {
-    // The state follows the name of the program, which may contain blanks and parentheses.
-    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
-    matches!(state, Some(Some('Z' | 'X' | 'x')))
+/// The server and its children, which may outlive a killed server.
+pub(crate) fn members(cluster_name: &str) -> Vec<i32> {
+    let belongs = |line: &[u8]| is_server(line, cluster_name) || is_child(line, cluster_name);
+    command_lines().into_iter().filter(|(_, line)| belongs(line)).map(|(pid, _)| pid).collect()
 }
 
-/// Waits until the process has ended.
-pub(crate) async fn ended(pid: i32) {
+/// Whether the process is a server that uses the folder and does not have a cluster's name.
+pub(crate) fn serves(pid: i32, cluster_dir: &Path) -> bool {
+    let line = command_lines().into_iter().find_map(|(other, line)| (other == pid).then_some(line));
+    line.is_some_and(|line| has_argument(&line, cluster_dir.as_os_str().as_bytes()))
+}
+
+fn is_server(line: &[u8], cluster_name: &str) -> bool {
+    has_argument(line, format!("cluster_name={cluster_name}").as_bytes())
+}
+
+/// Whether this is the command line of a `PostgreSQL` server with an argument.
+fn has_argument(line: &[u8], wanted: &[u8]) -> bool {
+    let mut arguments = line.split(|byte| *byte == 0);
+    let program = arguments.next().and_then(|first| Path::new(OsStr::from_bytes(first)).file_name());
+    program.is_some_and(|name| name == "postgres") && arguments.any(|argument| argument == wanted)
+}
+
+/// A child shows a title in place of its arguments: `postgres: <cluster name>: <activity>`.
+fn is_child(line: &[u8], cluster_name: &str) -> bool {
+    let title = format!("postgres: {cluster_name}: ");
+    let start = line.iter().map(|byte| if *byte == 0 { b' ' } else { *byte }).take(title.len());
+    start.eq(title.bytes())
+}
+
+/// Waits until there are no such processes.
+pub(crate) async fn none_left(processes: impl Fn() -> Vec<i32>) {
     let mut interval = Duration::from_millis(5);
-    while alive(pid) {
+    while !processes().is_empty() {
         sleep(interval).await;
         interval = (interval * 2).min(Duration::from_millis(100));
     }
 }
 
-/// Sends a signal. Succeeds if the process has ended.
-pub(crate) fn signal(pid: i32, signal: Signal) -> Result<(), Error> {
-    match kill(Pid::from_raw(pid), signal) {
-        Ok(()) | Err(Errno::ESRCH) => Ok(()),
-        Err(error) => Err(will_not_stop(pid, error.desc())),
-    }
-}
-
-pub(crate) fn will_not_stop(pid: i32, reason: &str) -> Error {
-    Error::Other(format!("the PostgreSQL server, process {pid}, cannot be stopped: {reason}"))
-}
-
-/// Stops a server: a fast shutdown if `fast` is not zero, then an immediate one, then SIGKILL.
-pub(crate) async fn end(pid: i32, fast: Duration) -> Result<(), Error> {
+/// Ends the processes of a cluster: with a fast shutdown that may take as long as `fast`, or else with stronger means.
+pub(crate) async fn end(cluster_name: &str, fast: Duration) -> Result<(), Error> {
+    // Children of a killed server do not know of a shutdown.
+    let fast = if servers(cluster_name).is_empty() { Duration::ZERO } else { fast };
     let steps = [
         (Signal::SIGINT, fast),
         (Signal::SIGQUIT, Duration::from_secs(10)),
         (Signal::SIGKILL, Duration::from_secs(10)),
     ];
     for (by, limit) in steps.into_iter().filter(|(_, limit)| !limit.is_zero()) {
-        tracing::debug!(pid, signal = %by, "stopping the database");
-        signal(pid, by)?;
-        if timeout(limit, ended(pid)).await.is_ok() {
+        let signalled = if by == Signal::SIGINT { servers(cluster_name) } else { members(cluster_name) };
+        for pid in signalled {
+            signal(pid, by);
+        }
+        if timeout(limit, none_left(|| members(cluster_name))).await.is_ok() {
             return Ok(());
         }
-        tracing::warn!(pid, signal = %by, seconds = limit.as_secs(), "the database has not stopped yet");
+        tracing::warn!(signal = %by, seconds = limit.as_secs(), "the database has not stopped yet");
     }
-    Err(will_not_stop(pid, "it does not end, not even after SIGKILL"))
+    let left = members(cluster_name);
+    Err(Error::Other(format!("the PostgreSQL processes {left:?} cannot be stopped, not even by SIGKILL")))
 }
 
-/// Identifies a process with respect to the cluster in `cluster_dir`, whose server has the name `cluster_name`.
-pub(crate) fn examine(pid: i32, cluster_dir: &Path, cluster_name: &str) -> Identity {
-    match command_line(pid) {
-        _ if !alive(pid) => Identity::Other,
-        Some(line) => identify(pid, &line, cluster_dir, cluster_name),
-        None => Identity::Unknown,
-    }
-}
-
-fn identify(pid: i32, line: &[u8], cluster_dir: &Path, cluster_name: &str) -> Identity {
-    let arguments: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-    let program = arguments.first().and_then(|first| Path::new(OsStr::from_bytes(first)).file_name());
-    if !program.is_some_and(|name| name == "postgres" || name == "postmaster") {
-        return Identity::Other;
-    }
-    let prefix = b"cluster_name=".as_slice();
-    if let Some(name) = arguments.iter().find_map(|argument| argument.strip_prefix(prefix))
-        && name.starts_with(b"compliance-")
-    {
-        return if name == cluster_name.as_bytes() { Identity::Ours } else { Identity::Other };
-    }
-    // Not started by this library, but perhaps manually.
-    let given = arguments.iter().position(|argument| *argument == b"-D").and_then(|at| arguments.get(at + 1));
-    let folder = match given.map(|dir| PathBuf::from(OsStr::from_bytes(dir))) {
-        Some(dir) if dir.is_absolute() => fs::canonicalize(dir),
-        // The server changes to its folder when it starts.
-        _ => fs::read_link(format!("/proc/{pid}/cwd")),
-    };
-    match folder {
-        Ok(folder) if folder == cluster_dir => Identity::Ours,
-        Ok(_) => Identity::Other,
-        Err(_) => Identity::Unknown,
-    }
-}
-
-/// The running processes of the cluster: the server and its children.
-pub(crate) fn members(cluster_dir: &Path, cluster_name: &str) -> Vec<i32> {
-    // The title of a child is `postgres: <cluster name>: <activity>`.
-    let title = format!("postgres: {cluster_name}: ");
-    let belongs = |(pid, line): (i32, Vec<u8>)| {
-        let start = line.iter().map(|byte| if *byte == 0 { b' ' } else { *byte }).take(title.len());
-        let ours = start.eq(title.bytes()) || identify(pid, &line, cluster_dir, cluster_name) == Identity::Ours;
-        ours.then_some(pid)
-    };
-    command_lines().into_iter().filter_map(belongs).collect()
-}
-
-/// The command line of a process, or its title if it has set one, with a NUL between two arguments.
-pub(crate) fn command_line(pid: i32) -> Option<Vec<u8>> {
-    command_lines().into_iter().find_map(|(other, line)| (other == pid).then_some(line))
-}
-
-/// The processes of this machine and their command lines.
+/// The processes of this machine and their command lines, with a NUL between two arguments. That of a zombie is empty.
 fn command_lines() -> Vec<(i32, Vec<u8>)> {
     if !Path::new("/proc/self/cmdline").exists() {
         return listed_by_ps().unwrap_or_default();
     }
     let read = |entry: fs::DirEntry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
-        let mut line = fs::read(entry.path().join("cmdline")).ok()?;
-        line.pop_if(|last| *last == 0);
-        Some((pid, line))
+        Some((pid, fs::read(entry.path().join("cmdline")).ok()?))
     };
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(read).collect()
 }
@@ -178,51 +136,39 @@ fn listed_by_ps() -> Option<Vec<(i32, Vec<u8>)>> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_test_process_is_alive_and_not_a_server() {
-        let me = std::process::id().cast_signed();
-        assert!(alive(me));
-        assert_eq!(examine(me, Path::new("/nonexistent"), "compliance-0-0"), Identity::Other);
-        assert!(!alive(0) && !alive(i32::MAX));
-    }
-
     #[tokio::test]
-    async fn a_process_that_nobody_has_waited_for_is_not_alive() {
+    async fn a_process_that_nobody_has_waited_for_has_no_command_line() {
         let mut child = Command::new("true").spawn().unwrap();
         let pid = child.id().cast_signed();
-        timeout(Duration::from_mins(1), ended(pid)).await.unwrap();
-        assert_eq!(examine(pid, Path::new("/nonexistent"), "compliance-0-0"), Identity::Other);
+        let shown = || command_lines().into_iter().filter(|(other, line)| *other == pid && !line.is_empty());
+        timeout(Duration::from_mins(1), none_left(|| shown().map(|(pid, _)| pid).collect())).await.unwrap();
         child.wait().unwrap();
-    }
-
-    #[test]
-    fn the_state_follows_the_name_of_the_program() {
-        assert!(is_dead("17 (a) R (b) Z 1 17 17") && is_dead("17 (postgres) X 1"));
-        assert!(!is_dead("17 (Z) Z) S 1 17 17") && !is_dead("17 (postgres) D 1") && !is_dead(""));
     }
 
     #[test]
     fn processes_are_listed_alike_without_proc() {
         let me = std::process::id().cast_signed();
         let Some(listed) = listed_by_ps() else { return };
-        let (_, line) = listed.into_iter().find(|(pid, _)| *pid == me).unwrap();
-        let program = |line: &[u8]| line.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
-        assert_eq!(program(&line), program(&command_line(me).unwrap()));
+        let program = |lines: Vec<(i32, Vec<u8>)>| {
+            let (_, line) = lines.into_iter().find(|(pid, _)| *pid == me).unwrap();
+            line.split(|byte| *byte == 0).next().map(<[u8]>::to_vec)
+        };
+        assert_eq!(program(listed), program(command_lines()));
     }
 
     #[test]
-    fn servers_are_identified_by_their_arguments() {
-        let folder = fs::canonicalize(std::env::temp_dir()).unwrap();
-        let dir = folder.display();
+    fn servers_and_children_are_identified_by_the_name_of_their_cluster() {
         for (line, expected) in [
-            ("/bin/postgres\0-c\0cluster_name=compliance-1-2".to_owned(), Identity::Ours),
-            ("/bin/postgres\0-c\0cluster_name=compliance-1-3".to_owned(), Identity::Other),
-            ("/bin/grep\0cluster_name=compliance-1-2".to_owned(), Identity::Other),
-            (format!("postgres\0-D\0{dir}"), Identity::Ours),
-            ("postgres\0-D\0/".to_owned(), Identity::Other),
-            ("postgres\0-D\0/nonexistent".to_owned(), Identity::Unknown),
+            ("/bin/postgres\0-c\0cluster_name=compliance-1-2\0", true),
+            ("/bin/postgres\0-c\0cluster_name=compliance-1-23\0", false),
+            ("/bin/grep\0cluster_name=compliance-1-2\0", false),
+            ("postgres: compliance-1-2: checkpointer ", true),
+            ("postgres: compliance-1-23: checkpointer ", false),
+            ("", false),
         ] {
-            assert_eq!(identify(1, line.as_bytes(), &folder, "compliance-1-2"), expected, "{line:?}");
+            let found = is_server(line.as_bytes(), "compliance-1-2") || is_child(line.as_bytes(), "compliance-1-2");
+            assert_eq!(found, expected, "{line:?}");
         }
+        assert!(has_argument(b"postgres\0-D\0/data\0", b"/data") && !has_argument(b"postgres\0-D\0/data\0", b"/"));
     }
 }

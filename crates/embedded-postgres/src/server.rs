@@ -1,125 +1,183 @@
-//! The server's process: start, supervision of its life, and stop.
+//! The server: its start, from what an earlier run left behind to the first answered query, and its restart when it has ended.
 
 use std::{
+    fs,
     os::unix::process::CommandExt,
-    sync::Arc,
-    sync::atomic::{AtomicI32, AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
     time::Duration,
 };
 
 use nix::sys::signal::Signal;
 use tokio::{
     process::{Child, Command},
-    time::timeout,
+    time::{Instant, sleep},
 };
 
-use crate::{context::Context, error::Error, log_file, process};
+use crate::{error::Error, files, layout::socket_file, prepare::Context, process};
 
-/// What a cluster knows of its server, while another task runs it.
+/// Timeout of a fast shutdown, in which the server flushes its data; after that it is stopped immediately.
+pub(crate) const STOP_TIMEOUT: Duration = Duration::from_mins(1);
+/// How often the size of the server's log is checked.
+const LOG_INTERVAL: Duration = Duration::from_mins(1);
+/// The delay before a restart: doubled each time up to the longest, and reset once the server has been healthy.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+/// The delay before the second try, if the server ends while starting.
+const SECOND_TRY: Duration = Duration::from_millis(250);
+
+/// The server's process ID while it runs, or 0.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ServerPid(Arc<AtomicI32>);
+
+impl ServerPid {
+    pub(crate) fn get(&self) -> Option<i32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|pid| *pid > 0)
+    }
+
+    pub(crate) fn set(&self, pid: i32) {
+        self.0.store(pid, Ordering::Relaxed);
+    }
+}
+
+/// The server of a cluster, or none. It is asked to shut down when this is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct ServerStatus {
-    /// 0 if the server does not run.
-    pid: AtomicI32,
-    pub(crate) restarts: AtomicU64,
-}
-
-impl ServerStatus {
-    /// The server's process ID while it runs.
-    pub(crate) fn pid(&self) -> Option<i32> {
-        Some(self.pid.load(Ordering::Relaxed)).filter(|pid| *pid > 0)
-    }
-
-    pub(crate) fn set_pid(&self, pid: i32) {
-        self.pid.store(pid, Ordering::Relaxed);
-    }
-}
-
-/// The server of a cluster: a child, one that was taken over, or none. It is asked to shut down when this is dropped.
-#[derive(Debug)]
 pub(crate) struct Server {
-    pub(crate) status: Arc<ServerStatus>,
+    pub(crate) pid: ServerPid,
     child: Option<Child>,
 }
 
 impl Server {
-    pub(crate) fn new(status: &Arc<ServerStatus>) -> Self {
-        Self { status: Arc::clone(status), child: None }
-    }
-
-    /// Starts the server.
-    pub(crate) fn spawn(&mut self, context: &Context) -> Result<(), Error> {
-        let log_path = &context.layout.log;
-        let open = || log_file::open(log_path, context.account.uid).map_err(Error::io("open", log_path));
-        let program = context.program();
-        let mut command = context.account.command(&program);
-        // Its own process group: Ctrl-C in the terminal must only reach the service, which stops the database last.
-        command.args(&context.arguments).stdout(open()?).stderr(open()?).process_group(0);
-        let child = Command::from(command).spawn().map_err(context.account.cannot_run(&program))?;
-        self.status.set_pid(child.id().unwrap_or_default().cast_signed());
-        self.child = Some(child);
+    /// Starts the server, and returns once it answers. Stops a server that does not answer.
+    pub(crate) async fn launch(&mut self, context: &Context) -> Result<(), Error> {
+        let begin = Instant::now();
+        clear(context).await?;
+        let mut started = self.start(context).await;
+        if started.is_err() && self.pid.get().is_none() {
+            // The kernel may release the memory of a killed server a moment after its processes have ended.
+            sleep(SECOND_TRY).await;
+            started = self.start(context).await;
+        }
+        if started.is_err() {
+            process::end(&context.name, Duration::ZERO).await?;
+            self.pid.set(0);
+            return started;
+        }
+        tracing::info!(
+            pid = self.pid.get(), version = context.installation.version,
+            milliseconds = begin.elapsed().as_millis() as u64, path = %context.layout.cluster.display(),
+            "the database responds"
+        );
         Ok(())
     }
 
-    /// Takes over a running server that is not a child of this process.
-    pub(crate) fn adopt(&mut self, pid: i32) {
-        self.status.set_pid(pid);
-        self.child = None;
+    async fn start(&mut self, context: &Context) -> Result<(), Error> {
+        let log = &context.layout.log;
+        let output = files::open_log(log, context.account.uid).map_err(Error::io("open", log))?;
+        let log_length = output.metadata().map_or(0, |meta| meta.len());
+        let errors = output.try_clone().map_err(Error::io("open", log))?;
+        let program = context.installation.program("postgres");
+        let mut command = context.account.command(&program);
+        // Its own process group: Ctrl-C in the terminal must only reach the service, which stops the database last.
+        command.args(&context.arguments).stdout(output).stderr(errors).process_group(0);
+        let child = Command::from(command).spawn().map_err(context.account.cannot_run(&program))?;
+        self.pid.set(child.id().unwrap_or_default().cast_signed());
+        self.child = Some(child);
+
+        let ready = async {
+            let ready = context.endpoint.until_ready().await;
+            ready.map_err(|reason| Error::Other(format!("{reason}; see {}", log.display())))?;
+            context.endpoint.ensure_roles().await
+        };
+        tokio::select! {
+            ready = ready => ready,
+            status = self.ended() => {
+                let tail = files::tail_of_log(log, log_length, context.account.uid);
+                let log = log.display();
+                Err(Error::Other(format!("PostgreSQL ended while starting ({status}); the end of {log}:\n{tail}")))
+            }
+        }
     }
 
     /// Waits until the server has ended, and returns its exit status. Returns at once if it does not run.
-    pub(crate) async fn ended(&mut self) -> String {
-        let status = if let Some(child) = &mut self.child {
-            child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string())
-        } else {
-            process::ended(self.status.pid().unwrap_or_default()).await;
-            "the exit status of a server that was taken over is unknown".to_owned()
-        };
-        self.status.set_pid(0);
+    async fn ended(&mut self) -> String {
+        let Some(child) = &mut self.child else { return "it could not be started".to_owned() };
+        let status = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
+        self.pid.set(0);
+        self.child = None;
         status
     }
 
-    /// Stops the server with a fast shutdown (no recovery needed) within `fast`, then with stronger means.
-    pub(crate) async fn end(&mut self, context: &Context, fast: Duration) -> Result<(), Error> {
-        if let Some(pid) = self.status.pid() {
-            process::end(pid, fast).await?;
-            self.status.set_pid(0);
+    /// Runs the server, and restarts it if `restart` is set.
+    pub(crate) async fn supervise(mut self, context: Arc<Context>, restart: bool) {
+        tokio::select! {
+            () = self.restart_when_ended(&context, restart) => {}
+            () = bound_log(&context) => {}
         }
-        // A killed server leaves processes behind; after a shutdown there are none.
-        stop_members(context).await
+    }
+
+    async fn restart_when_ended(&mut self, context: &Context, restart: bool) {
+        let log = context.layout.log.display();
+        let mut wait = FIRST_WAIT;
+        loop {
+            let up_since = Instant::now();
+            let status = self.ended().await;
+            if !restart {
+                tracing::error!(status, %log, "the database has ended");
+                return;
+            }
+            if up_since.elapsed() >= HEALTHY_AFTER {
+                wait = FIRST_WAIT;
+            }
+            let wait_milliseconds = wait.as_millis() as u64;
+            tracing::warn!(status, wait_milliseconds, %log, "the database has ended unexpectedly and is restarted");
+            sleep(wait).await;
+            wait = (wait * 2).min(LONGEST_WAIT);
+            if let Err(error) = self.launch(context).await {
+                tracing::error!(%error, "the database could not be restarted");
+            }
+        }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.status.pid().map(|pid| process::signal(pid, Signal::SIGINT));
+        if let Some(pid) = self.pid.get() {
+            process::signal(pid, Signal::SIGINT);
+        }
     }
 }
 
-/// Stops the remaining processes of a cluster whose server has ended: a child that executes a query may notice that late, and a
-/// new server must not start before.
-pub(crate) async fn stop_members(context: &Context) -> Result<(), Error> {
-    let members = || process::members(&context.layout.cluster, &context.name);
-    let ended = async || {
-        while !members().is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    let steps = [
-        (None, Duration::from_millis(100)),
-        (Some(Signal::SIGQUIT), Duration::from_millis(500)),
-        (Some(Signal::SIGKILL), Duration::from_secs(10)),
-    ];
-    for (signal, limit) in steps {
-        if let Some(signal) = signal {
-            for pid in members() {
-                tracing::warn!(pid, %signal, "stopping a process that a killed database left behind");
-                process::signal(pid, signal)?;
-            }
-        }
-        if timeout(limit, ended()).await.is_ok() {
-            return Ok(());
-        }
+/// Stops the processes of an earlier run, and removes the files that would keep a new server from starting.
+async fn clear(context: &Context) -> Result<(), Error> {
+    let cluster = &context.layout.cluster;
+    for pid in process::servers(&context.name) {
+        tracing::info!(pid, "stopping the database of an earlier run");
     }
-    let pid = members().first().copied().unwrap_or_default();
-    Err(process::will_not_stop(pid, "a killed server left it behind and it does not end"))
+    process::end(&context.name, STOP_TIMEOUT).await?;
+    let pid_file = cluster.join("postmaster.pid");
+    let found = fs::read_to_string(&pid_file).ok().and_then(|text| text.lines().next()?.trim().parse().ok());
+    if let Some(pid) = found.filter(|pid| process::serves(*pid, cluster)) {
+        return Err(Error::Other(format!(
+            "process {pid} is a PostgreSQL server that uses {} and was not started by this service: stop it first",
+            cluster.display()
+        )));
+    }
+    let socket = socket_file(context.endpoint.socket_dir());
+    for path in [socket.with_added_extension("lock"), socket, pid_file] {
+        files::remove(&path).map_err(Error::io("remove", path))?;
+    }
+    Ok(())
+}
+
+/// Bounds the size of the log while the server runs.
+async fn bound_log(context: &Context) {
+    loop {
+        sleep(LOG_INTERVAL).await;
+        // On failure the next check tries again.
+        let _ = files::bound_log(&context.layout.log, context.account.uid);
+    }
 }

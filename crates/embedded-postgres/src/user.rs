@@ -16,7 +16,7 @@ use nix::unistd::{Uid, User, geteuid};
 use crate::error::Error;
 
 /// Unprivileged system users. One of its own protects the database from processes of a user that many services share.
-const UNPRIVILEGED: [&str; 4] = ["compliance", "nobody", "postgres", "daemon"];
+const UNPRIVILEGED: [&str; 2] = ["compliance", "nobody"];
 
 /// The user that the database's processes run as and that owns its files.
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ impl Account {
     /// Lets this user pass through `dir`, a folder of the service, if that is [`grantable`], as a member of its group.
     pub(crate) fn grant_passage(&self, dir: &Path) -> Result<(), Error> {
         let meta = fs::metadata(dir).map_err(Error::io("look at", dir))?;
-        if self.can_pass(&meta) || !grantable(&meta) {
+        if !self.switched || !grantable(&meta) || self.can_enter(dir) {
             return Ok(());
         }
         chown(dir, None, Some(self.gid)).map_err(Error::io("change the group of", dir))?;
@@ -99,38 +99,18 @@ impl Account {
 
     /// Checks that this user can reach `dir`, an existing folder with an absolute path.
     pub(crate) fn check_reachable(&self, dir: &Path) -> Result<(), Error> {
-        if !self.switched {
+        if !self.switched || self.can_enter(dir) {
             return Ok(());
         }
-        for step in dir.ancestors().collect::<Vec<_>>().into_iter().rev() {
-            let meta = fs::metadata(step).map_err(Error::io("look at", step))?;
-            if !self.can_pass(&meta) && !self.can_enter(step) {
-                return Err(Error::NotPassable { dir: step.to_owned(), user: self.name.clone() });
-            }
-        }
-        Ok(())
-    }
-
-    fn can_pass(&self, meta: &fs::Metadata) -> bool {
-        let class = if meta.uid() == self.uid {
-            0o100
-        } else if meta.gid() == self.gid {
-            0o010
-        } else {
-            0o001
-        };
-        meta.mode() & class != 0
+        let closed = dir.ancestors().take_while(|step| !self.can_enter(step)).last().unwrap_or(dir);
+        Err(Error::NotPassable { dir: closed.to_owned(), user: self.name.clone() })
     }
 
     /// Tries to enter `dir`, since modes do not show access control lists.
     fn can_enter(&self, dir: &Path) -> bool {
         let mut command = self.command(Path::new("/bin/sh"));
-        command
-            .args(["-c", "exit 0"])
-            .current_dir(dir)
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
+        command.args(["-c", ":"]).current_dir(dir).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
     }
 }
 
@@ -156,5 +136,9 @@ fn named(uid: Uid) -> Result<User, Error> {
 
 fn unprivileged() -> Result<User, Error> {
     let by_name = UNPRIVILEGED.iter().find_map(|name| User::from_name(name).ok().flatten());
-    by_name.filter(|user| !user.uid.is_root()).map_or_else(|| named(Uid::from_raw(65_534)), Ok)
+    by_name.ok_or_else(|| {
+        Error::Other(
+            "PostgreSQL does not run as root, and there is no user `compliance` or `nobody`: add one".to_owned(),
+        )
+    })
 }

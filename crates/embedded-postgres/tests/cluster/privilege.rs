@@ -46,15 +46,20 @@ async fn the_server_has_its_own_user_and_its_own_process_group() {
 }
 
 #[tokio::test]
-async fn a_backup_that_root_restored_gets_the_owner_of_the_database() {
+async fn the_error_for_a_backup_that_root_restored_says_how_to_change_its_owner() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();
     put(cluster.endpoint(), 1).await;
     cluster.stop().await.unwrap();
-    let me = geteuid().as_raw();
-    change_owner(&data.cluster(), me);
-    fs::set_permissions(data.cluster(), Permissions::from_mode(0o755)).unwrap();
+    if geteuid().is_root() {
+        let owner = fs::metadata(data.cluster()).unwrap().uid();
+        change_owner(&data.cluster(), 0);
+        let error = Cluster::start(options(&data)).await.unwrap_err().to_string();
+        let user = nix::unistd::User::from_uid(owner.into()).unwrap().unwrap().name;
+        assert!(error.contains(&format!("chown -R {user} {}", data.cluster().display())), "{error}");
+        change_owner(&data.cluster(), owner);
+    }
     let cluster = Cluster::start(options(&data)).await.unwrap();
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
