@@ -1,6 +1,8 @@
 //! Bearer tokens: their claims, how they are verified, how they are made.
 
 mod claims;
+mod demand;
+mod explain;
 mod header;
 mod keys;
 #[cfg(test)]

@@ -5,7 +5,11 @@ use std::{
     io::{Read as _, Write as _},
     net::TcpListener,
     path::Path,
-    sync::Arc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
 use nix::sys::signal::Signal;
@@ -13,7 +17,8 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, Stream};
 
 use crate::{
     common::{DataDir, Service, compliance, output, wait_until},
-    observability::metrics,
+    observability::{metrics, status_of},
+    programs::Programs,
 };
 
 /// Two Ed25519 keys (`x`), and for each a token of company 7 without an end. The private keys are gone.
@@ -122,4 +127,72 @@ fn tokens_of_a_replaced_key_are_refused_after_the_refresh() {
     service.wait_for_log("the previous keys stay in use");
     assert!(failures() > 0);
     assert_eq!((status(FIRST.1), status(SECOND.1)), (401, 404));
+}
+
+/// Serves a key set that can be replaced, over HTTP, and counts how often it was fetched.
+struct Issuer {
+    url: String,
+    keys: Arc<Mutex<String>>,
+    fetched: Arc<AtomicUsize>,
+}
+
+fn key_set(keys: &[&str]) -> String {
+    let keys: Vec<String> = keys.iter().map(|x| format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}"#)).collect();
+    format!(r#"{{"keys":[{}]}}"#, keys.join(","))
+}
+
+impl Issuer {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/keys", listener.local_addr().unwrap());
+        let (keys, fetched) = (Arc::new(Mutex::new(key_set(&[FIRST.0]))), Arc::new(AtomicUsize::new(0)));
+        let (served, counted) = (Arc::clone(&keys), Arc::clone(&fetched));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                counted.fetch_add(1, Ordering::SeqCst);
+                let body = served.lock().unwrap().clone();
+                let length = body.len();
+                let _ =
+                    write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+            }
+        });
+        Self { url, keys, fetched }
+    }
+
+    fn fetched(&self) -> usize {
+        self.fetched.load(Ordering::SeqCst)
+    }
+}
+
+/// Both tiers fetch the key set for the first token of a new key, and no more than that, whatever else is presented.
+#[test]
+fn a_key_that_was_just_rotated_in_is_fetched_by_both_tiers() {
+    let issuer = Issuer::start();
+    let programs = Programs::new();
+    let settings = ["--jwks-url", &issuer.url, "--admin-addr", "127.0.0.1:0"];
+    let core = Service::start_as(&mut programs.core(&settings));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &settings));
+    let rest = gateway.rest;
+    let status = |path: &str, token: &str| status_of(rest, path, token);
+    // A single read, which goes to the core in a batch, and a list.
+    assert_eq!((status("/api/urls/1", FIRST.1), status("/api/urls", FIRST.1)), (404, 200));
+    assert_eq!(issuer.fetched(), 2, "one for each process");
+    *issuer.keys.lock().unwrap() = key_set(&[FIRST.0, SECOND.0]);
+    assert_eq!((status("/api/urls/1", SECOND.1), status("/api/urls", SECOND.1)), (404, 200));
+    assert_eq!(issuer.fetched(), 4);
+    assert_eq!(status("/api/urls", FIRST.1), 200);
+
+    // A flood of unknown keys, of which nobody waits: the header is `{"alg":"EdDSA","kid":"unknown"}`.
+    let unknown = SECOND.1.replacen("eyJhbGciOiJFZERTQSJ9", "eyJhbGciOiJFZERTQSIsImtpZCI6InVua25vd24ifQ", 1);
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..20).for_each(|_| assert_eq!(status("/api/urls", &unknown), 401)));
+        }
+        assert_eq!(status("/api/urls", FIRST.1), 200);
+    });
+    let allowed = 4 + 1 + started.elapsed().as_secs() as usize / 10;
+    assert!(issuer.fetched() <= allowed, "{} fetches, {allowed} allowed", issuer.fetched());
 }

@@ -80,6 +80,12 @@ pub(crate) fn raw(address: SocketAddr, head: &str) -> String {
     raw_with_body(address, head, "")
 }
 
+/// The status of a read, from any thread.
+pub(crate) fn status_of(address: SocketAddr, path: &str, token: &str) -> u16 {
+    let response = raw(address, &format!("GET {path} HTTP/1.1\r\nAuthorization: Bearer {token}"));
+    response.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
 /// The same with a body.
 pub(crate) fn raw_with_body(address: SocketAddr, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();

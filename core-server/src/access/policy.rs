@@ -88,6 +88,16 @@ impl AccessPolicy {
         self.verifier.authorize(authorization, now())
     }
 
+    /// Whether the token's key is not known, and may be once the key sets are loaded again.
+    pub(crate) fn has_unknown_key(&self, authorization: &[u8]) -> bool {
+        self.verifier.has_unknown_key(Some(authorization))
+    }
+
+    /// Waits until the token's key is loaded, if it is not known.
+    pub(crate) async fn learn_key(&self, authorization: &[u8]) {
+        self.verifier.learn_key(Some(authorization)).await;
+    }
+
     /// The same without verifying a signature. `None` if that is needed.
     pub(crate) fn verify_cached(&self, authorization: &[u8]) -> Option<Verified> {
         self.verifier.authorize_cached(Some(authorization), now())

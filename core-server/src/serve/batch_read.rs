@@ -112,8 +112,28 @@ impl BatchReads {
         cores: Option<HeaderValue>,
         deadline: Instant,
     ) -> BoxStream<'static, BatchReadResponse> {
-        // What has no result by then is too late.
         let _ = timeout_at(deadline, tokens.verify_rest(&self.turns)).await;
+        let (known, unknown): (Vec<_>, _) = reads.into_iter().partition(|(.., token)| tokens.get(token).is_some());
+        let responses = self.clone().respond_verified(&tokens, known, cores.clone(), deadline);
+        if unknown.is_empty() {
+            return responses;
+        }
+        // Those with a known key do not wait for it.
+        let of_unknown_keys = async move {
+            let _ = timeout_at(deadline, tokens.learn_keys(&self.turns)).await;
+            self.respond_verified(&tokens, unknown, cores, deadline)
+        };
+        stream::select(responses, of_unknown_keys.flatten_stream()).boxed()
+    }
+
+    /// What has no result by now is too late.
+    fn respond_verified(
+        self,
+        tokens: &Tokens<Pipeline>,
+        reads: Vec<(u32, Read, String)>,
+        cores: Option<HeaderValue>,
+        deadline: Instant,
+    ) -> BoxStream<'static, BatchReadResponse> {
         let (mut verified, mut late) = (Vec::with_capacity(reads.len()), Vec::new());
         for (index, read, authorization) in reads {
             match tokens.get(&authorization) {

@@ -72,6 +72,7 @@ where
     B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
 {
     let called = Called::at(request.uri().path());
+    pipeline.learn_key(called, request.headers()).await;
     let (headers, origin) = (request.headers(), Origin::Network(request.method()));
     let mut call = match pipeline.check(Arrival { called, headers, origin, verified: None }) {
         Ok(call) => call,

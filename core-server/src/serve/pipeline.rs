@@ -16,9 +16,15 @@
 use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use admission::{Count, ResponseMemory, Slot};
-use compliance_api::{client::Middleware, error::Error, token::VerifiedToken, v1::RateLimitHeaders, wire::Items};
+use compliance_api::{
+    client::Middleware,
+    error::Error,
+    token::VerifiedToken,
+    v1::RateLimitHeaders,
+    wire::{Authorization, Items},
+};
 use futures::FutureExt as _;
-use http::{Extensions, HeaderMap, Method};
+use http::{Extensions, HeaderMap, HeaderValue, Method, header::AUTHORIZATION};
 use http_server::FinishBy;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -154,6 +160,18 @@ impl Pipeline {
     /// Delays the response to a refused call if its company had many recently.
     pub(super) async fn delay(&self, company_id: Option<i64>) {
         self.0.shares.refusals.delay(company_id).await;
+    }
+
+    /// Waits for the key of a call's token, if that is not known: before the call is in flight, since the wait is long and bounded on
+    /// its own. An overloaded process verifies no signatures for it.
+    pub(super) async fn learn_key(&self, called: Called, headers: &HeaderMap) {
+        let mut presented = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes);
+        if let (Some(token), None) = (presented.next(), presented.next())
+            && called.authorization() != Authorization::Open
+            && self.0.in_flight.available_permits() > 0
+        {
+            self.0.access.learn_key(token).await;
+        }
     }
 
     /// Lets a call through, or refuses it: the steps up to *share*.
@@ -320,6 +338,14 @@ impl Verify for Pipeline {
 
     fn verify(&self, authorization: &str) -> Verified {
         self.0.access.verify(Some(authorization.as_bytes()))
+    }
+
+    fn has_unknown_key(&self, authorization: &str) -> bool {
+        self.0.access.has_unknown_key(authorization.as_bytes())
+    }
+
+    async fn learn_key(&self, authorization: &str) {
+        self.0.access.learn_key(authorization.as_bytes()).await;
     }
 }
 

@@ -19,6 +19,10 @@ pub(super) trait Verify {
     fn cached(&self, authorization: &str) -> Option<Verified>;
     /// Verifies a signature.
     fn verify(&self, authorization: &str) -> Verified;
+    /// Whether a token that is not valid has a key that may be known once the key sets are loaded again.
+    fn has_unknown_key(&self, authorization: &str) -> bool;
+    /// Waits until the key sets are loaded again.
+    fn learn_key(&self, authorization: &str) -> impl Future<Output = ()> + Send;
 }
 
 /// The turns of messages. Those with a valid token wait for each other alone: however many others there are, they pass them.
@@ -39,6 +43,10 @@ pub(super) struct Tokens<V> {
     known: HashMap<String, Verified>,
     /// Those that wait for their turn, in reverse order.
     left: Vec<String>,
+    /// Those that wait until the key sets are loaded again.
+    of_unknown_keys: Vec<String>,
+    /// Whether the key sets were loaded for them.
+    has_learned: bool,
 }
 
 impl<V: Verify> Tokens<V> {
@@ -56,7 +64,8 @@ impl<V: Verify> Tokens<V> {
     }
 
     fn cached(verifier: V, authorizations: Vec<String>) -> Self {
-        let mut tokens = Self { verifier, known: HashMap::with_capacity(authorizations.len()), left: Vec::new() };
+        let known = HashMap::with_capacity(authorizations.len());
+        let mut tokens = Self { verifier, known, left: Vec::new(), of_unknown_keys: Vec::new(), has_learned: false };
         for token in authorizations {
             match tokens.verifier.cached(&token) {
                 Some(known) => {
@@ -81,6 +90,17 @@ impl<V: Verify> Tokens<V> {
         }
     }
 
+    /// Waits until the key sets are loaded again, and verifies the tokens that wait for it.
+    pub(super) async fn learn_keys(&mut self, turns: &Turns) {
+        if let Some(first) = self.of_unknown_keys.first() {
+            // One load has the keys of all.
+            self.verifier.learn_key(first).await;
+            self.has_learned = true;
+            self.left.append(&mut self.of_unknown_keys);
+            self.verify_rest(turns).await;
+        }
+    }
+
     /// Whether tokens wait for their turn.
     pub(super) fn has_left(&self) -> bool {
         !self.left.is_empty()
@@ -91,7 +111,7 @@ impl<V: Verify> Tokens<V> {
         self.known.values().any(Result::is_ok)
     }
 
-    /// What became of a token. `None` if it waits for its turn.
+    /// What became of a token. `None` if it waits for its turn or its key.
     pub(super) fn get(&self, authorization: &str) -> Option<&Verified> {
         self.known.get(authorization)
     }
@@ -103,7 +123,11 @@ impl<V: Verify> Tokens<V> {
         {
             let verified = self.verifier.verify(&token);
             failed += usize::from(verified.is_err());
-            self.known.insert(token, verified);
+            if verified.is_err() && !self.has_learned && self.verifier.has_unknown_key(&token) {
+                self.of_unknown_keys.push(token);
+            } else {
+                self.known.insert(token, verified);
+            }
         }
     }
 }
@@ -135,6 +159,12 @@ mod tests {
             self.signatures.set(self.signatures.get() + 1);
             if authorization.starts_with("valid") { self.valid.clone() } else { Err(TokenError::Invalid) }
         }
+
+        fn has_unknown_key(&self, _: &str) -> bool {
+            false
+        }
+
+        async fn learn_key(&self, _: &str) {}
     }
 
     async fn valid() -> Verified {

@@ -2,7 +2,9 @@
 //! (algorithms) and 7519 (claims), one row each.
 
 mod claims;
+mod explain;
 mod headers;
 mod keys;
 mod refresh;
 mod signers;
+mod unknown_keys;

@@ -6,12 +6,13 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use jsonwebtoken::{Validation, decode};
+use jsonwebtoken::{Algorithm, Validation, decode};
 use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::{
     claims::{AUDIENCE, Claims},
+    demand::Demand,
     header::Header,
     keys::{Key, KeyError, KeySource},
 };
@@ -20,7 +21,7 @@ use crate::error::{Error, Reason};
 /// Valid tokens in the cache; one takes some 300 bytes.
 const MAX_CACHED: usize = 10_000;
 /// How far the clock of a token's issuer may be ahead of ours, in seconds.
-const SKEW: i64 = 60;
+pub(super) const SKEW: i64 = 60;
 /// A longer token is invalid, without a look at its content.
 const MAX_BYTES: usize = 8192;
 
@@ -75,14 +76,15 @@ impl Deref for VerifiedToken {
 /// Verifies tokens. A valid one is cached by its digest, so that a signature is verified once a token, not once a request.
 pub struct Verifier {
     source: KeySource,
-    issuer: Option<String>,
+    pub(super) issuer: Option<String>,
     keys: RwLock<Arc<KeySet>>,
+    demand: Demand,
 }
 
 /// Keys that were loaded together, and valid tokens. These do not count for other keys: a verification that began before a
 /// refresh may end after it.
 pub(super) struct KeySet {
-    keys: Vec<Key>,
+    pub(super) keys: Vec<Key>,
     valid: Cache<[u8; 32], VerifiedToken>,
 }
 
@@ -102,7 +104,7 @@ impl Verifier {
     /// Loads the keys. With an `issuer`, tokens must name it.
     pub async fn new(source: KeySource, issuer: Option<String>) -> Result<Self, KeyError> {
         let keys = RwLock::new(KeySet::load(&source).await?);
-        Ok(Self { source, issuer, keys })
+        Ok(Self { source, issuer, keys, demand: Demand::new() })
     }
 
     /// Whether the keys may change while the service runs.
@@ -115,6 +117,35 @@ impl Verifier {
         let loaded = KeySet::load(&self.source).await?;
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = loaded;
         Ok(())
+    }
+
+    /// Returns when a token of an unknown key asks for the key sets: load them with [`Self::refresh`], and call [`Self::answered`].
+    pub async fn asked(&self) {
+        self.demand.wanted().await;
+    }
+
+    /// Ends the wait of tokens that asked for the key sets, whether they could be loaded or not.
+    pub fn answered(&self) {
+        self.demand.met();
+    }
+
+    /// Waits until the key sets are loaded again, if the token in an `Authorization` header's value is of an unknown key. Returns
+    /// whether it may be known now. Tokens ask for the key sets at most every 10 s, and wait for 5 s.
+    pub async fn learn_key(&self, header: Option<&[u8]>) -> bool {
+        self.has_unknown_key(header) && self.demand.load().await
+    }
+
+    /// Whether the token may be of a key that the issuer uses only since the key sets were loaded.
+    pub fn has_unknown_key(&self, header: Option<&[u8]>) -> bool {
+        let Ok(token) = presented(header) else { return false };
+        if !self.can_refresh() || token.len() > MAX_BYTES || self.current_keys().valid.get(&digest(token)).is_some() {
+            return false;
+        }
+        let Some(header) = Header::of(token).filter(|header| header.alg != Algorithm::HS256) else { return false };
+        let keys = self.current_keys();
+        let mut candidates = candidates(&header, &keys.keys);
+        let is_named = header.kid.is_some() && candidates.any(|key| key.id.is_some());
+        !is_named && verify_signature(token, &keys.keys).is_err()
     }
 
     /// The claims of the token in an `Authorization` header's value at `now` (seconds since 1970).
@@ -190,10 +221,8 @@ fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
 
 /// The claims of a token that one of the keys has signed.
 fn verify_signature(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
-    let Header { alg, kid, .. } = Header::of(token).ok_or(TokenError::Invalid)?;
-    // A key without an ID may have signed any token. A key with an ID may have signed tokens that name it or none.
-    let names = |key: &&Key| key.id.is_none() || kid.is_none() || key.id == kid;
-    for key in keys.iter().filter(|key| key.algorithm == alg).filter(names) {
+    let header = Header::of(token).ok_or(TokenError::Invalid)?;
+    for key in candidates(&header, keys) {
         let mut validation = Validation::new(key.algorithm);
         validation.required_spec_claims = HashSet::from(["exp".to_owned(), "aud".to_owned()]);
         validation.set_audience(&[AUDIENCE]);
@@ -205,6 +234,13 @@ fn verify_signature(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
         }
     }
     Err(TokenError::Invalid)
+}
+
+/// The keys that may have signed a token. A key without an ID may have signed any token. A key with an ID may have signed tokens that
+/// name it or none.
+pub(super) fn candidates<'k>(header: &Header, keys: &'k [Key]) -> impl Iterator<Item = &'k Key> {
+    let of_algorithm = keys.iter().filter(|key| key.algorithm == header.alg);
+    of_algorithm.filter(|key| key.id.is_none() || header.kid.is_none() || key.id == header.kid)
 }
 
 fn digest(token: &str) -> [u8; 32] {

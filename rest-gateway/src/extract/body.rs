@@ -66,7 +66,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 
     async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
         let (parts, mut body) = request.into_parts();
-        let caller = match Caller::of(gateway, &parts) {
+        let caller = match Caller::of(gateway, &parts).await {
             Ok(caller) => caller,
             Err(error) => {
                 discard(gateway, &parts.headers, body).await;

@@ -13,6 +13,7 @@ use compliance_api::{
     token::{Fetch, KeyError, KeySource, Secret, Verifier},
 };
 use metrics::{counter, describe_counter, describe_gauge, gauge};
+use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Hidden, secret::from_value_or_file, units::duration};
@@ -74,7 +75,8 @@ pub struct KeyArgs {
     /// PEM file with the authorities of an https --jwks-url. Without it, those that the system trusts.
     #[arg(long, env = "COMPLIANCE_JWKS_CA", value_name = "FILE")]
     jwks_ca: Option<PathBuf>,
-    /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then.
+    /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then. A token of an unknown key
+    /// loads it immediately, at most every 10 s.
     #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     jwks_refresh: Duration,
@@ -131,8 +133,8 @@ impl KeyArgs {
         }
     }
 
-    /// Starts a task that reloads the key sets until the handle is dropped, unless the keys cannot change. If that fails, the
-    /// previous keys stay in use.
+    /// Starts a task that reloads the key sets until the handle is dropped, unless the keys cannot change: after a while, and when a
+    /// token of an unknown key asks for it. If that fails, the previous keys stay in use.
     pub fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;
@@ -145,7 +147,7 @@ impl KeyArgs {
         Some(AbortOnDropHandle::new(tokio::spawn(async move {
             let mut wait = interval;
             loop {
-                tokio::time::sleep(wait).await;
+                let is_asked = timeout(wait, verifier.asked()).await.is_ok();
                 wait = match verifier.refresh().await {
                     Ok(()) => {
                         record();
@@ -157,6 +159,9 @@ impl KeyArgs {
                         interval.min(RETRY_INTERVAL)
                     }
                 };
+                if is_asked {
+                    verifier.answered();
+                }
             }
         })))
     }

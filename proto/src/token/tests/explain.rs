@@ -1,0 +1,43 @@
+//! What operators are told about a token that is refused.
+
+use serde_json::json;
+
+use super::signers::{CLAIMS, HEADER, KeyFile, NOW, SECRET, Signer};
+use crate::token::{KeySource, Secret, Verifier};
+
+#[tokio::test]
+async fn the_part_that_refuses_a_token_is_named() {
+    let (signer, stranger) = (Signer::p256(), Signer::p256());
+    let file = KeyFile::new(&json!([signer.jwk(json!({"kid": "known"}))]));
+    let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..file.source() };
+    let verifier = Verifier::new(source, Some("issuer".to_owned())).await.unwrap();
+    let good = json!({"company_id": 7, "exp": NOW + 60, "aud": "affiliate-compliance", "iss": "issuer"});
+    let with = |name: &str, value: serde_json::Value| {
+        let mut claims = good.clone();
+        claims[name] = value;
+        Signer::secret().token(HEADER, &claims.to_string())
+    };
+    assert_eq!(verifier.explain(&with("sub", json!("anybody")), NOW), None);
+    for (token, expected) in [
+        (with("aud", json!("other")), "aud: it is \"other\""),
+        (with("aud", json!(["a", "b"])), "aud: "),
+        (with("aud", json!(null)), "aud: it is missing"),
+        (with("iss", json!("stranger")), "iss: it is \"stranger\", and must be \"issuer\""),
+        (with("exp", json!(NOW - 5)), "exp: it expired 5 s ago"),
+        (with("nbf", json!(NOW + 3600)), "nbf: it is 3600 s in the future"),
+        (with("iat", json!(NOW + 3600)), "iat: "),
+        (with("company_id", json!(0)), "company_id: it is 0"),
+        (with("company_id", json!("7")), "company_id: it is \"7\""),
+        (with("exp", json!("soon")), "a claim has the wrong type"),
+        (Signer::secret().token(HEADER, CLAIMS), "iss: it is null"),
+        (Signer::Secret(vec![9; 32]).token(HEADER, CLAIMS), "signature: "),
+        (stranger.good_token(Some("other")), "kid: no key for ES256 has the ID \"other\"; known: known"),
+        (stranger.good_token(Some("known")), "signature: "),
+        (Signer::ed25519().good_token(None), "alg: no key is for EdDSA"),
+        (Signer::secret().token(r#"{"alg":"HS384"}"#, CLAIMS), "header: alg"),
+        ("a.b".to_owned(), "it is not a signed"),
+    ] {
+        let explained = verifier.explain(&token, NOW).unwrap();
+        assert!(explained.starts_with(expected), "{explained} is not {expected}");
+    }
+}
