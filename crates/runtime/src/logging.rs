@@ -1,5 +1,7 @@
 //! The log on standard error: text lines or JSON objects.
 
+mod repeats;
+
 use std::{
     io::{IsTerminal as _, stderr},
     sync::OnceLock,
@@ -15,6 +17,8 @@ use tracing_subscriber::{
     reload,
     util::SubscriberInitExt as _,
 };
+
+use self::repeats::{Repeats, WithoutRepeats};
 
 /// The default filter. It leaves out PostgreSQL notices such as "relation already exists", and the access log's lines for
 /// requests that the service did not fail: they cost time at the rates that it serves.
@@ -77,13 +81,19 @@ pub fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     let _ = FILTER.set(handle);
     // By default a failed write is reported on standard error too, and that panics when standard error is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
+    let repeats = Repeats::default();
+    repeats.report().context("the log cannot start its thread")?;
     let registry = tracing_subscriber::registry().with(filter);
     match args.format {
         Format::Text => {
             let ansi = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            registry.with(layer.with_ansi(ansi).with_target(false)).try_init()
+            let format = WithoutRepeats { format: fmt::format().with_target(false), end: "", repeats };
+            registry.with(layer.with_ansi(ansi).event_format(format)).try_init()
         }
-        Format::Json => registry.with(layer.json().flatten_event(true)).try_init(),
+        Format::Json => {
+            let format = WithoutRepeats { format: fmt::format().json().flatten_event(true), end: "}", repeats };
+            registry.with(layer.json().event_format(format)).try_init()
+        }
     }
     .context("the log cannot be set up")?;
     std::panic::set_hook(Box::new(|panic| {

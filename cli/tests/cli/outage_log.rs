@@ -1,0 +1,85 @@
+//! The log of both tiers while the database is away.
+
+use embedded_postgres::{ClusterOptions, OWNER_ROLE};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use test_support::TestCluster;
+
+use crate::{
+    common::{DataDir, Service, compliance, output, token, wait_until},
+    observability::status_of,
+};
+
+const REQUESTS: usize = 1200;
+const CALLERS: usize = 6;
+
+/// Warnings and errors of a log: how many lines, and how many there would have been.
+fn counted(log: &str) -> (usize, u64) {
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let lines: Vec<Value> = lines.filter(|line| line["level"] == "WARN" || line["level"] == "ERROR").collect();
+    let total = lines.iter().map(|line| {
+        let is_report = line["message"].as_str().is_some_and(|message| message.ends_with("(repeated)"));
+        line["left_out"].as_u64().unwrap_or(0) + u64::from(!is_report)
+    });
+    (lines.len(), total.sum())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_away_writes_few_lines() {
+    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
+    cluster.endpoint.create_database("given").await.unwrap();
+    let url = cluster.endpoint.url(OWNER_ROLE, "given");
+    let data = DataDir::new();
+    let (core, gateway, token) = tokio::task::spawn_blocking(move || {
+        let token = token(&data, 7);
+        let (status, _, log) = output(compliance(&data).args(["migrate", "--database-url", &url]));
+        assert!(status.success(), "{log}");
+        let secret = data.path().join("jwt-secret");
+        let core = Service::start_as(
+            compliance(&data).args(["core", "--database-url", &url, "--jwt-secret-file"]).arg(&secret),
+        );
+        let core_url = format!("http://{}", core.grpc);
+        let gateway = Service::start_as(
+            compliance(&data).args(["gateway", "--core-url", &core_url, "--jwt-secret-file"]).arg(&secret),
+        );
+        assert_eq!(gateway.request("GET", "/api/affiliates/1", &token, "").0, 404);
+        (core, gateway, token)
+    })
+    .await
+    .unwrap();
+    cluster.stop().await;
+    tokio::task::spawn_blocking(move || {
+        let started = std::time::Instant::now();
+        let failed: usize = std::thread::scope(|scope| {
+            let callers = (0..CALLERS).map(|caller| {
+                let (rest, token) = (gateway.rest, &token);
+                scope.spawn(move || {
+                    let path = ["/api/affiliates/1", "/api/urls", "/api/cases/7"][caller % 3];
+                    let statuses = (0..REQUESTS / CALLERS).map(|_| status_of(rest, path, token));
+                    statuses.filter(|status| *status >= 500).count()
+                })
+            });
+            let callers: Vec<_> = callers.collect();
+            callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+        });
+        // Every second may have a line of each kind: few kinds, whatever the number of requests.
+        let seconds = started.elapsed().as_secs() as usize + 4;
+        assert!(failed > REQUESTS / 2, "{failed} of {REQUESTS}");
+        // What was left out of a burst is reported after it.
+        let mut logs = Vec::new();
+        wait_until("the end of the burst is reported", || {
+            logs.extend(gateway.logged());
+            logs.iter().any(|line| line.contains("(repeated)"))
+        });
+        for (name, service, mut log) in [("gateway", gateway, logs), ("core", core, Vec::new())] {
+            service.signal(Signal::SIGTERM);
+            log.push(service.end_with_log().1);
+            let (lines, total) = counted(&log.join("\n"));
+            println!("{name}: {lines} lines of {total} in {seconds} s, {failed} failed");
+            assert!(lines <= seconds * 20 && lines < failed / 4, "{name}: {lines} lines in {seconds} s");
+            assert!(name == "core" || total >= failed as u64, "{name}: {total} counted");
+        }
+    })
+    .await
+    .unwrap();
+}
