@@ -97,6 +97,11 @@ pub enum DatabaseError {
          (`pool_mode = transaction`): run it with the URL of PostgreSQL itself"
     )]
     SharedSession { command: &'static str },
+    #[error(
+        "the database was made by another version of step {step}, so this program can neither use nor upgrade it. Export its \
+         records with the program that made it (`compliance export`), and import them into a new database with this one"
+    )]
+    Modified { step: String },
     #[error("cannot bring the database's schema up to date: {0}")]
     Migrate(#[from] MigrateError),
     #[error(
@@ -149,6 +154,7 @@ impl DatabaseError {
             | Self::NotPrepared { .. }
             | Self::SharedSettings { .. }
             | Self::SharedReplica { .. }
+            | Self::Modified { .. }
             | Self::Migrate(_)
             | Self::Grant { .. }
             | Self::OldCitus { .. }
@@ -157,6 +163,27 @@ impl DatabaseError {
             | Self::LateCitus
             | Self::Distribute(_) => false,
         }
+    }
+}
+
+impl DatabaseError {
+    /// Whether somebody must change a setting: the URL, a pooler in between, or which database it is.
+    pub fn is_wrong_setting(&self) -> bool {
+        matches!(
+            self,
+            Self::Url(_)
+                | Self::Parameter { .. }
+                | Self::StatementPooler { .. }
+                | Self::NotPrepared { .. }
+                | Self::SharedSettings { .. }
+                | Self::SharedReplica { .. }
+                | Self::SharedSession { .. }
+                | Self::Modified { .. }
+                | Self::OldCitus { .. }
+                | Self::CitusReplica
+                | Self::NotCoordinator
+                | Self::LateCitus
+        )
     }
 }
 
@@ -294,16 +321,24 @@ async fn compare_history(pool: &PgPool) -> Result<(), DatabaseError> {
     let question = "select to_regclass('_sqlx_migrations')::text, to_regclass('pg_dist_partition') is not null";
     let (table, on_citus): (Option<String>, bool) =
         sqlx::query_as(question).fetch_one(pool).await.map_err(DatabaseError::History)?;
-    let versions: Vec<i64> = MIGRATIONS.iter().map(|step| step.version).collect();
-    let done: i64 = match table {
-        Some(_) => sqlx::query_scalar("select count(*) from _sqlx_migrations where success and version = any($1)")
-            .bind(&versions)
-            .fetch_one(pool)
+    let done: Vec<(i64, Vec<u8>)> = match table {
+        Some(_) => sqlx::query_as("select version, checksum from _sqlx_migrations where success")
+            .fetch_all(pool)
             .await
             .map_err(DatabaseError::History)?,
-        None => 0,
+        None => Vec::new(),
     };
-    let (total, missing) = (versions.len(), versions.len() - done as usize);
+    let (mut total, mut missing) = (0, 0);
+    for step in MIGRATIONS.iter() {
+        total += 1;
+        match done.iter().find(|(version, _)| *version == step.version) {
+            Some((_, digest)) if *digest != *step.checksum => {
+                return Err(DatabaseError::Modified { step: format!("{} ({})", step.version, step.description) });
+            }
+            Some(_) => {}
+            None => missing += 1,
+        }
+    }
     if missing > 0 {
         return Err(DatabaseError::NotMigrated { missing, total });
     }

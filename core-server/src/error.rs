@@ -3,7 +3,15 @@
 use batcher::BatchError;
 use compliance_api::error::Error;
 
-use crate::database::Unavailable;
+use crate::{
+    database::Unavailable,
+    gauges::{
+        EXHAUSTED_CONNECTIONS, EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY, count_exhausted,
+    },
+};
+
+/// `read_only_sql_transaction`: the server has become a standby, or an operator has set it so.
+const READ_ONLY: &str = "25006";
 
 /// The error that a caller sees for an error of the database.
 pub(crate) fn from_database(error: sqlx::Error) -> Error {
@@ -17,7 +25,15 @@ pub(crate) fn from_database(error: sqlx::Error) -> Error {
         sqlx::Error::Database(database) => match database.code().as_deref() {
             // query_canceled: the statement's time was up. lock_not_available: another writer was in the way for too long.
             Some("57014" | "55P03") => Error::deadline_exceeded(),
+            Some(code) if let Some(reason) = exhausted(code) => {
+                count_exhausted(reason);
+                tracing::error!(code, reason, "the database has run out of {}: {error}", what(reason));
+                Error::database_unavailable()
+            }
             Some(code) if is_unavailable(code) => {
+                if code == READ_ONLY {
+                    count_exhausted(EXHAUSTED_READ_ONLY);
+                }
                 tracing::warn!(code, "the database cannot serve: {error}");
                 Error::database_unavailable()
             }
@@ -97,6 +113,31 @@ pub(crate) fn is_moved(error: &sqlx::Error) -> bool {
     has_code(error, &["40001"])
 }
 
+/// Whether the server had no more of something that a statement needs, such as room on its disk. The statement changed nothing.
+pub(crate) fn is_exhausted(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(database) = error else { return false };
+    database.code().is_some_and(|code| exhausted(&code).is_some())
+}
+
+/// What a server has no more of, by the SQLSTATE of the class "insufficient resources".
+fn exhausted(code: &str) -> Option<&'static str> {
+    match code {
+        "53100" => Some(EXHAUSTED_DISK),
+        "53200" => Some(EXHAUSTED_MEMORY),
+        "53300" => Some(EXHAUSTED_CONNECTIONS),
+        code => code.starts_with("53").then_some(EXHAUSTED_OTHER),
+    }
+}
+
+fn what(reason: &str) -> &'static str {
+    match reason {
+        EXHAUSTED_DISK => "disk space",
+        EXHAUSTED_MEMORY => "memory",
+        EXHAUSTED_CONNECTIONS => "connections",
+        _ => "a resource that its settings limit",
+    }
+}
+
 fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     database.code().is_some_and(|code| codes.contains(&&*code))
@@ -104,5 +145,5 @@ fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
 
 /// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes.
 fn is_unavailable(code: &str) -> bool {
-    code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | "25006")
+    code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | READ_ONLY)
 }

@@ -20,6 +20,17 @@ pub(crate) const RETRY_SILENCE: &str = "silence";
 /// A read failed on a replica.
 pub(crate) const RETRY_REPLICA: &str = "replica";
 
+/// Statements that the server could not run for want of something.
+const EXHAUSTED: &str = "compliance_database_exhausted_total";
+/// Room on its disk.
+pub(crate) const EXHAUSTED_DISK: &str = "disk";
+pub(crate) const EXHAUSTED_MEMORY: &str = "memory";
+pub(crate) const EXHAUSTED_CONNECTIONS: &str = "connections";
+/// What its settings limit, such as temporary files.
+pub(crate) const EXHAUSTED_OTHER: &str = "limit";
+/// It takes no writes, as some do when their disk is nearly full.
+pub(crate) const EXHAUSTED_READ_ONLY: &str = "read_only";
+
 /// Reads of a service with replicas or on Citus, by what served them.
 const READS: &str = "compliance_reads_total";
 const BY_REPLICA: &str = "replica";
@@ -34,6 +45,11 @@ const REFUSALS: [&str; 6] =
 /// Counts a statement that is sent again.
 pub(crate) fn count_retry(reason: &'static str) {
     count(RETRIES, "reason", reason);
+}
+
+/// Counts a statement that failed for want of something.
+pub(crate) fn count_exhausted(reason: &'static str) {
+    count(EXHAUSTED, "reason", reason);
 }
 
 /// Counts a read of a service with replicas or on Citus, by the primary or coordinator, or by another server.
@@ -60,6 +76,10 @@ pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize
 pub(crate) fn report(connections: &Connections, shares: &Shares) {
     let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
     describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);
+    let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
+    let description =
+        "Statements that the database could not run for want of disk space, memory, connections and the like.";
+    describe(EXHAUSTED, description, "reason", &reasons);
     let description = "Calls that were rejected before their work began, by the reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
     describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");

@@ -27,7 +27,7 @@ pub(crate) use self::queues::{CompanyQueue, Queues, WritePermit};
 use crate::{
     database::{Connections, Lease, Session},
     deadline,
-    error::{from_batcher, from_database, is_contention, is_disconnected, is_lock_timeout_of_write},
+    error::{from_batcher, from_database, is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write},
     gauges::{self, RETRY_CONFLICT, RETRY_LOCK, count_retry},
     limits::{COALESCED_TIMEOUT, MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT, WRITES_APART, WRITES_WHEN_SLOW},
     statement::{self, Purpose, Spent},
@@ -220,7 +220,11 @@ impl<W: Write> SharedWrites<W> {
                 Ok(Err(error)) if pool.may_retry(&error, is_contention, &mut tries).await => {}
                 Ok(Err(error)) if is_lock_timeout_of_write(&error) => break Failure::Locked,
                 // Every other statement would fail as well.
-                Ok(Err(error)) if is_disconnected(&error) || matches!(error, sqlx::Error::PoolTimedOut) => {
+                Ok(Err(error))
+                    if is_disconnected(&error)
+                        || is_exhausted(&error)
+                        || matches!(error, sqlx::Error::PoolTimedOut) =>
+                {
                     break Failure::Unavailable(from_database(error));
                 }
                 Ok(Err(error)) => break Failure::Refused(from_database(error)),

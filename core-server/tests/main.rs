@@ -4,6 +4,7 @@
 mod changes;
 mod citus;
 mod doctor;
+mod exhausted;
 mod monitoring;
 mod schema;
 mod shutdown;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         changes::watch::tests(),
         citus::tests(),
         doctor::tests(),
+        exhausted::tests(),
         monitoring::tests(),
         schema::tests(),
         schema::large_tables::tests(),

@@ -75,3 +75,47 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
     .unwrap();
     cluster.stop().await;
 }
+
+/// A database whose steps were edited after it had run them: the way out is named, wherever it is noticed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_modified_migration_is_a_wrong_setting_with_a_way_out() {
+    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
+    cluster.endpoint.create_database("given").await.unwrap();
+    let url = cluster.endpoint.url(OWNER_ROLE, "given");
+    let modify = "update _sqlx_migrations set checksum = '\\x00' where version = 20261126000001";
+    let forget = "delete from _sqlx_migrations where version = (select max(version) from _sqlx_migrations)";
+    let url = tokio::task::spawn_blocking(move || {
+        let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
+        assert!(status.success(), "{log}");
+        url
+    })
+    .await
+    .unwrap();
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    // With and without steps that are missing.
+    for statement in [modify, forget] {
+        sqlx::query(statement).execute(&mut connection).await.unwrap();
+        let url = url.clone();
+        tokio::task::spawn_blocking(move || {
+            let data = DataDir::new();
+            for command in [&["migrate"][..], &["serve"], &["core", "--migrate"], &["core"]] {
+                let mut program = compliance(&data);
+                program.args(command).args(["--database-url", &url]);
+                let (status, _, log) = output(program.env("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef"));
+                assert_eq!(status.code(), Some(2), "{command:?}: {log}");
+                for text in ["20261126000001 (changes)", "`compliance export`"] {
+                    assert!(log.contains(text), "{command:?}: {log}");
+                }
+            }
+            let (status, printed, _) = output(compliance(&data).args(["doctor", "--database-url", &url]));
+            let schema =
+                printed.lines().skip_while(|line| !line.contains("schema")).take(2).collect::<Vec<_>>().join("\n");
+            assert!(status.code() == Some(3) && schema.contains("20261126000001"), "{printed}");
+            assert!(schema.contains("next: export") && !schema.contains("compliance migrate"), "{printed}");
+        })
+        .await
+        .unwrap();
+    }
+    connection.close().await.unwrap();
+    cluster.stop().await;
+}

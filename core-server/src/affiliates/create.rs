@@ -19,7 +19,7 @@ use super::{
 use crate::{
     backend::Backend,
     database::{Connections, Session, copy_within},
-    error::{is_contention, is_disconnected, is_lock_timeout_of_write, is_unique_violation},
+    error::{is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write, is_unique_violation},
     limits::MANY_AFFILIATES,
     statement,
     table::{self, Layouts, Rows},
@@ -235,7 +235,10 @@ async fn are_identified(
 
 /// Whether the database has rejected a statement for another reason than a lock.
 fn is_rejected(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::Database(_)) && !is_lock_timeout_of_write(error) && !is_disconnected(error)
+    matches!(error, sqlx::Error::Database(_))
+        && !is_lock_timeout_of_write(error)
+        && !is_disconnected(error)
+        && !is_exhausted(error)
 }
 
 pub(super) struct CreateOne;

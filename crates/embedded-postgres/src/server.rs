@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::signal::Signal;
+use nix::sys::{signal::Signal, statvfs::statvfs};
 use tokio::{
     process::{Child, Command},
     time::{Instant, sleep},
@@ -26,6 +26,8 @@ const LOG_INTERVAL: Duration = Duration::from_mins(1);
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+/// The room that a file of the write-ahead log takes, in bytes.
+const LEAST_SPACE: u64 = 16 << 20;
 /// The delay before the second try, if the server ends while starting.
 const SECOND_TRY: Duration = Duration::from_millis(250);
 
@@ -125,6 +127,7 @@ impl Server {
         loop {
             let up_since = Instant::now();
             let status = self.ended().await;
+            report_full_disk(context);
             if !restart {
                 tracing::error!(status, %log, "the database has ended");
                 return;
@@ -137,6 +140,7 @@ impl Server {
             sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
             if let Err(error) = self.launch(context).await {
+                report_full_disk(context);
                 tracing::error!(%error, "the database could not be restarted");
             }
         }
@@ -171,6 +175,19 @@ async fn clear(context: &Context) -> Result<(), Error> {
         files::remove(&path).map_err(Error::io("remove", path))?;
     }
     Ok(())
+}
+
+/// Says that the server has no room for its write-ahead log, without which it cannot go on. Its own log may be on the same disk, so it
+/// may not say so.
+fn report_full_disk(context: &Context) {
+    let cluster = &context.layout.cluster;
+    if statvfs(cluster).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LEAST_SPACE) {
+        let folder = cluster.display();
+        tracing::error!(
+            %folder,
+            "the disk of the database is full: free space there, and the database starts again. No saved write is lost"
+        );
+    }
 }
 
 /// Bounds the size of the log while the server runs.

@@ -6,6 +6,8 @@ use std::{
     process::ExitCode,
 };
 
+use core_server::database::DatabaseError;
+
 use crate::configuration::WRONG_SETTING;
 
 /// The status of a program that a closed pipe ends, as shells report it: 128 and the number of SIGPIPE.
@@ -33,7 +35,8 @@ impl InvalidSetting {
     }
 }
 
-/// Prints an error and its causes to standard error. Returns the exit status: 2 if a setting is wrong, otherwise 1. If a reader
+/// Prints an error and its causes to standard error. Returns the exit status: 2 if a setting or the database's set-up is wrong,
+/// otherwise 1. If a reader
 /// has left, such as `head`, nothing is printed.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let is_closed = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
@@ -42,8 +45,15 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     }
     // Standard error may be closed; there is nowhere else to report to.
     let _ = writeln!(io::stderr(), "compliance: {}", describe(error));
-    let is_setting = error.chain().any(<dyn Error>::is::<InvalidSetting>);
-    if is_setting { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
+    if is_wrong_setting(error) { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
+}
+
+/// Whether waiting and trying again does not help: a setting is wrong, or the database is one that the service cannot use.
+fn is_wrong_setting(error: &anyhow::Error) -> bool {
+    let is_of_database = |cause: &(dyn Error + 'static)| {
+        cause.downcast_ref::<DatabaseError>().is_some_and(DatabaseError::is_wrong_setting)
+    };
+    error.chain().any(|cause| cause.is::<InvalidSetting>() || is_of_database(cause))
 }
 
 /// The error followed by its causes. A cause that the text already contains is left out.
@@ -60,7 +70,38 @@ pub fn describe(error: &anyhow::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::anyhow;
+    use anyhow::{Context as _, anyhow};
+    use core_server::database::DatabaseError;
+
+    use super::{InvalidSetting, is_wrong_setting};
+
+    #[test]
+    fn what_waiting_does_not_mend_is_a_wrong_setting() {
+        let host = || "db".to_owned();
+        let source = || sqlx::Error::PoolTimedOut;
+        for wrong in [
+            DatabaseError::Url("it has no host".to_owned()),
+            DatabaseError::Parameter { host: host(), source: source() },
+            DatabaseError::StatementPooler { host: host() },
+            DatabaseError::NotPrepared { host: host() },
+            DatabaseError::SharedSettings { host: host(), statements: "alter role".to_owned() },
+            DatabaseError::SharedReplica { host: host() },
+            DatabaseError::SharedSession { command: "this command" },
+            DatabaseError::Modified { step: "1 (first)".to_owned() },
+        ] {
+            assert!(is_wrong_setting(&anyhow::Error::from(wrong).context("the service could not start")));
+        }
+        assert!(is_wrong_setting(&InvalidSetting::of("--a")("b").into()));
+        for other in [
+            DatabaseError::Connect { host: host(), database: host(), source: source() },
+            DatabaseError::NoHost { database: host(), reasons: host() },
+            DatabaseError::NotMigrated { missing: 1, total: 2 },
+            DatabaseError::History(source()),
+        ] {
+            assert!(!is_wrong_setting(&anyhow::Error::from(other)));
+        }
+        assert!(!is_wrong_setting(&Err::<(), _>(anyhow!("a")).context("b").unwrap_err()));
+    }
 
     #[test]
     fn a_cause_that_is_already_in_the_text_is_not_repeated() {

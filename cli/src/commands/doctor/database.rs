@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use core_server::database::{self, HostState, Nodes, ReadTarget, Target, check_migrated, check_nodes, replica_states};
+use core_server::database::{
+    self, DatabaseError, HostState, Nodes, ReadTarget, Target, check_migrated, check_nodes, replica_states,
+};
 use runtime::describe;
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
@@ -66,8 +68,13 @@ pub(super) async fn check(target: Target, replicas: Option<ReadTarget>, connecti
             return findings;
         }
     };
-    let (found, next_step) =
-        ("it is that of this version".to_owned(), "run `compliance migrate` as the role that owns the tables");
+    let next_step = match schema {
+        Err(DatabaseError::Modified { .. }) => {
+            "export with the program that made it and import with this one: Upgrading in docs/operations.md"
+        }
+        _ => "run `compliance migrate` as the role that owns the tables",
+    };
+    let found = "it is that of this version".to_owned();
     let schema = Finding::of("schema", schema.map(|()| found), State::Problem, next_step);
     findings.extend([version, schema]);
     findings.extend(nodes.map(self::nodes));

@@ -1,0 +1,78 @@
+//! The service's own database on a file system that is full. It needs root, which can mount a small one.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::PathBuf,
+    process::Command,
+};
+
+use nix::unistd::Uid;
+
+use crate::common::{DataDir, Service, compliance, token, wait_until};
+
+/// A file system in memory, until this is dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn at(folder: PathBuf) -> Self {
+        fs::create_dir_all(&folder).unwrap();
+        let status =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=256m,mode=755", "tmpfs"]).arg(&folder).status();
+        assert!(status.unwrap().success(), "a file system cannot be mounted");
+        Self(folder)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+/// Writers get 503 and nothing that was saved is lost, whether a statement or the whole database cannot go on. The log says why.
+#[test]
+fn a_full_disk_is_named_and_passes_when_there_is_space() {
+    if !Uid::effective().is_root() {
+        println!("not root: nothing is tested");
+        return;
+    }
+    let data = DataDir::new();
+    let _mounted = Mounted::at(data.path().to_owned());
+    let token = token(&data, 7);
+    let mut service = Service::start_as(compliance(&data).arg("serve").env("COMPLIANCE_RATE_LIMIT", "off"));
+    let body = r#"{"client_affiliate_id": "A", "affiliate_name": "A", "status": "active"}"#;
+    let (status, created) = service.request("POST", "/api/affiliates", &token, body);
+    assert_eq!(status, 201, "{created}");
+    let log = service.take_log();
+
+    let filler = data.path().join("filler");
+    let mut file = File::create(&filler).unwrap();
+    while file.write_all(&[1; 64 << 10]).is_ok() {}
+    drop(file);
+    let mut round = 0;
+    let mut add = || {
+        round += 1;
+        let url = |number| format!(r#"{{"url": "https://example.org/{round}/{number}"}}"#);
+        let urls: Vec<String> = (0..2000).map(url).collect();
+        service.request("POST", "/api/urls", &token, &format!(r#"{{"urls": [{}]}}"#, urls.join(","))).0
+    };
+    let mut status = 201;
+    wait_until("there is no space", || {
+        status = add();
+        status != 201
+    });
+    assert_eq!(status, 503);
+    let (sender, said) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let says = |line: &String| line.contains("out of disk space") || line.contains("disk of the database is full");
+        log.filter(says).for_each(|line| drop(sender.send(line)));
+    });
+    let line = said.recv_timeout(std::time::Duration::from_mins(2)).unwrap();
+    assert!(line.contains("\"level\":\"ERROR\""), "{line}");
+
+    fs::remove_file(&filler).unwrap();
+    wait_until("there is space again", || add() == 201);
+    let affiliates = service.get("/api/affiliates", &token);
+    assert_eq!(affiliates["data"].as_array().unwrap().len(), 1, "{affiliates}");
+}

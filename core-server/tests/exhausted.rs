@@ -1,0 +1,74 @@
+//! A database that has no more of something: its disk is full, or its settings limit it.
+
+use compliance_api::v1::{
+    AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, GetAffiliateRequest, UpdateAffiliateRequest,
+};
+use sqlx::{AssertSqlSafe, PgPool};
+use test_support::{TestCore, new_company, reason_of, tests};
+use tonic::Code;
+
+use crate::monitoring::builders::{observation, opening};
+
+tests![writes_are_unavailable_and_reads_go_on];
+
+async fn run(pool: &PgPool, statement: &str) {
+    sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(pool).await.unwrap();
+}
+
+/// The real SQLSTATEs, as a trigger raises them. Each kind of write reports that the database cannot serve, and changes nothing.
+async fn writes_are_unavailable_and_reads_go_on() {
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    let id = clients.affiliate("A").await;
+    for code in ["53000", "53100", "53200", "53400"] {
+        run(
+            &core.pool,
+            &format!(
+                "create function raise_it() returns trigger language plpgsql as $$ begin
+                    raise exception 'could not extend file' using errcode = '{code}'; end $$;
+                create trigger full_affiliates before insert or update on affiliates execute function raise_it();
+                create trigger full_urls before insert on compliance_urls execute function raise_it();
+                create trigger full_cases before insert on compliance_cases execute function raise_it()"
+            ),
+        )
+        .await;
+        let affiliate = |name: &str| AffiliateInput {
+            client_affiliate_id: Some(name.to_owned()),
+            affiliate_name: Some(name.to_owned()),
+            ..AffiliateInput::default()
+        };
+        let city = AffiliateInput { city: Some("X".to_owned()), ..AffiliateInput::default() };
+        let update = AffiliateUpdate { id: Some(id), affiliate: Some(city), ..AffiliateUpdate::default() };
+        let (mut affiliates, mut monitoring) = (clients.affiliates.clone(), clients.monitoring.clone());
+        let batch = |count: usize| BatchCreateAffiliatesRequest {
+            affiliates: (0..count).map(|number| affiliate(&format!("B{number}"))).collect(),
+            validate_only: false,
+        };
+        let observe =
+            compliance_api::v1::ObserveUrlsRequest { observations: vec![observation("https://example.org/")] };
+        let errors = [
+            affiliates.update_affiliate(UpdateAffiliateRequest { update: Some(update) }).await.map(drop),
+            affiliates.batch_create_affiliates(batch(1)).await.map(drop),
+            affiliates.batch_create_affiliates(batch(50)).await.map(drop),
+            affiliates.batch_create_affiliates(batch(600)).await.map(drop),
+            monitoring.observe_urls(observe).await.map(drop),
+            monitoring.open_case(opening("one")).await.map(drop),
+        ];
+        for (write, error) in errors.into_iter().enumerate() {
+            let status = error.unwrap_err();
+            let found = (status.code(), reason_of(&status));
+            assert_eq!(found, (Code::Unavailable, "DATABASE_UNAVAILABLE".to_owned()), "{code}, write {write}");
+        }
+        let read = affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+        assert_eq!(read.city, None);
+        run(
+            &core.pool,
+            "drop trigger full_affiliates on affiliates; drop trigger full_urls on compliance_urls;
+            drop trigger full_cases on compliance_cases; drop function raise_it()",
+        )
+        .await;
+        let count: i64 = sqlx::query_scalar("select count(*) from affiliates").fetch_one(&core.pool).await.unwrap();
+        assert_eq!(count, 1);
+    }
+    clients.affiliate("B").await;
+}
