@@ -20,13 +20,13 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use runtime::{ConfigurationArgs, LoggingArgs};
 
-use crate::{export, import};
+use crate::{export, import, version::VERSION};
 
 /// Affiliate Compliance Service: REST and gRPC over PostgreSQL, in one process or in two tiers.
 ///
 /// Without a command, the service starts with demo data: as `serve --demo`.
 #[derive(Debug, Parser)]
-#[command(name = "compliance", version)]
+#[command(name = "compliance", version = VERSION)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -10,6 +10,7 @@ mod progress;
 mod secret;
 mod service;
 mod start;
+mod version;
 
 use std::process::ExitCode;
 

@@ -5,6 +5,7 @@ mod channel;
 mod cores;
 mod discovery;
 mod reads;
+mod unreachable;
 
 pub use address::RemoteError;
 pub use channel::{CoreChannel, connect};

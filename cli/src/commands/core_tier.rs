@@ -13,7 +13,10 @@ use runtime::{
 use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
-use crate::start::{ServicePort, wait_for};
+use crate::{
+    start::{ServicePort, wait_for},
+    version::COMMIT,
+};
 
 /// Run the core alone: gRPC over PostgreSQL, for gateways and internal services.
 #[derive(Args, Debug)]
@@ -56,6 +59,7 @@ impl CoreTierArgs {
             data_dir: None,
             keys: &self.keys,
             cores: &[],
+            core_tls: None,
         }
     }
 }
@@ -68,7 +72,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
     let tls = args.grpc_tls.load()?;
     let mut ports = vec![ServicePort::grpc(args.core.bind()?, tls.clone())];
-    let _telemetry = args.telemetry.start("compliance-core")?;
+    let _telemetry = args.telemetry.start("compliance-core", COMMIT)?;
     let prepare = async || {
         let verifier = args.keys.verifier().await?;
         let database = database::open(target.clone(), args.core.database_connections).await?;
@@ -89,7 +93,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let _certificates = args.tls_refresh.keep([("gRPC", &tls)], None);
     let listener = ports.remove(0).listen()?;
     let instance = args.telemetry.instance();
-    tracing::info!(grpc = %listener.tcp.local_addr()?, instance, profile = BUILD_PROFILE, "ready");
+    tracing::info!(grpc = %listener.tcp.local_addr()?, instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
     // The health check uses the pool until the core is dropped.
     drop(core);

@@ -2,15 +2,19 @@
 
 mod certificate;
 mod checks;
+mod cores;
 mod database;
 mod needs;
 
-use std::{ffi::OsString, io::Write as _, net::SocketAddr, process::ExitCode};
+use std::{ffi::OsString, fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
+use anyhow::Context as _;
 use clap::{Args, CommandFactory as _};
+use compliance_api::PrivateUrl;
 use core_server::doctor::{Difference, check_counts};
 use runtime::{
-    ConfigurationArgs, DatabaseUrlArgs, Hidden, KeyArgs, ReplicaArgs, try_parse, units::listen_address, unix_now,
+    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse,
+    units::listen_address, unix_now,
 };
 
 pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
@@ -23,7 +27,7 @@ use crate::{data_dir::DataDirArgs, database::run_as_owner, secret};
 const WRONG: u8 = 3;
 
 /// Check what a service needs on this machine: ports, certificates, PostgreSQL and its connections, permissions, clocks, keys, a
-/// token, file descriptors. With --counts, check the stored data instead.
+/// token, file descriptors, cores that a gateway calls. With --counts, check the stored data instead.
 ///
 /// If the configuration file has tables of `serve`, `core` or `gateway`, the settings of these commands are checked.
 ///
@@ -71,6 +75,15 @@ pub(crate) struct DoctorArgs {
     /// Token to verify.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
+    /// File with a token to verify, instead of --token.
+    #[arg(long, env = "COMPLIANCE_TOKEN_FILE", value_name = "FILE", conflicts_with = "token")]
+    token_file: Option<PathBuf>,
+    /// Address of a core that a gateway is to call: `http://host:port` or `https://host:port`. Separate several by commas, or
+    /// repeat the flag.
+    #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL", value_delimiter = ',')]
+    core_url: Vec<PrivateUrl>,
+    #[command(flatten)]
+    core_tls: CoreTlsArgs,
 }
 
 impl DoctorArgs {
@@ -86,7 +99,19 @@ impl DoctorArgs {
             }),
             data_dir: Some(&self.data_dir),
             keys: &self.keys,
-            cores: &[],
+            cores: &self.core_url,
+            core_tls: Some(&self.core_tls),
+        }
+    }
+
+    /// The token to verify, if one is given.
+    fn token(&self) -> anyhow::Result<Option<String>> {
+        match &self.token_file {
+            Some(path) => {
+                let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+                Ok(Some(text.map_err(InvalidSetting::of("--token-file (COMPLIANCE_TOKEN_FILE)"))?.trim().to_owned()))
+            }
+            None => Ok(self.token.as_ref().and_then(Hidden::filled).map(str::to_owned)),
         }
     }
 }
@@ -181,8 +206,12 @@ async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32
     let (keys, verifier) = checks::keys(given, data_dir.map(|data_dir| secret::stored(&data_dir))).await;
     findings.push(keys);
     findings.extend(checks::issuer_clock(needs.keys).await);
-    if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
+    let token = args.token()?;
+    if let Some(token) = &token {
         findings.push(checks::token(token, verifier.as_deref(), unix_now()?));
+    }
+    if let Some(tls) = needs.core_tls {
+        findings.extend(cores::check(needs.cores, tls, token.as_deref()).await);
     }
     Ok(findings)
 }

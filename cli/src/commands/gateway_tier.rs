@@ -16,6 +16,7 @@ use super::doctor::{CertificateNeed, Needs, PortNeed};
 use crate::{
     service::CORE_URL,
     start::{ServicePort, wait_for},
+    version::COMMIT,
 };
 
 /// Run the gateway alone: REST, in front of cores in other processes.
@@ -65,6 +66,7 @@ impl GatewayTierArgs {
             data_dir: None,
             keys: &self.keys,
             cores: &self.core_url,
+            core_tls: Some(&self.core_tls),
         }
     }
 }
@@ -76,7 +78,7 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
     let mut ports = vec![ServicePort::rest(args.gateway.bind()?, rest_tls.clone())];
-    let _telemetry = args.telemetry.start("compliance-gateway")?;
+    let _telemetry = args.telemetry.start("compliance-gateway", COMMIT)?;
     let mut settings = Settings { core_tls, ..Settings::from(&args.gateway) };
     Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
@@ -89,7 +91,7 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let listener = ports.remove(0).listen()?;
     let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
     let instance = args.telemetry.instance();
-    tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), instance, profile = BUILD_PROFILE, "ready");
+    tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
     let router = rest_gateway::router(core, None, verifier, &settings);
     rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
     tracing::info!("stopped");

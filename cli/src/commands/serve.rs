@@ -31,6 +31,7 @@ use crate::{
     database::DatabaseServer,
     secret,
     start::{ServicePort, wait_for},
+    version::COMMIT,
 };
 
 /// The lifetime of the token of `--demo`, in hours.
@@ -89,6 +90,7 @@ impl ServeArgs {
             data_dir: Some(&self.data_dir),
             keys: &self.keys,
             cores: &[],
+            core_tls: None,
         }
     }
 }
@@ -109,7 +111,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let [rest_tls, grpc_tls] = certificates.clone();
     let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
     let mut ports = vec![ServicePort::rest(rest, rest_tls), ServicePort::grpc(grpc, grpc_tls)];
-    let _telemetry = args.telemetry.start("compliance")?;
+    let _telemetry = args.telemetry.start("compliance", COMMIT)?;
     let given_keys = wait_for(&args.start, &mut ports, async || args.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
     let data_dir = args.data_dir.choose()?;
@@ -159,7 +161,7 @@ async fn serve_over(
     let _certificates = args.tls_refresh.keep(["REST", "gRPC"].into_iter().zip(&certificates), None);
     let (rest_listener, grpc_listener) = (ports.remove(0).listen()?, ports.remove(0).listen()?);
     let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
-    tracing::info!(%rest, %grpc, data = database.description, instance = args.telemetry.instance(), profile = BUILD_PROFILE, "ready");
+    tracing::info!(%rest, %grpc, data = database.description, instance = args.telemetry.instance(), commit = COMMIT, profile = BUILD_PROFILE, "ready");
     if args.demo {
         // It has a token, and tokens do not belong in a log. Standard output may be closed.
         let text = greeting([rest, grpc], &database.description, data_dir, secret.as_ref(), issuer);

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
+    net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use crate::{
     common::{DataDir, Service, compliance, output, wait_until},
     observability::metrics,
-    programs::{Programs, token},
+    programs::{Programs, SECRET, token},
 };
 
 /// An authority that issues certificates into a folder.
@@ -227,4 +227,89 @@ fn certificates_that_cannot_be_used_are_refused_at_start() {
         let (status, _, errors) = output(with(&mut programs.serve(&[]), folder, settings));
         assert!(status.code() == Some(2) && errors.contains(reason) && errors.contains(settings[0].0), "{errors}");
     }
+}
+
+/// The log and the metrics of both sides, and `doctor`, say why there is no connection.
+#[test]
+fn a_connection_between_the_tiers_that_fails_has_a_reason() {
+    let files = DataDir::new();
+    let folder = files.path();
+    fs::create_dir_all(folder).unwrap();
+    let [ours, other] = ["ours", "other"].map(|name| Authority::new(folder, name));
+    ours.issue(&["grpc", "gateway"]);
+    other.issue(&["stranger"]);
+    let programs = Programs::new();
+    let admin = ("--admin-addr", "127.0.0.1:0");
+    let settings = [&GRPC[..], &[("--grpc-client-ca", "ours-ca.pem"), admin]].concat();
+    let core = Service::start_as(with(&mut programs.core(&[]), folder, &settings));
+    let identity = |name: &'static str, key: &'static str| [("--core-tls-cert", name), ("--core-tls-key", key)];
+    let (known, stranger) = (identity("gateway.pem", "gateway-key.pem"), identity("stranger.pem", "stranger-key.pem"));
+    let (trust, mistrust) = (("--core-ca", "ours-ca.pem"), ("--core-ca", "other-ca.pem"));
+    let [https, plain] = ["https", "http"].map(|scheme| format!("{scheme}://localhost:{}", core.grpc.port()));
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = format!("https://localhost:{}", nobody.port());
+    // Its address, its settings, the reason of the gateway, that of the core, and what `doctor` recommends.
+    let cases: [(&str, &[(&str, &str)], &str, &str, &str); 4] = [
+        (&https, &[trust], "peer_needs_certificate", "certificate_missing", "--core-tls-cert"),
+        (
+            &https,
+            &[&stranger[..], &[trust]].concat(),
+            "peer_refuses_certificate",
+            "certificate_of_unknown_authority",
+            "--grpc-client-ca",
+        ),
+        (
+            &https,
+            &[&known[..], &[mistrust]].concat(),
+            "certificate_of_unknown_authority",
+            "peer_refuses_certificate",
+            "--core-ca",
+        ),
+        (&nobody, &[&known[..], &[trust]].concat(), "refused", "", "--grpc-addr"),
+    ];
+    for (url, settings, of_gateway, of_core, next_step) in cases {
+        let mut command = programs.gateway_of(&[], &[]);
+        command.env("COMPLIANCE_CORE_URL", url);
+        let gateway = Service::start_as(with(&mut command, folder, &[settings, &[admin]].concat()));
+        assert_eq!(gateway.request("GET", "/api/affiliates/1", &token(), "").0, 503);
+        let counted = |address, name: &str, labels: &str| {
+            metrics(address).get(&format!("compliance_{name}_failures_total{{{labels}}}")).copied().unwrap_or_default()
+        };
+        let labels = format!("reason=\"{of_gateway}\"");
+        wait_until("the gateway has counted it", || counted(gateway.admin, "gateway_connect", &labels) > 0);
+        gateway.wait_for_log(&format!("\"reason\":\"{of_gateway}\""));
+        if !of_core.is_empty() {
+            let labels = format!("port=\"gRPC\",reason=\"{of_core}\"");
+            wait_until("the core has counted it", || counted(core.admin, "tls", &labels) > 0);
+            core.wait_for_log(&format!("\"reason\":\"{of_core}\""));
+        }
+        let (status, printed, log) = doctor(folder, url, settings, &token());
+        assert_eq!(status, Some(3), "{log}");
+        let line =
+            printed.lines().find(|line| line.contains("\"check\":\"core\"")).unwrap_or_else(|| panic!("{printed}"));
+        let reason = if of_gateway == "refused" { "cannot connect" } else { of_gateway };
+        assert!(line.contains("problem") && line.contains(reason) && line.contains(next_step), "{line}");
+    }
+    // A gateway without TLS is noticed by the core, and `doctor` says that there is no response.
+    let (status, printed, _) = doctor(folder, &plain, &[], &token());
+    assert!(status == Some(3) && printed.contains("speaks TLS"), "{printed}");
+    core.wait_for_log("\"reason\":\"not_tls\"");
+    let (_, printed, _) = doctor(folder, "https://no-such-name.invalid:1", &[], &token());
+    assert!(printed.contains("the name cannot be resolved"), "{printed}");
+
+    // With everything right, the core is asked about the token as well.
+    let right = [&known[..], &[trust]].concat();
+    let (_, printed, log) = doctor(folder, &https, &right, &token());
+    assert!(printed.contains("serves") && printed.contains("accepts the token"), "{printed}{log}");
+    let forged = token().chars().rev().collect::<String>();
+    let (_, printed, _) = doctor(folder, &https, &right, &forged);
+    assert!(printed.contains("it refuses the token"), "{printed}");
+}
+
+/// What `doctor` prints about a gateway with these settings.
+fn doctor(folder: &Path, core_url: &str, settings: &[(&str, &str)], token: &str) -> (Option<i32>, String, String) {
+    let mut command = compliance(&DataDir::new());
+    command.args(["doctor", "--json", "--jwt-secret", SECRET, "--token", token, "--core-url", core_url]);
+    let (status, printed, log) = output(with(&mut command, folder, settings));
+    (status.code(), printed, log)
 }

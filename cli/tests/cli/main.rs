@@ -1,6 +1,7 @@
 //! The `compliance` program as a process. These tests are one program, so that it is linked once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod alerts;
 mod audit;
 mod calls;
 mod cancelled;
@@ -13,6 +14,7 @@ mod durability;
 mod erase;
 mod failover;
 mod files;
+mod full_disk;
 mod given_database;
 mod health;
 mod hostile;
@@ -20,6 +22,7 @@ mod interleavings;
 mod keys;
 mod killed_sync;
 mod observability;
+mod outage_log;
 mod partners;
 mod personal_data;
 mod programs;

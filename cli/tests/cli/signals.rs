@@ -241,12 +241,18 @@ fn the_filter_of_the_log_changes_while_the_program_runs() {
     assert!(put("").contains("access=warn"));
     ask("unseen");
     let seen = metrics(serve.admin);
-    let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(seen[&format!("compliance_build_info{{version=\"{version}\",instance_id=\"here\"}}")], 1);
+    let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("COMPLIANCE_COMMIT"));
+    let labels = format!("version=\"{version}\",commit=\"{commit}\",instance_id=\"here\"");
+    assert_eq!(seen[&format!("compliance_build_info{{{labels}}}")], 1);
     let log = lines_of(serve);
     let count = |id: &str| log.iter().filter(|line| line["request_id"] == id).count();
     assert_eq!((count("seen"), count("unseen")), (1, 0), "{log:#?}");
-    assert!(log.iter().any(|line| line["message"] == "ready" && line["instance"] == "here"), "{log:#?}");
+    let ready = log.iter().find(|line| line["message"] == "ready" && line["instance"] == "here");
+    assert_eq!(ready.unwrap()["commit"], commit, "{log:#?}");
+    let (_, printed, _) = output(compliance(&DataDir::new()).arg("--version"));
+    // Outside of a checkout there is no commit.
+    let shown = if commit.is_empty() { String::new() } else { format!(" ({commit})") };
+    assert_eq!(printed, format!("compliance {version}{shown}\n"));
     // Without a name, two programs on one host have different ones.
     let names = [(); 2].map(|()| {
         let log = lines_of(Service::start_as(&mut programs.serve(&[])));

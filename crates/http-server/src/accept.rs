@@ -69,6 +69,9 @@ where
     let Listener { tcp: listener, tls } = listener.into();
     let name = app.name;
     let (permits, traffic) = (Permits::new(&limits), Traffic::of(name));
+    if tls.is_some() {
+        traffic.describe_insecure();
+    }
     let server = Arc::new(Server {
         http: limits.builder(app.http1),
         app,

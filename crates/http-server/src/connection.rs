@@ -10,7 +10,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto::Builder,
 };
-use tls::ServerTls;
+use tls::{Failure, ServerTls};
 use tokio::{
     net::TcpStream,
     time::{Instant, sleep_until, timeout},
@@ -100,7 +100,7 @@ where
             )
         });
         let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone() };
-        let Some(stream) = self.secure(stream).await else { return };
+        let Some(stream) = self.secure(stream, peer).await else { return };
         let stream = RefusalWriter::new(stream, self.app.refuse);
         let io = TokioIo::new(Coalesced::new(stream, !self.app.http1));
         let mut exchange = pin!(self.http.serve_connection(io, service));
@@ -150,16 +150,26 @@ where
     }
 
     /// Makes a connection a secure one if the port has a certificate. `None` if that fails, takes too long, or the server ends.
-    async fn secure(&self, stream: Watched) -> Option<MaybeTls> {
+    async fn secure(&self, stream: Watched, peer: SocketAddr) -> Option<MaybeTls> {
         let Some(tls) = &self.tls else { return Some(MaybeTls::Left(stream)) };
         let accepted = timeout(self.limits.header_timeout, tls.accept(stream));
         match self.closing.run_until_cancelled(accepted).await? {
             Ok(Ok(stream)) => Some(MaybeTls::Right(Box::new(stream))),
             Ok(Err(error)) => {
-                tracing::debug!(%error, "a connection could not be made secure");
+                let (failure, port) = (Failure::of_handshake(&error), self.app.name);
+                self.traffic.count_insecure(failure);
+                // The internet tries everything on a public port. That of the core is for programs that are set up to call it.
+                if failure.is_ordinary() || self.app.http1 {
+                    tracing::debug!(port, %peer, reason = failure.label(), %error, "a connection could not be made secure");
+                } else {
+                    tracing::warn!(port, %peer, reason = failure.label(), %error, "a connection could not be made secure");
+                }
                 None
             }
-            Err(_) => None,
+            Err(_) => {
+                self.traffic.count_insecure(Failure::Timeout);
+                None
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! What passes a port, as metrics. Without a recorder of metrics, nothing is counted.
 
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
+use tls::Failure;
+
+const INSECURE: &str = "compliance_tls_failures_total";
 
 /// The metrics of a port. Clones share them.
 #[derive(Clone)]
@@ -10,6 +13,7 @@ pub(crate) struct Traffic {
     pub(crate) refused: Counter,
     pub(crate) received: Counter,
     pub(crate) sent: Counter,
+    port: &'static str,
 }
 
 /// A connection that is open until this is dropped.
@@ -29,7 +33,20 @@ impl Traffic {
             refused: counter!("compliance_connections_refused_total", "port" => port),
             received: counter!("compliance_received_bytes_total", "port" => port),
             sent: counter!("compliance_sent_bytes_total", "port" => port),
+            port,
         }
+    }
+
+    /// Counters of a port with a certificate begin at 0.
+    pub(crate) fn describe_insecure(&self) {
+        describe_counter!(INSECURE, "Connections that could not be made secure, by the reason.");
+        for failure in Failure::ALL {
+            counter!(INSECURE, "port" => self.port, "reason" => failure.label()).increment(0);
+        }
+    }
+
+    pub(crate) fn count_insecure(&self, failure: Failure) {
+        counter!(INSECURE, "port" => self.port, "reason" => failure.label()).increment(1);
     }
 
     pub(crate) fn open(&self) -> Open {

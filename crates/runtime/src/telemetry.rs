@@ -60,8 +60,9 @@ pub struct Telemetry {
 }
 
 impl TelemetryArgs {
-    /// Starts what the settings ask for. Must come before what is measured. `program` names the service in traces.
-    pub fn start(&self, program: &'static str) -> anyhow::Result<Telemetry> {
+    /// Starts what the settings ask for. Must come before what is measured. `program` names the service in traces,
+    /// `commit` the build in metrics.
+    pub fn start(&self, program: &'static str, commit: &'static str) -> anyhow::Result<Telemetry> {
         let port = self.admin_addr.map(|addr| Port::bind(addr, false, "--admin-addr", "COMPLIANCE_ADMIN_ADDR"));
         let port = port.transpose()?;
         let endpoint = self.otlp_endpoint.as_ref().map(PrivateUrl::reveal);
@@ -69,7 +70,7 @@ impl TelemetryArgs {
         let sender = Sender { service: program, version: VERSION, instance: &instance };
         let traces = endpoint.map(|endpoint| trace::start(endpoint, sender, self.trace_ratio)).transpose();
         let traces = traces.map_err(InvalidSetting::of("--otlp-endpoint (COMPLIANCE_OTLP_ENDPOINT)"))?;
-        let admin = port.map(|port| serve_admin(port, &instance)).transpose()?;
+        let admin = port.map(|port| serve_admin(port, commit, &instance)).transpose()?;
         Ok(Telemetry { _admin: admin, _traces: traces })
     }
 
@@ -83,8 +84,8 @@ impl TelemetryArgs {
 }
 
 /// Starts to record metrics and to serve them.
-fn serve_admin(port: Port, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
-    metrics::install(VERSION, instance)?;
+fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
+    metrics::install(VERSION, commit, instance)?;
     let listener = port.listen()?;
     tracing::info!(admin = %listener.local_addr()?, "metrics are served at /metrics");
     let app = App {

@@ -25,7 +25,7 @@ type Reading = Box<dyn Fn() -> bool + Send>;
 static READINGS: Mutex<Vec<Reading>> = Mutex::new(Vec::new());
 
 /// Starts recording. Must come before anything that is measured is made, and happens once in a process.
-pub fn install(version: &'static str, instance: &str) -> Result<(), BuildError> {
+pub fn install(version: &'static str, commit: &'static str, instance: &str) -> Result<(), BuildError> {
     use metrics_exporter_prometheus::Matcher::Suffix;
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Suffix("_seconds".to_owned()), &SECONDS)?
@@ -33,8 +33,12 @@ pub fn install(version: &'static str, instance: &str) -> Result<(), BuildError> 
         .install_recorder()?;
     let _ = RECORDER.set(handle);
     Collector::default().describe();
-    describe_gauge!("compliance_build_info", "The version and the instance of the program; its value is always 1.");
-    gauge!("compliance_build_info", "version" => version, "instance_id" => instance.to_owned()).set(1.0);
+    describe_gauge!(
+        "compliance_build_info",
+        "The version, the commit and the instance of the program; its value is always 1."
+    );
+    gauge!("compliance_build_info", "version" => version, "commit" => commit, "instance_id" => instance.to_owned())
+        .set(1.0);
     Ok(())
 }
 

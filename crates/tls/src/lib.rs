@@ -4,12 +4,14 @@
 
 mod client;
 mod current;
+mod failure;
 mod inspect;
 mod pem;
 mod server;
 
 pub use client::ClientTls;
 pub use current::Reloaded;
+pub use failure::{Failure, Reporting};
 pub use inspect::Inspected;
 pub use pem::TlsError;
 pub use server::ServerTls;

@@ -10,12 +10,13 @@ use compliance_api::PrivateUrl;
 use http::Uri;
 use hyper_util::rt::TokioIo;
 use socket2::{SockRef, TcpKeepalive};
-use tls::{ClientTls, TlsError};
+use tls::{ClientTls, Failure, Reporting, TlsError};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
+use super::unreachable;
 use crate::{limits::KEEPALIVE, settings::Settings};
 
 /// Cores cannot be connected to.
@@ -126,11 +127,17 @@ impl Address {
     }
 }
 
-/// Makes a secure connection. The endpoint bounds the time that it takes.
-async fn connect(tls: ClientTls, host: String, uri: Uri) -> io::Result<TokioIo<TlsStream<TcpStream>>> {
+/// Makes a secure connection. The endpoint bounds the time that it takes. What ends the connection later is reported.
+async fn connect(
+    tls: ClientTls,
+    host: String,
+    uri: Uri,
+) -> io::Result<TokioIo<Reporting<TlsStream<TcpStream>, impl FnOnce(Failure, &io::Error) + Unpin + Send + 'static>>> {
     let address = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let stream = TcpStream::connect((address, uri.port_u16().unwrap_or(443))).await?;
     stream.set_nodelay(true)?;
     SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))?;
-    Ok(TokioIo::new(tls.connect(&host, stream).await?))
+    let stream = tls.connect(&host, stream).await?;
+    let core = uri.to_string();
+    Ok(TokioIo::new(Reporting::new(stream, move |failure, error| unreachable::report(&core, failure.label(), error))))
 }

@@ -22,6 +22,7 @@ use super::{
     address::{Address, RemoteError},
     cores::Cores,
     discovery,
+    unreachable::{self, text},
 };
 use crate::settings::Settings;
 
@@ -31,6 +32,7 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
     let addresses = Address::parse_all(core_urls, settings)?;
     let cores = Arc::new(Cores::new(&addresses, settings));
     let reasons = [Failure::NotConnected, Failure::NotProcessed, Failure::Broken].map(Failure::reason);
+    unreachable::describe_failures();
     describe(RETRIES, "Calls that were sent to a core again, by the reason.", "reason", &reasons);
     tokio::spawn(discovery::keep_up_to_date(Arc::downgrade(&cores), addresses));
     Ok(CoreChannel { cores })
@@ -82,6 +84,9 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
                     return Err(Status::deadline_exceeded("the deadline passed"));
                 }
                 cores.failed(&core);
+                if failure == Failure::NotConnected {
+                    unreachable::report(&core.name, unreachable::reason(&error), &error);
+                }
                 let error = Status::unavailable(format!("{}: {}", core.name, text(&error)));
                 if !failure.allows_retry(replay.parts.uri.path()) {
                     return Err(error);
@@ -96,11 +101,6 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
         }
     }
     Err(last_error.unwrap_or_else(|| Status::unavailable("there is no core")))
-}
-
-/// An error and its causes.
-fn text(error: &dyn Error) -> String {
-    successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Why a call has no response. One that no core has processed may be sent again. One that a core may have processed is sent

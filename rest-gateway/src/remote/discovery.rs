@@ -10,7 +10,7 @@ use metrics::{describe_gauge, gauge};
 use telemetry::metrics::{is_installed, on_render};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{address::Address, cores::Cores};
+use super::{address::Address, cores::Cores, unreachable};
 use crate::limits::{CORE_CHECK_INTERVAL, FIRST_CORE_CHECK, RESOLVE_INTERVAL};
 
 /// Ends when the cores are dropped.
@@ -87,7 +87,7 @@ async fn resolve(cores: &Cores, addresses: &[Address]) {
                 found.extend(resolved.into_iter().filter_map(|at| Some((format!("{name}({at})"), address.at(at)?))));
             }
             unresolved => {
-                tracing::warn!(core = name, error = ?unresolved.err(), "the name of a core cannot be resolved");
+                unreachable::report_unresolved(&name, unresolved.err().as_ref());
                 let known = cores.all();
                 let known = known.iter().filter(|core| core.is_at(&name));
                 found.extend(known.map(|core| (core.name.clone(), address.clone())));

@@ -156,7 +156,8 @@ pub(super) fn token(token: &str, verifier: Option<&Verifier>, now: i64) -> Findi
         }
         Err(error) => {
             let next_step = "get a new one (compliance token --company N), signed with a key of the service";
-            Finding::new(check, State::Problem, describe(&error.into()), next_step)
+            let found = verifier.explain(token, now).unwrap_or_else(|| describe(&error.into()));
+            Finding::new(check, State::Problem, found, next_step)
         }
     }
 }

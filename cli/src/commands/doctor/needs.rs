@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::anyhow;
 use compliance_api::PrivateUrl;
 use http::Uri;
-use runtime::{DatabaseUrlArgs, InvalidSetting, KeyArgs, ReplicaArgs};
+use runtime::{CoreTlsArgs, DatabaseUrlArgs, InvalidSetting, KeyArgs, ReplicaArgs};
 use tls::Inspected;
 
 use crate::data_dir::DataDirArgs;
@@ -44,6 +44,8 @@ pub(in crate::commands) struct Needs<'a> {
     pub(in crate::commands) keys: &'a KeyArgs,
     /// The cores that it calls.
     pub(in crate::commands) cores: &'a [PrivateUrl],
+    /// Whom it trusts there, and who it is.
+    pub(in crate::commands) core_tls: Option<&'a CoreTlsArgs>,
 }
 
 impl PortNeed {
