@@ -1,6 +1,7 @@
 """Runs the pods of deploy/kubernetes over a PostgreSQL that docs/deployment.md sets up, with the settings, the secrets, the names,
 the probes and the signal that the manifests give: `kubernetes.py ROOT`. Applies them a second time as an upgrade does."""
 
+import ipaddress
 import re
 import socket
 import sys
@@ -68,6 +69,14 @@ def selects(selector, labels):
     return selector is None or all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
 
 
+def in_block(peer, block):
+    """Whether a peer outside of the cluster has an address of a block."""
+    if "ip" not in peer:
+        return False
+    address = ipaddress.ip_address(peer["ip"])
+    return address in ipaddress.ip_network(block["cidr"]) and not any(address in ipaddress.ip_network(one) for one in block.get("except", []))
+
+
 def admits(policies, direction, pod, peer, port):
     """Whether a pod may connect, or be connected to: it may if no policy selects it, or if a rule of one that does admits the peer."""
     chosen = [policy for policy in policies if direction.capitalize() in policy["policyTypes"] and selects(policy["podSelector"], pod)]
@@ -76,7 +85,9 @@ def admits(policies, direction, pod, peer, port):
         # A pod of this namespace has no labels of a namespace that are of interest here; others are given with `namespace`.
         peers = rule.get(key, [{}])
         known = any(
-            selects(one.get("podSelector"), peer)
+            in_block(peer, one["ipBlock"])
+            if "ipBlock" in one
+            else selects(one.get("podSelector"), peer)
             and (selects(one["namespaceSelector"], peer.get("namespace", {})) if "namespaceSelector" in one else "namespace" not in peer or not one)
             for one in peers
         )
@@ -88,6 +99,8 @@ def admits(policies, direction, pod, peer, port):
 COMPONENT = "app.kubernetes.io/component"
 CORE, GATEWAY, OUTSIDE = {COMPONENT: "core"}, {COMPONENT: "gateway"}, {"namespace": {}}
 CALLER, PROMETHEUS = OUTSIDE | {"compliance-caller": "true"}, {"namespace": {"kubernetes.io/metadata.name": "monitoring"}}
+INTERNET, INTERNET_6 = OUTSIDE | {"ip": "93.184.215.14"}, OUTSIDE | {"ip": "2606:4700::1"}
+METADATA, PRIVATE, PRIVATE_6 = OUTSIDE | {"ip": "169.254.169.254"}, OUTSIDE | {"ip": "10.1.2.3"}, OUTSIDE | {"ip": "fd00::1"}
 # Who connects to whom, and who must not.
 FLOWS = [
     {"source": OUTSIDE, "target": GATEWAY, "port": 8080, "expected": True},
@@ -98,6 +111,12 @@ FLOWS = [
     {"source": GATEWAY, "target": OUTSIDE, "port": 5432, "expected": False},
     {"source": CORE, "target": OUTSIDE, "port": 53, "expected": True},
     {"source": GATEWAY, "target": OUTSIDE, "port": 53, "expected": True},
+    {"source": CORE, "target": INTERNET, "port": 443, "expected": True},
+    {"source": CORE, "target": INTERNET_6, "port": 8443, "expected": True},
+    {"source": CORE, "target": METADATA, "port": 80, "expected": False},
+    {"source": CORE, "target": PRIVATE, "port": 443, "expected": False},
+    {"source": CORE, "target": PRIVATE_6, "port": 443, "expected": False},
+    {"source": GATEWAY, "target": INTERNET, "port": 443, "expected": False},
     {"source": PROMETHEUS, "target": CORE, "port": 9090, "expected": True},
     {"source": PROMETHEUS, "target": GATEWAY, "port": 9090, "expected": True},
     {"source": OUTSIDE, "target": GATEWAY, "port": 9090, "expected": False},
