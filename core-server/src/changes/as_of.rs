@@ -66,7 +66,8 @@ fn changes_of(resource: &str, id: &str) -> String {
     format!(
         "
         select c.before + e.number as position, c.resource, c.operation, e.id,
-            change_fields(c.resource, c.columns, c.operation, e.record) as fields
+            case c.operation when 2 then ('{{' || substr(e.record, 2) || '}}')::jsonb
+                else change_fields(c.resource, c.columns, c.operation, e.record) end as fields
         from ({}
         ) c
         cross join lateral unnest(c.ids, c.records) with ordinality e (id, record, number)

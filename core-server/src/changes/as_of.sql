@@ -16,7 +16,8 @@
     ) as position
 ), of_record as materialized ({of_record}
 ), of_parts as materialized (
-    select e.position, e.resource, e.operation, e.id, change_fields(e.resource, e.columns, e.operation, e.record) as fields
+    select e.position, e.resource, e.operation, e.id, case e.operation when 2 then ('{' || substr(e.record, 2) || '}')::jsonb
+        else change_fields(e.resource, e.columns, e.operation, e.record) end as fields
     from (
         select c.before + e.number as position, c.resource, c.columns, c.operation, e.id, e.record,
             coalesce(c.parent, e.parent) as parent

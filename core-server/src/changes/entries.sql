@@ -18,6 +18,8 @@ from state s
 cross join reached
 left join page p on true
 cross join lateral (
-    select left(p.record, -1) || repeat(',', (s.columns[p.resource] - p.columns)::integer) || ')' as filled
+    -- Rows of before the columns had names may have others.
+    select case when p.is_of_before then filled_record(p.resource, p.columns, p.operation, p.record)
+        else left(p.record, -1) || repeat(',', (s.columns[p.resource] - p.columns)::integer) || ')' end as filled
 ) r
 order by p.rank

@@ -14,6 +14,7 @@
     ) c
 ), page as (
     select s.before + e.number as rank, s.before + e.number as position, s.changed_at, s.resource, s.operation, s.columns, e.id, e.record,
+        s.is_set_back is null as is_of_before,
         case when jsonb_typeof(s.changed_by -> 0) = 'array' then s.changed_by -> (e.number - 1)::integer else s.changed_by end
             as changed_by
     from scanned s

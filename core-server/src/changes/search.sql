@@ -40,7 +40,7 @@
     ) c
 ), page as (
     select -(s.before + e.number) as rank, s.before + e.number as position, s.changed_at, s.resource, s.operation, s.columns, e.id,
-        e.record, w.changed_by
+        e.record, s.is_set_back is null as is_of_before, w.changed_by
     from scanned s
     cross join lateral unnest(s.ids, s.records) with ordinality e (id, record, number)
     cross join lateral (

@@ -11,6 +11,7 @@ tests![
     a_column_of_ours_follows_one_of_theirs,
     every_function_is_safe_under_any_search_path,
     changes_by_hand_need_no_search_path,
+    tables_of_others_record_nothing,
     the_key_of_a_row_never_changes,
 ];
 
@@ -180,6 +181,27 @@ async fn changes_by_hand_need_no_search_path() {
     assert_eq!(differences, 0);
 }
 
+/// Anyone may make a temporary table, but nobody records changes with it, with or without the right to make such a trigger.
+async fn tables_of_others_record_nothing() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let mut connection = core.pool.acquire().await.unwrap();
+    for table in RECORDED {
+        let may = "select has_function_privilege('public', ('record_' || $1)::regproc, 'execute')";
+        let may: bool = sqlx::query_scalar(may).bind(table).fetch_one(&mut *connection).await.unwrap();
+        assert!(!may, "everyone may use record_{table} in a trigger");
+    }
+    let own = format!(
+        "create temporary table own_infractions (like infractions);
+        create trigger own after insert on own_infractions referencing new table as new_rows
+            for each statement execute function record_infractions();
+        insert into own_infractions (company_id, id, url_id, created_date) values ({company}, 1, 1, now())"
+    );
+    let error = sqlx::raw_sql(AssertSqlSafe(own)).execute(&mut *connection).await.unwrap_err();
+    assert_eq!(error.as_database_error().unwrap().code().as_deref(), Some("42501"), "{error}");
+    assert_eq!(all(&mut core.company(company), 0, 10).await.len(), 0);
+}
+
 /// A change names a record by its company and ID.
 async fn the_key_of_a_row_never_changes() {
     let core = TestCore::start().await;
@@ -209,6 +231,13 @@ async fn the_key_of_a_row_never_changes() {
         }
         // The same key is none.
         run(&core.pool, format!("update {table} set id = id where company_id = {company}")).await;
+    }
+    for (table, column) in [("infractions", "url_id"), ("incidents", "case_id")] {
+        let update = format!("update {table} set {column} = {column} + 1 where company_id = {company}");
+        let error = sqlx::raw_sql(AssertSqlSafe(update)).execute(&core.pool).await.unwrap_err();
+        let expected = format!("{column} of a row of {table}");
+        assert!(error.as_database_error().unwrap().message().starts_with(&expected), "{error}");
+        run(&core.pool, format!("update {table} set {column} = {column} where company_id = {company}")).await;
     }
     let upsert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({}, 1, 'a', 'a')
         on conflict (company_id, id) do update set id = excluded.id, city = 'X'";

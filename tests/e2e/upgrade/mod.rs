@@ -7,12 +7,12 @@ mod fill;
 use compliance_api::v1::{AffiliateInput, AffiliateUpdate, EraseAffiliateRequest, UpdateAffiliateRequest};
 use core_server::{audit, database, doctor::check_counts};
 use serde_json::Value;
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{Options, TestService, fresh_database, tests};
 
 use self::answers::Answers;
 
-tests![a_database_of_each_release_is_upgraded];
+tests![a_database_of_each_release_is_upgraded, a_database_with_columns_of_its_own_is_upgraded];
 
 /// The companies of a dump. The second one has fewer records.
 const COMPANIES: [i64; 2] = [101, 102];
@@ -51,6 +51,46 @@ async fn upgrade(version: &str) {
     }
     is_whole(&pool).await;
     for company in COMPANIES {
+        write(&service, company).await;
+    }
+    is_whole(&pool).await;
+}
+
+/// Such a column broke everything that reads changes, from the first change of its table on. Some are dropped again.
+async fn a_database_with_columns_of_its_own_is_upgraded() {
+    let database = dump::load("0.1.0").await;
+    let pool = database::connect(database.options.clone(), 1).await.unwrap();
+    for change in
+        ["add column own_text text default 'a \"b\", (c'", "add column own_number integer", "drop column own_text"]
+    {
+        let statements = format!(
+            "alter table affiliates {change};
+            alter table incidents {change};
+            insert into affiliates (company_id, client_affiliate_id, affiliate_name, notes)
+                select company_id, 'own', 'own ' || count(*), '(1,\"2' from affiliates group by company_id;
+            create temporary table kept as table incidents;
+            delete from incidents;
+            insert into incidents select * from kept;
+            drop table kept"
+        );
+        sqlx::raw_sql(AssertSqlSafe(statements)).execute(&pool).await.unwrap();
+    }
+    database::migrate(&pool).await.unwrap();
+    let service = TestService::over(database.options, Options::default()).await;
+    is_whole(&pool).await;
+    for company in COMPANIES {
+        let rest = service.rest(company);
+        let mut after = 0;
+        loop {
+            let changes = rest.get(&format!("/changes?after={after}&limit=1000")).await.with_status(200);
+            assert!(!changes.to_string().contains("own_"), "{changes}");
+            let position = changes["data"]["position"].as_i64().unwrap();
+            if position == after {
+                break;
+            }
+            after = position;
+        }
+        rest.get("/audit?resource=affiliate").await.with_status(200);
         write(&service, company).await;
     }
     is_whole(&pool).await;
