@@ -2,20 +2,24 @@
 
 use std::fmt::Write as _;
 
-/// Text as HTML, in content and in attributes.
+use pulldown_cmark_escape::escape_html;
+
+/// Text as HTML, in content and in attributes between double quotes.
 pub(crate) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            character => html.push(character),
-        }
-    }
+    // A text takes whatever is written to it.
+    let _ = escape_html(&mut html, text);
     html
+}
+
+/// A heading that is a link to itself.
+pub(crate) fn heading(level: usize, anchor: &str, html: &str) -> String {
+    format!("<h{level} id=\"{anchor}\"><a class=\"anchor\" href=\"#{anchor}\">{html}</a></h{level}>")
+}
+
+/// What can be opened.
+pub(crate) fn details(class: &str, summary: &str, html: &str) -> String {
+    format!("<details class=\"{class}\"><summary>{summary}</summary>{html}</details>")
 }
 
 /// The parts as one text.

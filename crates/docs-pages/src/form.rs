@@ -69,7 +69,7 @@ fn input(field: &str, list: &str, parameter: &Json, schema: &Json) -> String {
         return format!("<select {field}>{none}{options}</select>");
     }
     let value = if is_required { escape(&example(parameter)) } else { String::new() };
-    let names = schema.get("x-vocabulary").map(Json::entries).unwrap_or_default();
+    let names = schema.entries_of("x-vocabulary");
     if names.is_empty() {
         return format!("<input {field} value=\"{value}\" autocomplete=\"off\">");
     }

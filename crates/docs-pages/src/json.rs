@@ -1,37 +1,103 @@
-//! JSON whose objects keep the order of their keys: fields are shown in the order in which they are documented.
+//! JSON whose objects keep the order of their keys, for documents that people read. The order of `serde_json::Value` would
+//! be a feature of that crate, which would change it for every crate of the workspace.
 
 use std::fmt::{self, Write as _};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
+use indexmap::{IndexMap, map::Slice};
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 /// A value of JSON.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Json {
+#[allow(missing_docs, reason = "the kinds of values that JSON has")]
+pub enum Json {
     Null,
     Flag(bool),
-    Number(serde_json::Number),
+    Number(Number),
     Text(String),
     List(Vec<Json>),
-    #[serde(deserialize_with = "entries")]
-    Object(Vec<(String, Json)>),
+    Object(IndexMap<String, Json>),
 }
 
 /// An object that fits into as many characters is written on one line.
 const LINE: usize = 44;
 
+/// An object with these keys and values, in this order.
+#[macro_export]
+macro_rules! object {
+    ($($key:literal: $value:expr),* $(,)?) => {
+        $crate::Json::object([$(($key, $crate::Json::of(&$value))),*])
+    };
+}
+
+/// To make a document. What cannot be written is a mistake of the program.
+impl Json {
+    /// What a value is written as.
+    ///
+    /// # Panics
+    ///
+    /// If the value has no form in JSON.
+    pub fn of(value: &(impl Serialize + ?Sized)) -> Self {
+        Self::parse(&serde_json::to_string(value).expect("the value has a form in JSON"))
+    }
+
+    /// The value of a JSON text.
+    ///
+    /// # Panics
+    ///
+    /// If the text is not JSON.
+    pub fn parse(text: &str) -> Self {
+        serde_json::from_str(text).expect("the text is JSON")
+    }
+
+    /// An object of entries.
+    pub fn object(entries: impl IntoIterator<Item = (impl Into<String>, impl Serialize)>) -> Self {
+        Self::Object(entries.into_iter().map(|(key, value)| (key.into(), Self::of(&value))).collect())
+    }
+
+    /// The object with one more entry.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Serialize) -> Self {
+        self.entries_mut().insert(key.to_owned(), Self::of(&value));
+        self
+    }
+
+    /// The entries of an object.
+    ///
+    /// # Panics
+    ///
+    /// If it is not an object.
+    pub fn entries_mut(&mut self) -> &mut IndexMap<String, Self> {
+        let Self::Object(entries) = self else { panic!("{self:?} is not an object") };
+        entries
+    }
+
+    /// The value of a key of an object.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such key.
+    pub fn at(&mut self, key: &str) -> &mut Self {
+        self.entries_mut().get_mut(key).unwrap_or_else(|| panic!("the object has no {key}"))
+    }
+}
+
+/// To read a document, whatever it holds.
 impl Json {
     /// The value of a key of an object.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
-        self.entries().iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        if let Self::Object(entries) = self { entries.get(key) } else { None }
     }
 
     /// The entries of an object; of any other value, none.
-    pub(crate) fn entries(&self) -> &[(String, Self)] {
-        if let Self::Object(entries) = self { entries } else { &[] }
+    pub fn entries(&self) -> &Slice<String, Self> {
+        if let Self::Object(entries) = self { entries.as_slice() } else { Slice::new() }
+    }
+
+    /// The entries of the object under a key; none if there is no such object.
+    pub(crate) fn entries_of(&self, key: &str) -> &Slice<String, Self> {
+        self.get(key).map_or(Slice::new(), Self::entries)
     }
 
     /// The items of a list under a key; none if there is no such list.
@@ -120,24 +186,6 @@ impl fmt::Display for Json {
     }
 }
 
-fn entries<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Json)>, D::Error> {
-    struct Entries;
-
-    impl<'de> Visitor<'de> for Entries {
-        type Value = Vec<(String, Json)>;
-
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-            std::iter::from_fn(|| object.next_entry().transpose()).collect()
-        }
-    }
-
-    deserializer.deserialize_map(Entries)
-}
-
 #[cfg(test)]
 mod tests {
     use super::Json;
@@ -145,11 +193,12 @@ mod tests {
     #[test]
     fn keys_keep_their_order_and_long_values_have_lines() {
         let text = r#"{"b": [null], "a": {"d": "x\"", "c": -1.5}}"#;
-        let json: Json = serde_json::from_str(text).unwrap();
+        let json = Json::parse(text);
+        assert_eq!(object! { "b": [Json::Null], "a": object! { "d": "x\"", "c": -1.5 } }.to_string(), text);
         assert_eq!(json.to_string(), text);
         assert_eq!(json.pretty(), text);
         assert_eq!(json.pointer("#/a/c").unwrap().to_string(), "-1.5");
-        let long: Json = serde_json::from_str(&format!(r#"{{"a": {{}}, "b": ["{}"]}}"#, "x".repeat(80))).unwrap();
+        let long = Json::parse(&format!(r#"{{"a": {{}}, "b": ["{}"]}}"#, "x".repeat(80)));
         assert_eq!(long.pretty(), format!("{{\n  \"a\": {{}},\n  \"b\": [\n    \"{}\"\n  ]\n}}", "x".repeat(80)));
     }
 }

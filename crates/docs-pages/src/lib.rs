@@ -1,6 +1,7 @@
 //! Makes the pages at `/docs`: start, guide, reference, errors, clients, changelog and compatibility. They are made when the
 //! service is built, from `docs/openapi.json`, `docs/partners.md`, `docs/clients.md` and `CHANGELOG.md`, so that the service
-//! itself sends only what is there. No page holds a script; what they load is in `crates/pages/src/docs`.
+//! itself sends only what is there. No page holds a script; what they load is in `crates/pages/src/docs`. The tool that makes the
+//! OpenAPI document has its JSON from here.
 
 mod code;
 mod form;
@@ -15,7 +16,8 @@ mod site;
 
 use std::fmt::Write as _;
 
-use json::Json;
+use code::{concat, heading};
+pub use json::Json;
 use layout::Contents;
 use markdown::{Section, render, sections};
 use reference::{errors, reference};
@@ -57,53 +59,47 @@ pub fn pages(sources: &Sources) -> Result<Vec<(&'static str, String)>, serde_jso
 /// The content of a page, and its contents for the navigation.
 fn content(kind: Kind, json: &Json, guide: &[Section], sources: &Sources, links: &Links) -> (String, Contents) {
     let document = Document { json, links };
-    let title = format!("<h1>{}</h1>", kind.title());
-    let of_kind = |section: &&Section| Kind::of_section(&section.title) == kind;
-    match kind {
+    let of_kind = guide.iter().skip(1).filter(|section| Kind::of_section(&section.title) == kind);
+    let (id, lead, text) = match kind {
         Kind::Start => {
             let first = guide.iter().find(|section| section.title == "First steps");
             let info = json.get("info").map(|info| info.text("description")).unwrap_or_default();
-            start(links, info, first)
+            return start(links, info, first);
         }
-        Kind::Guide => {
-            let text: String = guide.iter().skip(1).filter(of_kind).map(whole).collect();
-            let (html, headings) = render(&text, links);
-            let lead = "<p class=\"lead\">Every operation with its fields, parameters, commands and responses.</p>";
-            (format!("{title}{lead}{html}"), Contents::of(&headings))
-        }
-        Kind::Reference => reference(&document, &samples::shown(guide)),
-        Kind::Errors => {
-            let text: String = guide.iter().filter(of_kind).map(|section| section.text.as_str()).collect();
-            let (all, links_of_all) = errors(&document);
-            let html = format!(
-                "<h1 id=\"results-and-errors\">{}</h1><p class=\"lead\">What each result code and status means, what to do \
-                 about it, and every error with its response.</p>{}<h2 id=\"each\"><a class=\"anchor\" href=\"#each\">Each error</a></h2>{all}",
-                kind.title(),
-                render(&text, links).0
-            );
-            (html, Contents { groups: vec![("Each error".to_owned(), links_of_all)], has_filter: false })
-        }
-        Kind::Policy => {
-            let text: String = guide.iter().filter(of_kind).map(|section| section.text.as_str()).collect();
-            let (html, headings) = render(&text, links);
-            (format!("<h1 id=\"compatibility\">{}</h1>{html}", kind.title()), Contents::of(&headings))
-        }
+        Kind::Reference => return reference(&document, &samples::shown(guide)),
+        Kind::Guide => (
+            "",
+            "Every operation with its fields, parameters, commands and responses.",
+            of_kind.map(whole).collect::<String>(),
+        ),
+        Kind::Errors => (
+            " id=\"results-and-errors\"",
+            "What each result code and status means, what to do about it, and every error with its response.",
+            of_kind.map(|section| section.text.as_str()).collect(),
+        ),
+        Kind::Policy => (" id=\"compatibility\"", "", of_kind.map(|section| section.text.as_str()).collect()),
         Kind::Clients => {
-            let text: String = sections(sources.clients)
-                .iter()
-                .enumerate()
-                .map(|(index, section)| if index == 0 { section.text.clone() } else { whole(section) })
-                .collect();
-            let (html, headings) = render(&text, links);
-            (format!("{title}{html}"), Contents::of(&headings))
+            let sections = sections(sources.clients);
+            let (first, others) =
+                sections.split_first().map_or(("", &[][..]), |(first, others)| (&*first.text, others));
+            ("", "", first.to_owned() + &concat(others.iter().map(whole)))
         }
-        Kind::Changelog => {
-            let (html, headings) = render(&for_partners(sources.changelog), links);
-            let lead =
-                "<p class=\"lead\">What changed for programs and people that use this interface, newest first.</p>";
-            (format!("{title}{lead}{html}"), Contents::of(&headings))
-        }
+        Kind::Changelog => (
+            "",
+            "What changed for programs and people that use this interface, newest first.",
+            for_partners(sources.changelog),
+        ),
+    };
+    let (mut html, headings) = render(&text, links);
+    let mut contents = Contents::of(&headings);
+    if kind == Kind::Errors {
+        let (all, links_of_all) = errors(&document);
+        html += &heading(2, "each", "Each error");
+        html += &all;
+        contents.groups = vec![("Each error".to_owned(), links_of_all)];
     }
+    let lead = if lead.is_empty() { String::new() } else { format!("<p class=\"lead\">{lead}</p>") };
+    (format!("<h1{id}>{}</h1>{lead}{html}", kind.title()), contents)
 }
 
 /// A section with its heading.

@@ -83,9 +83,7 @@ pub(crate) fn render(text: &str, links: &Links) -> (String, Vec<Heading>) {
                 let above = headings.last().map_or(1, |heading: &Heading| heading.level);
                 let heading = heading((*level as usize).min(above + 1), inner);
                 let Heading { level, anchor, html } = &heading;
-                let html =
-                    format!("<h{level} id=\"{anchor}\"><a class=\"anchor\" href=\"#{anchor}\">{html}</a></h{level}>\n");
-                events.push(Event::Html(html.into()));
+                events.push(Event::Html((code::heading(*level, anchor, html) + "\n").into()));
                 headings.push(heading);
             }
             Event::Start(Tag::CodeBlock(kind)) => {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    code::{self, concat, escape},
+    code::{self, concat, details, escape},
     form::form,
     json::Json,
     markdown::code_samples,
@@ -23,13 +23,12 @@ pub(crate) struct Operation<'a> {
 impl<'a> Operation<'a> {
     /// The operations of a document, in its order.
     pub(crate) fn all(document: &'a Json) -> Vec<Self> {
-        let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
-        let paths = document.get("paths").map(Json::entries).unwrap_or_default().iter();
-        let operations = paths.flat_map(|(path, methods)| methods.entries().iter().map(move |entry| (path, entry)));
-        operations
-            .filter(|(_, (method, _))| methods.contains(&method.as_str()))
-            .map(|(path, (method, json))| Self { method, path, json })
-            .collect()
+        let of_path = |(path, methods): (&'a String, &'a Json)| {
+            // A path may also have parameters of all of its operations.
+            let operations = methods.entries().iter().filter(|(_, json)| json.get("responses").is_some());
+            operations.map(move |(method, json)| Self { method, path, json })
+        };
+        document.entries_of("paths").iter().flat_map(of_path).collect()
     }
 
     /// Its name in addresses and in generated clients.
@@ -55,7 +54,7 @@ impl<'a> Operation<'a> {
 
     /// The responses by their status, references resolved.
     pub(crate) fn responses(&self, document: &Document<'a>) -> Vec<(&'a str, &'a Json, Option<&'a str>)> {
-        let responses = self.json.get("responses").map(Json::entries).unwrap_or_default().iter();
+        let responses = self.json.entries_of("responses").iter();
         let name = |response: &'a Json| response.text("$ref").rsplit('/').next().filter(|name| !name.is_empty());
         responses.map(|(status, response)| (status.as_str(), document.resolve(response), name(response))).collect()
     }
@@ -125,17 +124,13 @@ impl<'a> Operation<'a> {
                 parameter.text("description"),
             )
         };
+        let list = |parameters: Vec<_>| format!("<ul class=\"fields\">{}</ul>", concat(parameters.iter().map(field)));
         let mut html = String::new();
         if !others.is_empty() {
-            let fields = concat(others.iter().map(field));
-            let _ = write!(html, "<h4>Parameters</h4><ul class=\"fields\">{fields}</ul>");
+            html = format!("<h4>Parameters</h4>{}", list(others));
         }
         if !headers.is_empty() {
-            let fields = concat(headers.iter().map(field));
-            let _ = write!(
-                html,
-                "<details class=\"more\"><summary>Headers of the request</summary><ul class=\"fields\">{fields}</ul></details>"
-            );
+            html += &details("more", "Headers of the request", &list(headers));
         }
         html
     }
@@ -147,14 +142,9 @@ impl<'a> Operation<'a> {
             responses.into_iter().partition(|(status, ..)| status.starts_with(['4', '5']));
         let mut html = "<h4>Responses</h4>".to_owned();
         for (status, response, _) in successes {
-            let _ = write!(
-                html,
-                "<details class=\"response\"><summary>{}<span>{}</span></summary>{}{}</details>",
-                status_badge(status),
-                document.text(response.text("description")),
-                content(document, response),
-                headers(document, response)
-            );
+            let text = document.text(response.text("description"));
+            let summary = format!("{}<span>{text}</span>", status_badge(status));
+            html += &details("response", &summary, &(content(document, response) + &headers(document, response)));
         }
         let mut statuses: Vec<&str> = errors.iter().map(|(status, ..)| *status).collect();
         statuses.dedup();
@@ -167,10 +157,8 @@ impl<'a> Operation<'a> {
                     name.map_or_else(|| text.clone(), |name| format!("<a href=\"{page}#{}\">{text}</a>", escape(name)));
                 format!("<li>{} {link}</li>", status_badge(status))
             }));
-            let _ = write!(
-                html,
-                "<details class=\"response\"><summary><span>Errors</span>{badges}</summary><ul class=\"errors\">{items}</ul></details>"
-            );
+            let summary = format!("<span>Errors</span>{badges}");
+            html += &details("response", &summary, &format!("<ul class=\"errors\">{items}</ul>"));
         }
         html
     }
@@ -180,7 +168,7 @@ impl<'a> Operation<'a> {
 fn body<'a>(document: &Document<'a>, operation: &'a Json) -> String {
     let Some(body) = operation.get("requestBody") else { return String::new() };
     let mut html = "<h4>Body</h4>".to_owned();
-    for (kind, content) in body.get("content").map(Json::entries).unwrap_or_default() {
+    for (kind, content) in body.entries_of("content") {
         let Some(schema) = content.get("schema") else { continue };
         let forms = ["oneOf", "anyOf"].iter().find_map(|key| Some(schema.list(key)).filter(|forms| !forms.is_empty()));
         let Some(forms) = forms else {
@@ -205,7 +193,7 @@ fn body<'a>(document: &Document<'a>, operation: &'a Json) -> String {
 /// The content of a response: its types, and its schema.
 fn content<'a>(document: &Document<'a>, response: &'a Json) -> String {
     let mut html = String::new();
-    for (kind, content) in response.get("content").map(Json::entries).unwrap_or_default() {
+    for (kind, content) in response.entries_of("content") {
         let schema = content.get("schema").unwrap_or(&Json::Null);
         let _ = write!(html, "<p class=\"rules\"><code>{}</code> · {}</p>", escape(kind), kind_of(schema));
         if schema.get("properties").is_some() {
@@ -217,7 +205,7 @@ fn content<'a>(document: &Document<'a>, response: &'a Json) -> String {
 
 /// The headers of a response.
 pub(crate) fn headers<'a>(document: &Document<'a>, response: &'a Json) -> String {
-    let headers = response.get("headers").map(Json::entries).unwrap_or_default();
+    let headers = response.entries_of("headers");
     if headers.is_empty() {
         return String::new();
     }
@@ -225,7 +213,7 @@ pub(crate) fn headers<'a>(document: &Document<'a>, response: &'a Json) -> String
         let text = document.resolve(header).text("description");
         format!("<li><code>{}</code> {}</li>", escape(name), document.text(text))
     }));
-    format!("<details class=\"more\"><summary>Headers of the response</summary><ul>{items}</ul></details>")
+    details("more", "Headers of the response", &format!("<ul>{items}</ul>"))
 }
 
 /// A status, with a class by its first digit.

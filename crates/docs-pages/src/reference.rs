@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    code::{concat, escape},
-    json::Json,
+    code::{concat, details, escape, heading},
     layout::Contents,
     operation::{Operation, headers, status_badge},
     samples::{Shown, content_examples},
@@ -36,12 +35,7 @@ pub(crate) fn reference(document: &Document, shown: &[Shown]) -> (String, Conten
         }
         let title = title(tag);
         let anchor = format!("tag-{}", crate::markdown::anchor(tag));
-        let _ = write!(
-            html,
-            "<h2 id=\"{anchor}\"><a class=\"anchor\" href=\"#{anchor}\">{}</a></h2><p>{}</p>",
-            escape(&title),
-            document.text(description)
-        );
+        let _ = write!(html, "{}<p>{}</p>", heading(2, &anchor, &escape(&title)), document.text(description));
         let mut links = Vec::new();
         for operation in of_tag {
             html.push_str(&operation.html(document, shown));
@@ -57,8 +51,8 @@ pub(crate) fn reference(document: &Document, shown: &[Shown]) -> (String, Conten
         }
         contents.groups.push((title, links));
     }
-    let schemas = document.json.pointer("#/components/schemas").map(Json::entries).unwrap_or_default();
-    html.push_str("<h2 id=\"schemas\"><a class=\"anchor\" href=\"#schemas\">Schemas</a></h2>");
+    let schemas = document.components("schemas");
+    html += &heading(2, "schemas", "Schemas");
     for (name, schema) in schemas {
         let name = escape(name);
         let _ = write!(
@@ -88,7 +82,7 @@ pub(crate) fn errors(document: &Document) -> (String, Vec<(String, String)>) {
     let mut html = String::new();
     let mut links = Vec::new();
     let mut entries = Vec::new();
-    for (name, response) in document.json.pointer("#/components/responses").map(Json::entries).unwrap_or_default() {
+    for (name, response) in document.components("responses") {
         let mut returned_by = Vec::new();
         let mut statuses = Vec::new();
         for operation in &operations {
@@ -117,11 +111,8 @@ pub(crate) fn errors(document: &Document) -> (String, Vec<(String, String)>) {
                 .iter()
                 .map(|(id, summary)| format!("<li><a href=\"reference#{id}\">{}</a></li>", escape(summary))),
         );
-        let _ = write!(
-            html,
-            "<details class=\"more\"><summary>Operations ({})</summary><ul>{items}</ul></details></div><div class=\"code\">",
-            returned_by.len()
-        );
+        html += &details("more", &format!("Operations ({})", returned_by.len()), &format!("<ul>{items}</ul>"));
+        html += "</div><div class=\"code\">";
         for (summary, example) in content_examples(response) {
             let _ = write!(
                 html,

@@ -2,11 +2,16 @@
 
 use std::fmt::Write as _;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::{
     json::Json,
     markdown::{Section, anchor},
     schema::Document,
 };
+
+/// Everything that a path must not hold as it is.
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What the guide shows for one operation.
 #[derive(Debug, Default)]
@@ -80,7 +85,10 @@ impl<'a> Request<'a> {
         let mut path = path.to_owned();
         for parameter in operation.list("parameters").iter().map(|parameter| document.resolve(parameter)) {
             if parameter.text("in") == "path" {
-                path = path.replace(&format!("{{{}}}", parameter.text("name")), &percent_encoded(&example(parameter)));
+                path = path.replace(
+                    &format!("{{{}}}", parameter.text("name")),
+                    &utf8_percent_encode(&example(parameter), &ESCAPED).to_string(),
+                );
             }
         }
         let needs_token = !matches!(operation.get("security"), Some(Json::List(schemes)) if schemes.is_empty());
@@ -150,14 +158,15 @@ pub(crate) fn bodies(operation: &Json) -> Vec<(&str, &Json)> {
 
 /// The examples of the content of a body or of a response.
 pub(crate) fn content_examples(of: &Json) -> Vec<(&str, &Json)> {
-    let contents = of.get("content").map(Json::entries).unwrap_or_default();
-    let Some((_, content)) = contents.iter().find(|(kind, _)| kind.contains("json")) else { return Vec::new() };
-    let several = content.get("examples").map(Json::entries).unwrap_or_default().iter();
-    let several = several.filter_map(|(name, example)| {
+    let Some((_, content)) = of.entries_of("content").iter().find(|(kind, _)| kind.contains("json")) else {
+        return Vec::new();
+    };
+    let examples = content.entries_of("examples").iter();
+    let named = examples.filter_map(|(name, example)| {
         let summary = example.text("summary");
         Some((if summary.is_empty() { name } else { summary }, example.get("value")?))
     });
-    several.chain(content.get("example").map(|value| ("Example", value))).collect()
+    named.collect()
 }
 
 /// The example of a parameter.
@@ -165,18 +174,6 @@ pub(crate) fn example(parameter: &Json) -> String {
     let schema = parameter.get("schema").unwrap_or(&Json::Null);
     let value = parameter.get("example").or_else(|| schema.get("example")).or_else(|| schema.get("default"));
     value.or_else(|| schema.list("enum").first()).map_or_else(|| "1".to_owned(), Json::plain)
-}
-
-fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 /// A value as Python writes it.

@@ -2,7 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::{code::escape, json::Json, markdown, site::Links};
+use indexmap::map::Slice;
+
+use crate::{
+    code::{concat, details, escape},
+    json::Json,
+    markdown,
+    site::Links,
+};
 
 /// The document, with what its parts are shown with.
 #[derive(Debug)]
@@ -20,6 +27,11 @@ impl<'a> Document<'a> {
     /// What a reference refers to, and any other value itself.
     pub(crate) fn resolve(&self, json: &'a Json) -> &'a Json {
         json.get("$ref").and_then(Json::as_text).and_then(|reference| self.json.pointer(reference)).unwrap_or(json)
+    }
+
+    /// What the document names, of a kind such as `schemas`.
+    pub(crate) fn components(&self, kind: &str) -> &'a Slice<String, Json> {
+        self.json.get("components").unwrap_or(&Json::Null).entries_of(kind)
     }
 
     /// A description, as HTML.
@@ -51,7 +63,7 @@ impl<'a> Document<'a> {
             let _ = write!(html, "<p class=\"rules\">{}</p>", rules.join(" · "));
         }
         let inner = if schema.text("type") == "array" { schema.get("items").unwrap_or(schema) } else { schema };
-        if !inner.get("properties").map(Json::entries).unwrap_or_default().is_empty() {
+        if !inner.entries_of("properties").is_empty() {
             html.push_str(&self.fields(inner));
         }
         html + "</li>"
@@ -60,26 +72,17 @@ impl<'a> Document<'a> {
     /// The fields of an object. Of many optional ones, those that are required are shown first.
     pub(crate) fn fields(&self, schema: &'a Json) -> String {
         let required: Vec<&str> = schema.list("required").iter().filter_map(Json::as_text).collect();
-        let entries = schema.get("properties").map(Json::entries).unwrap_or_default();
+        let entries = schema.entries_of("properties");
         let (first, others): (Vec<_>, Vec<_>) = entries.iter().partition(|(name, _)| required.contains(&name.as_str()));
-        let field = |(name, schema): &&'a (String, Json)| {
+        let field = |(name, schema): &(&'a String, &'a Json)| {
             self.field(name, "", required.contains(&name.as_str()), schema, schema.text("description"))
         };
+        let list = |fields: &[_]| format!("<ul class=\"fields\">{}</ul>", concat(fields.iter().map(field)));
         if others.len() <= FIELDS {
-            let fields: String = entries.iter().map(|entry| field(&entry)).collect();
-            return format!("<ul class=\"fields\">{fields}</ul>");
+            return list(&entries.iter().collect::<Vec<_>>());
         }
-        let mut html = String::new();
-        if !first.is_empty() {
-            let _ = write!(html, "<ul class=\"fields\">{}</ul>", first.iter().map(field).collect::<String>());
-        }
-        let _ = write!(
-            html,
-            "<details class=\"more\"><summary>{} optional fields</summary><ul class=\"fields\">{}</ul></details>",
-            others.len(),
-            others.iter().map(field).collect::<String>()
-        );
-        html
+        let first = if first.is_empty() { String::new() } else { list(&first) };
+        first + &details("more", &format!("{} optional fields", others.len()), &list(&others))
     }
 
     /// A schema in full: its fields, or its type and rules.

@@ -1,8 +1,8 @@
 //! The examples of `examples.json`.
 
-use compliance_api::description::Message;
+use docs_pages::Json;
 
-use crate::{json::Json, record::column};
+use crate::{record::column, schema};
 
 /// The examples of an operation's `body`, or of its response with a status: those of the operation, or else of the schema.
 /// `@Message` in them stands for the record of this name.
@@ -22,7 +22,7 @@ pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
 pub(crate) fn of_column(name: &str) -> Option<Json> {
     let mut all = all();
     let mut values = all.at("records").entries().iter().flat_map(|(message, record)| {
-        let fields = Message::of(message).map_or(&[][..], |message| message.fields);
+        let fields = schema::message(message).fields;
         let is_read_from = |field: &str| column(message, field).is_some_and(|column| column.name == name);
         fields.iter().filter(move |field| is_read_from(field.name)).filter_map(|field| record.get(field.name).cloned())
     });
@@ -35,7 +35,6 @@ fn all() -> Json {
 
 /// A record with all of its fields: those that have no value are null.
 fn whole(message: &str, record: &Json) -> Json {
-    let fields = Message::of(message).map_or(&[][..], |message| message.fields);
-    let written = fields.iter().filter(|field| field.form != "omitted");
+    let written = schema::message(message).fields.iter().filter(|field| field.form != "omitted");
     Json::object(written.map(|field| (field.name, record.get(field.name))))
 }

@@ -1,14 +1,14 @@
 //! Schemas of bodies: what partners send.
 
 use compliance_api::{
-    description::{Field, Kind, Message},
+    description::{Field, Kind},
     v1::Format,
 };
+use docs_pages::{Json, object};
 
 use crate::{
-    json::{Json, object},
     pattern,
-    schema::{YES_NO, any_of, choice, integer, list_of, null, range, reference},
+    schema::{YES_NO, any_of, choice, integer, list_of, message, null, range, reference},
 };
 
 /// What an affiliate is sent for.
@@ -26,7 +26,7 @@ pub(crate) fn all() -> Vec<(String, Json)> {
         (For::Update, "AffiliateUpdate", "BatchUpdateAffiliatesRequest"),
     ] {
         let item = format!("{name}Item");
-        let any = Json::object([("affiliates", Json::Object(Vec::new()))]);
+        let any = Json::object([("affiliates", Json::parse("{}"))]);
         let no_list = object! { "required": ["affiliates"], "properties": any };
         all.push((name.to_owned(), affiliate(purpose, false).with("not", no_list)));
         all.push((format!("{name}Batch"), list_body(request, "affiliates", reference(&item))));
@@ -43,7 +43,7 @@ pub(crate) fn all() -> Vec<(String, Json)> {
 
 /// A body that holds a list, which has the rules of the field of a request.
 fn list_body(request: &str, field: &str, items: Json) -> Json {
-    let described = Message::of(request).and_then(|message| message.field(field));
+    let described = message(request).field(field);
     let mut list = list_of(items).with("minItems", 1);
     if let Some(most) = described.and_then(|field| field.max_items) {
         list = list.with("maxItems", most);
@@ -59,20 +59,20 @@ fn list_body(request: &str, field: &str, items: Json) -> Json {
 /// A roster with its options.
 fn roster() -> Json {
     let mut body = list_body("BatchSyncAffiliatesRequest", "affiliates", reference("AffiliateRosterItem"));
-    let fields = Message::of("BatchSyncAffiliatesRequest").map_or(&[][..], |message| message.fields);
+    let fields = message("BatchSyncAffiliatesRequest").fields;
     for field in fields.iter().filter(|field| !field.is_list) {
         let schema = match field.kind {
             Kind::Flag => any_of([object! { "type": "boolean" }, null()]),
             _ => any_of([choice(field.one_of), object! { "type": "string", "const": "" }, null()]),
         };
-        body.at("properties").entries().push((field.name.to_owned(), schema.with("description", field.doc)));
+        body.at("properties").entries_mut().insert(field.name.to_owned(), schema.with("description", field.doc));
     }
     body
 }
 
 /// An affiliate of a roster. What is wrong with a value refuses its item alone, so any text is accepted.
 fn roster_item() -> Json {
-    let fields = Message::of("AffiliateInput").map_or(&[][..], |message| message.fields);
+    let fields = message("AffiliateInput").fields;
     let property = |field: &Field| match field.kind {
         Kind::Text => object! { "type": ["string", "null"], "description": field.doc },
         _ => property(field, true),
@@ -86,7 +86,7 @@ fn roster_item() -> Json {
 }
 
 fn url() -> Json {
-    let fields = Message::of("UrlInput").map_or(&[][..], |message| message.fields);
+    let fields = message("UrlInput").fields;
     object! {
         "type": "object",
         "required": fields.iter().map(|field| field.name).collect::<Vec<_>>(),
@@ -117,7 +117,7 @@ fn webhook(is_new: bool) -> Json {
         };
         schema.with("description", field.doc)
     };
-    let fields = Message::of("WebhookInput").map_or(&[][..], |message| message.fields).iter();
+    let fields = message("WebhookInput").fields.iter();
     let required: &[&str] = if is_new { &["url"] } else { &[] };
     object! {
         "type": "object",
@@ -127,7 +127,7 @@ fn webhook(is_new: bool) -> Json {
 }
 
 fn affiliate(purpose: For, is_item: bool) -> Json {
-    let fields = Message::of("AffiliateInput").map_or(&[][..], |message| message.fields);
+    let fields = message("AffiliateInput").fields;
     let mut properties: Vec<(&str, Json)> = Vec::new();
     let mut required: Vec<&str> = Vec::new();
     if purpose == For::Update {
@@ -161,7 +161,7 @@ fn affiliate(purpose: For, is_item: bool) -> Json {
 }
 
 fn id(is_item: bool) -> Json {
-    let doc = Message::of("AffiliateUpdate").and_then(|message| message.field("id")).map_or("", |field| field.doc);
+    let doc = message("AffiliateUpdate").field("id").map_or("", |field| field.doc);
     let same = if is_item { "" } else { " It equals the ID in the URL." };
     integer(64, (i64::MIN, i64::MAX)).with("description", format!("{doc}{same}"))
 }

@@ -9,7 +9,6 @@
 mod comment;
 mod examples;
 mod input;
-mod json;
 mod parameter;
 mod pattern;
 mod record;
@@ -23,9 +22,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use docs_pages::Json;
 use rest_gateway::ROUTES;
 
-use json::Json;
 pub use reference::with_generated_parts;
 use route::DocumentedRoute;
 
@@ -58,7 +57,7 @@ pub fn document() -> String {
     *document.at("info").at("description") = Json::of(&comment::blocks(include_str!("about.md").lines()).join("\n\n"));
     *document.at("paths") = Json::object(paths.into_iter().map(|(path, operations)| (path, Json::object(operations))));
     *document.at("components").at("responses") = Json::object(responses);
-    document.at("components").at("schemas").entries().splice(0..0, schemas::all());
-    document.entries().retain(|(key, _)| key != "inline");
+    document.at("components").at("schemas").entries_mut().splice(0..0, schemas::all());
+    document.entries_mut().retain(|key, _| key != "inline");
     serde_json::to_string_pretty(&document).expect("it is JSON") + "\n"
 }

@@ -2,15 +2,14 @@
 
 use compliance_api::{
     MAX_ID,
-    description::{Field, Kind, Message},
+    description::{Field, Kind},
     v1::{CaseSort, Format, SortDirection, UrlSort},
 };
+use docs_pages::{Json, object};
 
 use crate::{
-    examples, input,
-    json::{Json, object},
-    pattern,
-    schema::{choice, names_by_id, vocabulary_of_filter, vocabulary_sentence},
+    examples, input, pattern,
+    schema::{choice, message, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
 /// The ID at the end of a path: of what, in words.
@@ -27,8 +26,7 @@ pub(crate) fn path_id(of: &str) -> Json {
 
 /// The texts in a path: the fields of a request, which has this name.
 pub(crate) fn of_path(request: &str) -> impl Iterator<Item = Json> {
-    let message = Message::of(request).unwrap_or_else(|| panic!("no message {request}"));
-    message.fields.iter().map(path_text)
+    message(request).fields.iter().map(path_text)
 }
 
 pub(crate) fn path_text(field: &Field) -> Json {
@@ -49,10 +47,9 @@ pub(crate) fn path_text(field: &Field) -> Json {
 /// The parameters of a query: the fields of its request, which has this name, or one of them.
 pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
     let (request, only) = request.split_once('.').map_or((request, None), |(request, only)| (request, Some(only)));
-    let message = Message::of(request).unwrap_or_else(|| panic!("no message {request}"));
     // The ID of one record is in the path.
     let is_in_path = request.starts_with("Get") || request == "ListWebhookDeliveriesRequest";
-    let fields = message.fields.iter().filter(move |field| only.is_none_or(|only| field.name == only));
+    let fields = message(request).fields.iter().filter(move |field| only.is_none_or(|only| field.name == only));
     fields.filter(move |field| field.name != "id" || !is_in_path).map(query_parameter)
 }
 

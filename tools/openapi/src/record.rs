@@ -3,20 +3,20 @@
 use compliance_api::{
     MAX_ID,
     catalogue::Vocabulary,
-    description::{Field, Kind, Message},
+    description::{Field, Kind},
     record::{Column, Record, StoredAs},
     v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl},
 };
+use docs_pages::{Json, object};
 
 use crate::{
-    json::{Json, object},
     pattern,
-    schema::{YES_NO, choice, closed, integer, list_of, nullable, range, reference, vocabulary_sentence},
+    schema::{YES_NO, choice, closed, integer, list_of, message, nullable, range, reference, vocabulary_sentence},
 };
 
 /// The schema of a message. Every field is always there; what is not known is null.
 pub(crate) fn schema(name: &str) -> Json {
-    let Some(message) = Message::of(name) else { return Json::Null };
+    let message = message(name);
     let written = message.fields.iter().filter(|field| field.form != "omitted");
     let properties = written.map(|field| (field.name, property(name, field)));
     closed(properties.collect()).with("description", message.doc)
@@ -110,5 +110,5 @@ pub(crate) fn column(message: &str, name: &str) -> Option<Column> {
 fn rules_of_column(column: Column) -> Option<&'static Field> {
     let is_same = |other: &Column| (other.table, other.name, other.form) == (column.table, column.name, column.form);
     let written = AffiliateInput::FIELDS.iter().find(|field| is_same(&field.column))?;
-    Message::of("AffiliateInput")?.field(written.name)
+    message("AffiliateInput").field(written.name)
 }

@@ -4,13 +4,18 @@ use std::fmt::Write as _;
 
 use compliance_api::{
     catalogue::Vocabulary,
-    description::{self, Kind, Message},
+    description::{self, Kind},
     error::{Reason, meaning},
     v1::Format,
 };
 use heck::ToShoutySnakeCase as _;
 
-use crate::{parameter::choices, record::column, refusal::reasons, schema::range};
+use crate::{
+    parameter::choices,
+    record::column,
+    refusal::reasons,
+    schema::{message, range},
+};
 
 /// The text of `docs/partners.md` with every part between `<!-- NAME -->` and `<!-- end -->` made anew.
 ///
@@ -41,10 +46,6 @@ fn part(name: &str) -> String {
         None if name == "reasons" => refusals(),
         _ => panic!("no part is known by the name {name}"),
     }
-}
-
-fn message(name: &str) -> &'static Message {
-    Message::of(name).unwrap_or_else(|| panic!("no message {name}"))
 }
 
 fn input(name: &str) -> String {

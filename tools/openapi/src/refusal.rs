@@ -6,12 +6,10 @@ use compliance_api::{
     rules::Violations,
     token::TokenError,
 };
+use docs_pages::{Json, object};
 use http::StatusCode;
 
-use crate::{
-    json::{Json, object},
-    schema::reference,
-};
+use crate::schema::reference;
 
 pub(crate) const REQUEST_ID: &str = "X-Request-Id";
 pub(crate) const IGNORED_PARAMETERS: &str = "X-Ignored-Parameters";

@@ -20,14 +20,13 @@
 use std::collections::BTreeSet;
 
 use compliance_api::error::{Reason, meaning};
+use docs_pages::{Json, object};
 use http::StatusCode;
 use rest_gateway::Route;
 
 use crate::{
     comment::{Comment, Fact},
-    examples,
-    json::{Json, object},
-    parameter,
+    examples, parameter,
     refusal::{self, ETAG, Group, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
     schema::{list_of, reference},
 };
@@ -114,7 +113,7 @@ impl DocumentedRoute {
                 let page = if value() == "docs" { &pages::DOCS } else { &pages::CONSOLE };
                 let names: Vec<&str> = page.files().map(|(name, _)| name).collect();
                 let mut file = inline("File").expect("it is there");
-                file.at("schema").entries().push(("enum".to_owned(), Json::of(&names)));
+                file.at("schema").entries_mut().insert("enum".to_owned(), Json::of(&names));
                 self.parameters.push(file);
                 let types: BTreeSet<String> = page.files().map(|(_, kind)| kind.to_owned()).collect();
                 self.cached(&types.into_iter().collect::<Vec<_>>());

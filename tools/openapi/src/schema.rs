@@ -4,9 +4,13 @@ use compliance_api::{
     catalogue::Vocabulary,
     description::{Field, Message},
 };
+use docs_pages::{Json, object};
 use serde::Serialize;
 
-use crate::json::{Json, object};
+/// The message of a name.
+pub(crate) fn message(name: &str) -> &'static Message {
+    Message::of(name).unwrap_or_else(|| panic!("no message {name}"))
+}
 
 /// A reference to a schema.
 pub(crate) fn reference(name: &str) -> Json {
@@ -56,7 +60,7 @@ pub(crate) const YES_NO: &[&str] = &["yes", "no"];
 /// Lists of values that have a name in the document, so that a generated client has one type for them, wherever they are
 /// used.
 pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
-    let status = Message::of("AffiliateInput").and_then(|message| message.field("status"));
+    let status = message("AffiliateInput").field("status");
     [
         ("AffiliateStatus", status.map_or(&[], |field| field.one_of)),
         ("IncidentType", Vocabulary::IncidentType.defaults()),

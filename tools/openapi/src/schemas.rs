@@ -1,11 +1,10 @@
 //! The schemas that follow from the contract, by name: of records, of bodies and of envelopes.
 
 use compliance_api::{description, error::ResultCode};
+use docs_pages::{Json, object};
 
 use crate::{
-    input,
-    json::{Json, object},
-    record,
+    input, record,
     schema::{closed, list_of, named_choices, one_of_texts, reference},
 };
 
