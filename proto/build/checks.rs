@@ -97,5 +97,29 @@ fn write_field(
         Kind::Message(inner) if is_ours(&inner) => writeln!(code, "checker.{check};")?,
         _ => writeln!(code, "if checker.checks({described}) {{ checker.{check}; }}")?,
     }
+    let needed = options::text(&rules, "needs");
+    if !needed.is_empty() {
+        write_needed(field, &needed, code)?;
+    }
+    Ok(())
+}
+
+/// The check that a field has the field that it needs.
+fn write_needed(field: &FieldDescriptor, needed: &str, code: &mut String) -> anyhow::Result<()> {
+    let name = field.name();
+    let (holder, message) = match field.kind() {
+        Kind::Message(inner) => (inner.clone(), inner.name().to_owned()),
+        _ => (field.parent_message().clone(), "Self".to_owned()),
+    };
+    let index = holder.fields().position(|other| other.name() == needed);
+    let index = index.with_context(|| format!("{name} needs {needed}, which {} does not have", holder.name()))?;
+    let described = format!("&<{message} as crate::rules::Check>::MESSAGE.fields[{index}]");
+    if message == "Self" {
+        let value = format!("self.{needed}.as_deref()");
+        writeln!(code, "if self.{name}.is_some() {{ checker.needs({described}, {value}, \" with {name}\"); }}")?;
+    } else {
+        let value = format!("self.{name}.as_ref().and_then(|it| it.{needed}.as_deref())");
+        writeln!(code, "checker.needs({described}, {value}, \"\");")?;
+    }
     Ok(())
 }

@@ -110,7 +110,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
 fn rules(rules: &DynamicMessage) -> anyhow::Result<String> {
     let mut code = String::new();
     for rule in rules.descriptor().fields() {
-        if ["flatten", "items_alone"].contains(&rule.name()) {
+        if ["flatten", "items_alone", "needs"].contains(&rule.name()) {
             // They decide which check is generated.
             continue;
         }

@@ -125,6 +125,13 @@ impl Checker {
         }
     }
 
+    /// A text that must be there, `with` another field or always.
+    pub fn needs(&mut self, field: &Field, value: Option<&str>, with: &str) {
+        if value.is_none_or(str::is_empty) {
+            self.must(field.name, field, format_args!("is required{with}"));
+        }
+    }
+
     /// A list, by its number of elements.
     pub fn items(&mut self, field: &Field, items: usize) {
         if let Some(most) = field.max_items.filter(|most| items > *most && self.checks(field)) {
@@ -376,6 +383,22 @@ mod tests {
                 ("urls.2.url".to_owned(), "The urls.2.url field must be a valid URL.".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn what_a_field_needs_is_reported_along_with_the_rest() {
+        let search = v1::SearchChangesRequest { id: Some(1), limit: Some(0), ..Default::default() };
+        let expected = [
+            ("resource".to_owned(), "The resource field is required with id.".to_owned()),
+            ("limit".to_owned(), "The limit field must be between 1 and 1000.".to_owned()),
+        ];
+        assert_eq!(messages(&search), expected);
+        let url = |url: &str| Some(v1::WebhookInput { url: Some(url.into()), ..Default::default() });
+        let required = [("url".to_owned(), "The url field is required.".to_owned())];
+        assert_eq!(messages(&v1::CreateWebhookRequest { webhook: None }), required);
+        assert_eq!(messages(&v1::CreateWebhookRequest { webhook: url("") }), required);
+        assert_eq!(messages(&v1::CreateWebhookRequest { webhook: url("https://a.example/") }), []);
+        assert_eq!(messages(&v1::UpdateWebhookRequest { id: 1, webhook: url("") }), []);
     }
 
     #[test]

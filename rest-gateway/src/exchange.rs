@@ -12,6 +12,8 @@ use http::{HeaderName, HeaderValue, Method};
 use metrics::Label;
 use telemetry::{metrics::Durations, trace::Span};
 
+use crate::{ignored::ignored_parameters, route::Route};
+
 /// Names a request, in both directions and in both layers' logs.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -32,6 +34,12 @@ pub(crate) struct Exchange {
     started: Instant,
     method: &'static str,
     route: &'static str,
+    /// The operation, unless the path or the method is unknown.
+    pub(crate) operation: Option<&'static Route>,
+    /// Lists the parameters of the query that have no effect.
+    pub(crate) ignored_parameters: Option<HeaderValue>,
+    /// Lists the fields of the body that have no effect, once it was read.
+    pub(crate) ignored_fields: OnceLock<HeaderValue>,
     pub(crate) request_id: HeaderValue,
     /// What the token says, once it is verified.
     pub(crate) token: OnceLock<VerifiedToken>,
@@ -41,12 +49,15 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Metrics are labelled with one of `paths`, never with what a client sends.
-    pub(crate) fn begin(request: &Request, paths: &[&'static str], request_id: HeaderValue) -> Arc<Self> {
+    /// Metrics are labelled with the path of one of `routes`, never with what a client sends.
+    pub(crate) fn begin(request: &Request, routes: &'static [Route], request_id: HeaderValue) -> Arc<Self> {
         let method = known(request.method());
-        let matched = request.extensions().get::<MatchedPath>();
-        let matched = matched.and_then(|path| paths.iter().find(|known| **known == path.as_str()));
-        let route = matched.copied().unwrap_or(UNKNOWN_PATH);
+        let matched = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+        let mut of_path = routes.iter().filter(|route| matched == Some(route.path)).peekable();
+        let route = of_path.peek().map_or(UNKNOWN_PATH, |route| route.path);
+        // The answer to HEAD is that to GET without its body.
+        let of_method = if method == "HEAD" { "get" } else { method };
+        let operation = of_path.find(|route| route.method.eq_ignore_ascii_case(of_method));
         // Health checks are many, and the same.
         let span = if is_health_check(route) {
             Span::default()
@@ -59,6 +70,9 @@ impl Exchange {
             started: Instant::now(),
             method,
             route,
+            operation,
+            ignored_parameters: ignored_parameters(operation, request.uri()),
+            ignored_fields: OnceLock::new(),
             request_id,
             token: OnceLock::new(),
             peer: http_server::peer(),

@@ -15,6 +15,7 @@ mod ignored;
 mod limits;
 mod observe;
 mod remote;
+mod route;
 mod router;
 mod routes;
 mod serve;
@@ -22,6 +23,7 @@ mod settings;
 mod stream;
 
 pub use remote::{CoreChannel, RemoteError, connect, remote};
-pub use router::{ROUTES, Route, router, unready};
+pub use route::Route;
+pub use router::{ROUTES, router, unready};
 pub use serve::serve;
 pub use settings::Settings;

@@ -16,7 +16,7 @@ use axum::{
     body::{Body, HttpBody as _},
     extract::Request,
     response::{IntoResponse as _, Response},
-    routing::{Route, future::RouteFuture},
+    routing::future::RouteFuture,
 };
 use compliance_api::error::{Error, Reason};
 use futures::FutureExt as _;
@@ -31,7 +31,8 @@ use crate::{
     compression::{accepted_encodings, compress},
     error::Refusal,
     exchange::{Exchange, REQUEST_ID},
-    ignored::{IGNORED_PARAMETERS, ignored_parameters},
+    ignored::{IGNORED_FIELDS, IGNORED_PARAMETERS},
+    route::Route,
     stream::Endless,
 };
 
@@ -43,20 +44,19 @@ struct Shared {
 /// Surrounds every route and fallback of a router. It is one layer, because axum boxes the future of each.
 pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
     router: Router<S>,
-    paths: &'static [&'static str],
+    declared: &'static [Route],
     memory: Memory,
 ) -> Router<S> {
     let shared = Arc::new(Shared { memory, refusals: Refusals::default() });
-    router.layer(layer_fn(move |mut route: Route| {
+    router.layer(layer_fn(move |mut route: axum::routing::Route| {
         let shared = Arc::clone(&shared);
         service_fn(move |mut request: Request| {
             let id = name(&mut request);
-            let ignored = ignored_parameters(request.method(), request.uri());
-            let exchange = Exchange::begin(&request, paths, id);
+            let exchange = Exchange::begin(&request, declared, id);
             request.extensions_mut().insert(Arc::clone(&exchange));
             let accepted = accepted_encodings(&request);
             let response = check_head(&request).map(|()| route.call(request));
-            respond(Arc::clone(&shared), exchange, accepted, ignored, response)
+            respond(Arc::clone(&shared), exchange, accepted, response)
         })
     }))
 }
@@ -106,7 +106,6 @@ async fn respond(
     shared: Arc<Shared>,
     exchange: Arc<Exchange>,
     accepted: Option<HeaderValue>,
-    ignored: Option<HeaderValue>,
     response: Result<RouteFuture<Infallible>, Error>,
 ) -> Result<Response, Infallible> {
     let respond = async {
@@ -123,8 +122,10 @@ async fn respond(
     let mut response = respond.await.unwrap_or_else(|_| Refusal::from(Error::internal()).into_response());
 
     response.headers_mut().insert(REQUEST_ID, exchange.request_id.clone());
-    if let Some(ignored) = ignored {
-        response.headers_mut().insert(IGNORED_PARAMETERS, ignored);
+    let ignored =
+        [(IGNORED_PARAMETERS, exchange.ignored_parameters.as_ref()), (IGNORED_FIELDS, exchange.ignored_fields.get())];
+    for (name, value) in ignored {
+        response.headers_mut().extend(value.map(|value| (name, value.clone())));
     }
     exchange.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
@@ -159,7 +160,7 @@ mod tests {
     use super::{REQUEST_ID, observe};
 
     async fn returned_id(sent: Option<&[u8]>) -> HeaderValue {
-        let router = observe(Router::new().route("/", get(|| async {})), &["/"], Memory::new(0, 1));
+        let router = observe(Router::new().route("/", get(|| async {})), &[], Memory::new(0, 1));
         let mut request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
         if let Some(sent) = sent {
             request.headers_mut().insert(REQUEST_ID, HeaderValue::from_bytes(sent).unwrap());

@@ -8,7 +8,19 @@ use axum::{
     response::IntoResponse as _,
     routing::{delete, get, post, put},
 };
-use compliance_api::{batch_read::RATE_LIMIT, client::Clients, error::Error, token::Verifier};
+use compliance_api::{
+    batch_read::RATE_LIMIT,
+    client::Clients,
+    error::Error,
+    rules::Check,
+    token::Verifier,
+    v1::{
+        GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, ListAffiliatesRequest,
+        ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
+        ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, SearchAffiliatesRequest, SearchChangesRequest,
+        SearchComplianceUrlsRequest,
+    },
+};
 use http::{
     HeaderValue, Method,
     header::{AUTHORIZATION, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION, RETRY_AFTER},
@@ -19,9 +31,10 @@ use crate::{
     error::Refusal,
     exchange::REQUEST_ID,
     gateway::Gateway,
-    ignored::IGNORED_PARAMETERS,
+    ignored::{IGNORED_FIELDS, IGNORED_PARAMETERS},
     limits::PREFLIGHT_MAX_AGE,
     observe::observe,
+    route::Route,
     routes::{
         about, affiliates, cases, changes, health, overview, pages, unknown_path, urls, vocabularies, webhooks,
         wrong_method,
@@ -38,7 +51,7 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
         Some(layer) => routes.layer(layer),
         None => routes,
     };
-    observe(routes, PATHS, gateway.memory.clone()).with_state(gateway)
+    observe(routes, ROUTES, gateway.memory.clone()).with_state(gateway)
 }
 
 /// What is served until the service can serve: it runs, and everything else gets 503.
@@ -64,7 +77,7 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers([AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, REQUEST_ID])
         .expose_headers(
-            [REQUEST_ID, IGNORED_PARAMETERS, ETAG, LOCATION, RETRY_AFTER]
+            [REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, ETAG, LOCATION, RETRY_AFTER]
                 .into_iter()
                 .chain(RATE_LIMIT)
                 .collect::<Vec<_>>(),
@@ -73,24 +86,15 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     Some(layer)
 }
 
-/// A route, for its documentation.
-#[derive(Clone, Copy, Debug)]
-pub struct Route {
-    /// In lower case.
-    pub method: &'static str,
-    /// Its path, with its parameters in braces.
-    pub path: &'static str,
-    /// Its handler, `module::function` in `routes`.
-    pub handler: &'static str,
-}
-
 macro_rules! routes {
-    ($($method:ident $path:literal => $handler:path;)*) => {
+    ($($method:ident $path:literal => $handler:path $(, $query:ident)*;)*) => {
         /// All routes, in the order of their documentation.
-        pub const ROUTES: &[Route] =
-            &[$(Route { method: stringify!($method), path: $path, handler: stringify!($handler) }),*];
-
-        const PATHS: &[&str] = &[$($path),*];
+        pub const ROUTES: &[Route] = &[$(Route {
+            method: stringify!($method),
+            path: $path,
+            handler: stringify!($handler),
+            query: &[$($query::MESSAGE),*],
+        }),*];
 
         fn routes() -> Router<Arc<Gateway>> {
             Router::new()$(.route($path, $method($handler)))*
@@ -98,23 +102,24 @@ macro_rules! routes {
     };
 }
 
+// Behind its handler, a route has the requests whose fields are the parameters of its query.
 routes! {
-    get "/api/affiliates" => affiliates::list;
+    get "/api/affiliates" => affiliates::list, ListAffiliatesRequest;
     post "/api/affiliates" => affiliates::create;
-    get "/api/affiliates:search" => affiliates::search;
+    get "/api/affiliates:search" => affiliates::search, SearchAffiliatesRequest;
     post "/api/affiliates:sync" => affiliates::sync;
-    get "/api/affiliates/{id}" => affiliates::get;
+    get "/api/affiliates/{id}" => affiliates::get, GetAffiliateRequest;
     put "/api/affiliates/{id}" => affiliates::update;
     delete "/api/affiliates/{id}" => affiliates::erase;
-    get "/api/urls" => urls::list;
+    get "/api/urls" => urls::list, ListComplianceUrlsRequest, ListAllComplianceUrlsRequest;
     post "/api/urls" => urls::add;
-    get "/api/urls:search" => urls::search;
-    get "/api/urls/{id}" => urls::get;
-    get "/api/cases" => cases::list;
-    get "/api/cases/{id}" => cases::get;
+    get "/api/urls:search" => urls::search, SearchComplianceUrlsRequest;
+    get "/api/urls/{id}" => urls::get, GetComplianceUrlRequest;
+    get "/api/cases" => cases::list, ListComplianceCasesRequest, ListAllComplianceCasesRequest;
+    get "/api/cases/{id}" => cases::get, GetComplianceCaseRequest;
     get "/api/overview" => overview::get;
     get "/api/vocabularies" => vocabularies::get;
-    get "/api/changes" => changes::list;
+    get "/api/changes" => changes::list, ListChangesRequest;
     get "/api/webhooks" => webhooks::list;
     post "/api/webhooks" => webhooks::create;
     get "/api/webhooks/{id}" => webhooks::get;
@@ -122,8 +127,8 @@ routes! {
     delete "/api/webhooks/{id}" => webhooks::delete;
     post "/api/webhooks/{id}/secret" => webhooks::rotate_secret;
     post "/api/webhooks/{id}/test" => webhooks::test;
-    get "/api/webhooks/{id}/deliveries" => webhooks::deliveries;
-    get "/api/audit" => changes::audit;
+    get "/api/webhooks/{id}/deliveries" => webhooks::deliveries, ListWebhookDeliveriesRequest;
+    get "/api/audit" => changes::audit, SearchChangesRequest;
     get "/livez" => health::live;
     get "/readyz" => health::ready;
     get "/" => about::get;

@@ -18,6 +18,7 @@ mod formats;
 mod grpc_only;
 mod hostile;
 mod http;
+mod ignored;
 mod isolation;
 mod leavers;
 mod model;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         grpc_only::tests(),
         hostile::tests(),
         http::tests(),
+        ignored::tests(),
         isolation::all_tests(),
         leavers::tests(),
         model::tests(),

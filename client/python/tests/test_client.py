@@ -50,6 +50,16 @@ class ClientTest(unittest.TestCase):
         with Client(BASE, "nonsense") as client:
             self.assertEqual(self.refusal(list, client.affiliates()).code, "401")
 
+    def test_names_that_had_no_effect_are_logged(self) -> None:
+        with self.assertLogs("affiliate_compliance", "WARNING") as logged:
+            id = self.client.create_affiliate(self.affiliate(town="Bern"))
+            self.client.call("PUT", f"/api/affiliates/{id}", {"a b": 1}, {"id": id, "distributor_name": "New"})
+            self.refusal(self.client.create_affiliate, {"town": "Bern"})
+        ignored = [message.split("the service ignored ")[1] for message in logged.output]
+        self.assertEqual(ignored, ["these fields: town", "these fields: distributor_name", "these parameters: a b", "these fields: town"])
+        with self.assertNoLogs("affiliate_compliance", "WARNING"):
+            self.client.update_affiliate({"id": id, "city": "Bern"})
+
     def test_a_change_is_refused_if_the_affiliate_has_changed_since_it_was_read(self) -> None:
         id = self.client.create_affiliate(self.affiliate())
         read, etag = self.client.affiliate_with_etag(id)

@@ -483,6 +483,9 @@ pub struct Rules {
     /// The smallest number of characters (not bytes).
     #[prost(uint32, tag = "13")]
     pub min_chars: u32,
+    /// A text that must be there if this field is: a field of the same message, or, for a flattened message, always and within it.
+    #[prost(string, tag = "14")]
+    pub needs: ::prost::alloc::string::String,
 }
 /// The result codes of an item of a batch that violates a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -5,15 +5,17 @@ import { Changed, Invalid, Refused, Unavailable } from "./errors.js";
 /** A token, or a function that returns a valid one. The function is called for each request. */
 export type Token = string | (() => string | Promise<string>);
 
-/** How long, and how often, requests are tried. */
+/** How long, and how often, requests are tried, and who hears of mistakes. */
 export interface Options {
   /** Tries of a request, the first one included. */
   tries: number;
   /** Milliseconds before a response begins, and the longest pause within it. */
   timeout: number;
+  /** Receives a sentence if names in a request had no effect, such as mistyped ones. */
+  warn: (sentence: string) => void;
 }
 
-const OPTIONS: Options = { tries: 8, timeout: 60_000 };
+const OPTIONS: Options = { tries: 8, timeout: 60_000, warn: (sentence) => console.warn(sentence) };
 /** After these, the same request may succeed. 502 is of proxies only. */
 const AGAIN = [429, 502, 503, 504];
 /** Milliseconds before the second try; doubled with each further one, up to the longest, and varied at random. */
@@ -102,6 +104,13 @@ export class Transport {
         ...(body === undefined ? { headers } : { headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) }),
       }),
     );
+    for (const what of ["Fields", "Parameters"]) {
+      const names = response.headers.get(`X-Ignored-${what}`);
+      if (names !== null) {
+        const decoded = decodeURIComponent(names.replaceAll("+", " "));
+        this.#options.warn(`${method} ${path}: the service ignored these ${what.toLowerCase()}: ${decoded}`);
+      }
+    }
     return [response, bodyOf(response, this.#options.timeout, abort)];
   }
 }

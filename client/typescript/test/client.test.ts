@@ -50,6 +50,16 @@ test("an affiliate is created, changed and listed", async () => {
   assert.deepEqual((await all(client.affiliates())).find((other) => other.id === id), read);
 });
 
+test("names that had no effect are reported", async () => {
+  const heard: string[] = [];
+  const client = new Client(BASE, TOKEN, { warn: (sentence) => heard.push(sentence.split("ignored ")[1] ?? "") });
+  const id = await client.createAffiliate({ ...affiliate(), town: "Bern" } as AffiliateCreate);
+  await client.call("PUT", `/api/affiliates/${id}`, { query: { "a b": 1 }, body: { id, distributor_name: "New" } });
+  await refusal(client.createAffiliate({ town: "Bern" } as unknown as AffiliateCreate));
+  await client.updateAffiliate({ id, city: "Bern" });
+  assert.deepEqual(heard, ["these fields: town", "these fields: distributor_name", "these parameters: a b", "these fields: town"]);
+});
+
 test("each item of a batch has its own result", async () => {
   const [one, two] = [affiliate(), affiliate({ country: "ZZ" })];
   const results = await client.createAffiliates([one, one, two]);

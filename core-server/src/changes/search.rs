@@ -4,7 +4,7 @@ use admission::Reservation;
 use compliance_api::{
     MAX_ID,
     error::Error,
-    rules::{Violations, timestamp},
+    rules::timestamp,
     v1::{SearchChangesRequest, SearchChangesResponse},
 };
 use sqlx::Row as _;
@@ -30,9 +30,6 @@ pub(super) async fn search(
     request: &SearchChangesRequest,
 ) -> Result<(SearchChangesResponse, Reservation), Error> {
     let resource = request.resource.as_deref().and_then(resource_number);
-    if request.id.is_some() && resource.is_none() {
-        return Err(Error::invalid(Violations::one("resource", "The resource field is required with id.")));
-    }
     // An empty text is an absent one.
     let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (subject, request_id) = (text(&request.subject), text(&request.request_id));

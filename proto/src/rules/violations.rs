@@ -80,6 +80,13 @@ impl Violations {
         self.kept.truncate(MAX_VIOLATIONS);
     }
 
+    /// Removes the violations of this path, which were kept.
+    pub fn forget(&mut self, path: &str) {
+        let kept_before = self.kept.len();
+        self.kept.retain(|violation| violation.path != path);
+        self.total -= kept_before - self.kept.len();
+    }
+
     /// Adds the violations of items that follow.
     pub fn append(&mut self, mut other: Self) {
         self.total += other.total;

@@ -12,14 +12,15 @@ use compliance_api::{
 };
 
 use super::{
-    accept,
     body::Form,
-    document::{At, Document, Object as _, document},
+    document::{At, document},
     json::Value,
     path::PathId,
     tags::IfMatch,
 };
 use sent::SentAffiliate;
+
+use crate::ignored::Ignored;
 
 /// What a body asks for.
 #[derive(Debug, PartialEq)]
@@ -60,39 +61,44 @@ impl Form for BatchSyncAffiliatesRequest {
 }
 
 /// Reads the body of a `POST`. Its records may take `memory` bytes.
-pub(crate) fn create(body: &[u8], memory: usize) -> Result<Create, Error> {
-    let mut document = document::<SentAffiliate<false>, AffiliateInput>(body, memory)?;
+pub(crate) fn create(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<Create, Error> {
+    let mut document = document::<SentAffiliate<false>, AffiliateInput>(body, memory, ignored)?;
     let validate_only = document.validate_only(2);
-    let Document { top, list, mut violations, .. } = document;
-    if let Some(affiliates) = list {
-        return accept(violations, BatchCreateAffiliatesRequest { affiliates, validate_only }).map(Create::Batch);
+    if document.has_list() {
+        let request = |affiliates| BatchCreateAffiliatesRequest { affiliates, validate_only };
+        return document.into_batch(ignored, request).map(Create::Batch);
     }
-    top.report(At::Body, &mut violations);
-    accept(violations, CreateAffiliateRequest { affiliate: Some(top.into()) })
-        .map(|request| Create::One(Box::new(request)))
+    let request = |affiliate: SentAffiliate<false>| CreateAffiliateRequest { affiliate: Some(affiliate.into()) };
+    document.into_one(ignored, request).map(|request| Create::One(Box::new(request)))
 }
 
 /// Reads the body of a `PUT` to `path`, of a record that must have one of the tags of `if_match`. Its records may take `memory` bytes.
-pub(crate) fn update(body: &[u8], memory: usize, path: &PathId, if_match: &IfMatch) -> Result<Update, Error> {
-    let mut document = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory)?;
+pub(crate) fn update(
+    body: &[u8],
+    memory: usize,
+    path: &PathId,
+    if_match: &IfMatch,
+    ignored: &mut Ignored,
+) -> Result<Update, Error> {
+    let mut document = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory, ignored)?;
     let validate_only = document.validate_only(3);
-    let Document { top, list, mut violations, .. } = document;
-    let update = if let Some(affiliates) = list {
-        if_match.refuse(&mut violations);
-        let request = BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates, validate_only };
-        accept(violations, request).map(Update::Batch)
+    let update = if document.has_list() {
+        if_match.refuse(&mut document.violations);
+        let request =
+            |affiliates| BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates, validate_only };
+        document.into_batch(ignored, request).map(Update::Batch)
     } else {
-        top.report(At::Body, &mut violations);
         // A path without a number has nothing to compare with; it is reported as unknown below.
-        if let (Value::Integer(id), Some(number)) = (&top.id, path.number)
+        if let (Value::Integer(id), Some(number)) = (&document.top.id, path.number)
             && *id != number
         {
-            At::Body.must(&mut violations, "id", 1, "must match the ID in the URL");
+            At::Body.must(&mut document.violations, "id", 1, "must match the ID in the URL");
         }
-        let etag = if_match.etag(&mut violations);
-        let update = AffiliateUpdate { etag, ..top.into() };
-        let request = UpdateAffiliateRequest { update: Some(update) };
-        accept(violations, request).map(|request| Update::One(Box::new(request)))
+        let etag = if_match.etag(&mut document.violations);
+        let request = |update: SentAffiliate<true>| UpdateAffiliateRequest {
+            update: Some(AffiliateUpdate { etag, ..update.into() }),
+        };
+        document.into_one(ignored, request).map(|request| Update::One(Box::new(request)))
     }?;
     if path.possible().is_some() {
         return Ok(update);
@@ -103,15 +109,17 @@ pub(crate) fn update(body: &[u8], memory: usize, path: &PathId, if_match: &IfMat
 }
 
 /// Reads the body of a `POST` to `:sync`. Its records may take `memory` bytes.
-pub(crate) fn sync(body: &[u8], memory: usize) -> Result<BatchSyncAffiliatesRequest, Error> {
-    let mut document = document::<SentAffiliate<false>, AffiliateSync>(body, memory)?;
-    let request = BatchSyncAffiliatesRequest {
-        report_absent: document.flag("report_absent", 2),
-        absent_status: document.text("absent_status", 3),
-        validate_only: document.flag("validate_only", 4),
-        affiliates: document.list.unwrap_or_default(),
-    };
-    accept(document.violations, request)
+pub(crate) fn sync(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<BatchSyncAffiliatesRequest, Error> {
+    let mut document = document::<SentAffiliate<false>, AffiliateSync>(body, memory, ignored)?;
+    let report_absent = document.flag("report_absent", 2);
+    let absent_status = document.text("absent_status", 3);
+    let validate_only = document.flag("validate_only", 4);
+    document.into_batch(ignored, |affiliates| BatchSyncAffiliatesRequest {
+        affiliates,
+        report_absent,
+        absent_status,
+        validate_only,
+    })
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ use crate::{
     compression::body_is_gzip,
     envelope::RateLimit,
     error::Refusal,
+    exchange::Exchange,
     gateway::Gateway,
+    ignored::Ignored,
     limits::{DISCARD_BYTES, DISCARD_TIME, INFLATE_STEP, LARGE_REQUEST},
 };
 
@@ -57,6 +59,7 @@ pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
     bytes: Bytes,
     memory: Reservation,
+    exchange: Option<Arc<Exchange>>,
     /// The slot of a large request, until the response is ready.
     slot: Option<Slot>,
 }
@@ -84,24 +87,34 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
-        Ok(Self { caller, bytes, memory, slot: None })
+        let exchange = parts.extensions.get().cloned();
+        Ok(Self { caller, bytes, memory, exchange, slot: None })
     }
 }
 
 impl RequestBody {
     pub(crate) async fn read<F: Form>(
         &mut self,
-        parse: impl Fn(&[u8], usize) -> Result<F, Error>,
+        parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
     ) -> Result<F, Refusal> {
         let form = self.form(parse).await;
         self.caller.accept(form).await
     }
 
-    async fn form<F: Form>(&mut self, parse: impl Fn(&[u8], usize) -> Result<F, Error>) -> Result<F, Error> {
+    async fn form<F: Form>(
+        &mut self,
+        parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
+    ) -> Result<F, Error> {
         if self.bytes.len() > SMALL {
             self.prepare(F::memory(&self.bytes)).await?;
         }
-        self.parsed(parse)
+        let mut ignored = Ignored::default();
+        let form = self.parsed(|body, memory| parse(body, memory, &mut ignored));
+        if let (Some(exchange), Some(ignored)) = (&self.exchange, ignored.header()) {
+            // A body is read once.
+            let _ = exchange.ignored_fields.set(ignored);
+        }
+        form
     }
 
     /// Waits until a request that takes so much memory may be processed, and holds the memory.
@@ -140,13 +153,14 @@ impl RequestBody {
     pub(crate) fn with_all_violations<T, F: Form>(
         &self,
         result: Result<T, Refusal>,
-        parse: impl Fn(&[u8], usize) -> Result<F, Error>,
+        parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
     ) -> Result<T, Refusal> {
         let mut refusal = match result {
             Err(refusal) if refusal.error.violations.total() > refusal.error.violations.len() => refusal,
             result => return result,
         };
-        match self.parsed(move |body, memory| parse(body, memory).map(|form| form.violations())) {
+        let again = |body: &_, memory| parse(body, memory, &mut Ignored::default()).map(|form| form.violations());
+        match self.parsed(again) {
             Ok(violations) if !violations.is_empty() => refusal.error = Error::invalid(violations),
             // The core knows more than the rules do, so its own violations have to do.
             _ => {}
@@ -154,7 +168,7 @@ impl RequestBody {
         Err(refusal)
     }
 
-    fn parsed<T>(&self, parse: impl Fn(&[u8], usize) -> Result<T, Error>) -> Result<T, Error> {
+    fn parsed<T>(&self, parse: impl FnOnce(&[u8], usize) -> Result<T, Error>) -> Result<T, Error> {
         let memory = self.caller.gateway.settings.message_memory();
         self.compute(|| parse(&self.bytes, memory))
     }

@@ -4,13 +4,17 @@ use std::{collections::HashMap, marker::PhantomData};
 
 use compliance_api::{
     error::Error,
-    rules::{Check, Violations, check_element, label},
+    rules::{self, Check, Violations, check_element, label},
     wire::MAX_ITEMS,
 };
 use memchr::memchr_iter;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
-use super::json::{Key, Read, Shape, Value, read};
+use super::{
+    accept,
+    json::{Key, Read, Shape, Value, read},
+};
+use crate::ignored::Ignored;
 
 const VALIDATE_ONLY: &str = "validate_only";
 /// What a body may have next to its list.
@@ -56,6 +60,9 @@ pub(super) trait Object: Default {
     /// Sets the value of a key. If a key is sent twice, the last value counts.
     fn set(&mut self, key: Self::Key, value: Value);
 
+    /// The known keys that were sent.
+    fn sent(&self) -> impl Iterator<Item = &'static str>;
+
     /// Reports the values of the wrong type, and returns whether the rules apply to the object.
     fn report(&self, at: At, violations: &mut Violations) -> bool;
 }
@@ -64,16 +71,53 @@ pub(super) trait Object: Default {
 pub(super) struct Document<O, M> {
     /// The fields of the body itself.
     pub(super) top: O,
-    /// The list, if the body has one.
-    pub(super) list: Option<Vec<M>>,
+    list: Option<Vec<M>>,
     options: HashMap<&'static str, Value>,
-    /// Values of the wrong type within the list, and of options that were read.
+    /// Violations of the body itself.
     pub(super) violations: Violations,
-    /// An element violates something, so all of them were checked by the rules.
+    /// Violations of the list and its elements.
+    of_list: Violations,
+    /// An element violates something, so all of them were checked by the rules, and are gone.
     is_checked: bool,
 }
 
-impl<O, M> Document<O, M> {
+impl<O: Object, M> Document<O, M> {
+    /// Whether the body has a list.
+    pub(super) fn has_list(&self) -> bool {
+        self.list.is_some()
+    }
+
+    /// The message about the body itself. Otherwise everything that it violates.
+    pub(super) fn into_one<R: Check>(
+        mut self,
+        ignored: &mut Ignored,
+        message: impl FnOnce(O) -> R,
+    ) -> Result<R, Error> {
+        self.top.report(At::Body, &mut self.violations);
+        self.options.keys().for_each(|option| ignored.add(option));
+        accept(self.violations, message(self.top))
+    }
+
+    /// The message about the list, in which the fields of the body itself have no effect. Otherwise everything that it violates.
+    pub(super) fn into_batch<R: Check>(
+        mut self,
+        ignored: &mut Ignored,
+        message: impl FnOnce(Vec<M>) -> R,
+    ) -> Result<R, Error> {
+        self.top.sent().for_each(|name| ignored.add(name));
+        self.options.keys().for_each(|option| ignored.add(option));
+        self.violations.merge(self.of_list);
+        let message = message(self.list.unwrap_or_default());
+        if !self.is_checked {
+            return accept(self.violations, message);
+        }
+        let mut of_rules = rules::check(&message);
+        // To the rules, the list is empty.
+        of_rules.forget(O::LIST);
+        self.violations.merge(of_rules);
+        Err(Error::invalid(self.violations))
+    }
+
     /// Whether nothing is to be written. `number` is that of the field in the message of a batch, which alone can have it.
     pub(super) fn validate_only(&mut self, number: u32) -> bool {
         let is_set = self.flag(VALIDATE_ONLY, number);
@@ -105,7 +149,11 @@ impl<O, M> Document<O, M> {
 }
 
 /// Reads a body, whose list becomes messages that may take `memory` bytes.
-pub(super) fn document<O: Object, M: Check + From<O>>(body: &[u8], memory: usize) -> Result<Document<O, M>, Error> {
+pub(super) fn document<O: Object, M: Check + From<O>>(
+    body: &[u8],
+    memory: usize,
+    ignored: &mut Ignored,
+) -> Result<Document<O, M>, Error> {
     let max_items = memory / size_of::<M>();
     let mut refused = None;
     let shape = DocumentShape {
@@ -113,14 +161,12 @@ pub(super) fn document<O: Object, M: Check + From<O>>(body: &[u8], memory: usize
         // Messages are wide, and a list that grows while it is read is copied again and again.
         expected_items: memchr_iter(b'{', body).count().min(max_items).min(MAX_ITEMS),
         refused: &mut refused,
+        ignored,
         types: PhantomData,
     };
     let invalid = |message| Error::invalid(Violations::one("body", message));
     let document = read(body, shape).map_err(|_| refused.unwrap_or_else(|| invalid("The body must be valid JSON.")))?;
-    match document.ok_or_else(|| invalid("The body must be a JSON object."))? {
-        Document { violations, is_checked: true, .. } => Err(Error::invalid(violations)),
-        document => Ok(document),
-    }
+    document.ok_or_else(|| invalid("The body must be a JSON object."))
 }
 
 /// Reads the entries of an object; `other` reads the value of a name that is not a known key.
@@ -143,6 +189,7 @@ struct DocumentShape<'a, O, M> {
     expected_items: usize,
     /// Why a list is not read to its end: serde's errors carry text alone.
     refused: &'a mut Option<Error>,
+    ignored: &'a mut Ignored,
     types: PhantomData<(O, M)>,
 }
 
@@ -156,7 +203,7 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for DocumentShape<'_, O, M> 
 
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
         let mut top = O::default();
-        let (mut list, mut violations, mut is_checked) = (None, Violations::new(), false);
+        let (mut list, mut of_list, mut is_checked) = (None, Violations::new(), false);
         let mut options = HashMap::new();
         read_entries(&mut top, &mut object, |name, object| {
             if let Some(option) = OPTIONS.into_iter().find(|option| *option == name) {
@@ -164,27 +211,30 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for DocumentShape<'_, O, M> 
                 return Ok(());
             }
             if name != O::LIST {
+                self.ignored.add(name);
                 return object.next_value::<IgnoredAny>().map(drop);
             }
             // The last list counts: an earlier one is forgotten with its violations.
-            (violations, is_checked) = (Violations::new(), false);
+            (of_list, is_checked) = (Violations::new(), false);
             list = Some(object.next_value_seed(Read(ListShape::<O, M> {
                 max_items: self.max_items,
                 refused: &mut *self.refused,
-                violations: &mut violations,
+                ignored: &mut *self.ignored,
+                violations: &mut of_list,
                 is_checked: &mut is_checked,
                 items: Vec::with_capacity(self.expected_items),
                 object: PhantomData,
             }))?);
             Ok(())
         })?;
-        Ok(Some(Document { top, list, options, violations, is_checked }))
+        Ok(Some(Document { top, list, options, violations: Violations::new(), of_list, is_checked }))
     }
 }
 
 struct ListShape<'a, O, M> {
     max_items: usize,
     refused: &'a mut Option<Error>,
+    ignored: &'a mut Ignored,
     violations: &'a mut Violations,
     is_checked: &'a mut bool,
     items: Vec<M>,
@@ -205,7 +255,8 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for ListShape<'_, O, M> {
     fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Self::Output, A::Error> {
         for index in 0.. {
             let mut object = O::default();
-            let Some(is_object) = array.next_element_seed(Read(ItemShape(&mut object)))? else { break };
+            let item = ItemShape { object: &mut object, index, ignored: &mut *self.ignored };
+            let Some(is_object) = array.next_element_seed(Read(item))? else { break };
             let is_refused = match index {
                 MAX_ITEMS => Some(Error::invalid(Violations::too_many_items(O::LIST, MAX_ITEMS))),
                 _ if self.items.len() == self.max_items => Some(Error::body_too_large()),
@@ -239,7 +290,11 @@ impl<'de, O: Object, M: Check + From<O>> Shape<'de> for ListShape<'_, O, M> {
 }
 
 /// Reads an element of the list into an object and returns whether it is one.
-struct ItemShape<'o, O>(&'o mut O);
+struct ItemShape<'a, O> {
+    object: &'a mut O,
+    index: usize,
+    ignored: &'a mut Ignored,
+}
 
 impl<'de, O: Object> Shape<'de> for ItemShape<'_, O> {
     type Output = bool;
@@ -249,7 +304,10 @@ impl<'de, O: Object> Shape<'de> for ItemShape<'_, O> {
     }
 
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<bool, A::Error> {
-        read_entries(self.0, &mut object, |_, object| object.next_value::<IgnoredAny>().map(drop))?;
+        read_entries(self.object, &mut object, |name, object| {
+            self.ignored.add_of_element(O::LIST, self.index, name);
+            object.next_value::<IgnoredAny>().map(drop)
+        })?;
         Ok(true)
     }
 }

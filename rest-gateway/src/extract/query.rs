@@ -1,17 +1,23 @@
 //! Query strings: unknown parameters are ignored, an empty one is absent, the last of several counts.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, convert::Infallible, sync::Arc};
 
+use axum::extract::FromRequestParts;
 use compliance_api::{
     description::{Field, Kind},
     error::Error,
     rules::{self, Check, Violations, label, not_one_of},
     v1::ListChangesRequest,
 };
+use http::request::Parts;
 use prost::{Message, encoding};
 use url::form_urlencoded;
 
 use super::accept;
+use crate::{
+    exchange::Exchange,
+    route::{Route, is_parameter},
+};
 
 const YES_NO: &[&str] = &["yes", "no"];
 /// The values of enums, from the number 1 on.
@@ -23,35 +29,76 @@ const ENUMS: [(&str, &[&str]); 3] = [
 /// The first number of the parameters that a list cannot have: behind the fields of the request.
 const REFUSED: u32 = 1 << 16;
 
-/// The request whose fields are the parameters.
-pub(crate) fn request<M: Check + Message + Default>(query: Option<&str>) -> Result<M, Error> {
-    read(query, &[], |_| String::new())
+/// The query of a request.
+pub(crate) struct Query {
+    text: Option<String>,
+    /// The operation, which has the parameters of each request that is read from its query.
+    operation: Option<&'static Route>,
 }
 
-/// The same for a page of a list.
-pub(crate) fn page<M: Check + Message + Default>(query: Option<&str>) -> Result<M, Error> {
-    let why = |label: &str| format!("The {label} field is for whole lists: request application/x-ndjson or text/csv.");
-    read(query, &["changed_after"], why)
-}
-
-/// The same for a whole list, which has no pages.
-pub(crate) fn whole_list<M: Check + Message + Default>(query: Option<&str>) -> Result<M, Error> {
-    let why = |label: &str| format!("The {label} field is for pages: this format has the whole list, by ID.");
-    read(query, &["sort_by", "sort_dir", "per_page", "page"], why)
-}
-
-/// The position `last` replaces `after` of the query. Both must be valid.
-pub(crate) fn changes(query: Option<&str>, last: Option<&str>) -> Result<ListChangesRequest, Error> {
-    let sent = request(query)?;
-    let Some(last) = last else { return Ok(sent) };
-    // The core does not see what is replaced.
-    let replaced = rules::check(&sent);
-    if !replaced.is_empty() {
-        return Err(Error::invalid(replaced));
+impl Query {
+    /// The request whose fields are the parameters.
+    pub(crate) fn request<M: Check + Message + Default>(&self) -> Result<M, Error> {
+        self.read(&[], |_| String::new())
     }
-    let header = form_urlencoded::Serializer::new(String::new()).append_pair("after", last).finish();
-    let ListChangesRequest { after, .. } = request(Some(&header))?;
-    Ok(ListChangesRequest { after, ..sent })
+
+    /// The same for a page of a list.
+    pub(crate) fn page<M: Check + Message + Default>(&self) -> Result<M, Error> {
+        let why =
+            |label: &str| format!("The {label} field is for whole lists: request application/x-ndjson or text/csv.");
+        self.read(&["changed_after"], why)
+    }
+
+    /// The same for a whole list, which has no pages.
+    pub(crate) fn whole_list<M: Check + Message + Default>(&self) -> Result<M, Error> {
+        let why = |label: &str| format!("The {label} field is for pages: this format has the whole list, by ID.");
+        self.read(&["sort_by", "sort_dir", "per_page", "page"], why)
+    }
+
+    /// The position `last` replaces `after` of the query. Both must be valid.
+    pub(crate) fn changes(&self, last: Option<&str>) -> Result<ListChangesRequest, Error> {
+        let sent = self.request::<ListChangesRequest>();
+        let Some(last) = last else { return sent };
+        let header = form_urlencoded::Serializer::new(String::new()).append_pair("after", last).finish();
+        let header = read::<ListChangesRequest>(Some(&header), &[], |_| String::new());
+        // The core does not see what is replaced.
+        let mut violations = violations_of(&sent);
+        violations.merge(violations_of(&header));
+        match (sent, header) {
+            (Ok(sent), Ok(header)) if violations.is_empty() => Ok(ListChangesRequest { after: header.after, ..sent }),
+            _ => Err(Error::invalid(violations)),
+        }
+    }
+
+    fn read<M: Check + Message + Default>(
+        &self,
+        refused: &[&'static str],
+        why: impl Fn(&str) -> String,
+    ) -> Result<M, Error> {
+        debug_assert!(
+            self.operation.is_some_and(|it| it.query.iter().any(|known| known.name == M::MESSAGE.name)),
+            "the route does not declare that it reads {}",
+            M::MESSAGE.name
+        );
+        read(self.text.as_deref(), refused, why)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let operation = parts.extensions.get::<Arc<Exchange>>().and_then(|exchange| exchange.operation);
+        Ok(Self { text: parts.uri.query().map(str::to_owned), operation })
+    }
+}
+
+/// The violations of what was read, those of the rules included.
+fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
+    match read {
+        Ok(message) => rules::check(message),
+        Err(error) => error.violations.clone(),
+    }
 }
 
 /// Reads a request by its description: what is sent is encoded as its fields are. `refused` are parameters that it cannot have, and
@@ -75,11 +122,6 @@ fn read<M: Check + Message + Default>(
         violations.push((0, number), || ((*name).to_owned(), why(&label(name))));
     }
     accept(violations, M::decode(&*message).map_err(|_| Error::internal())?)
-}
-
-/// An ID that a request must have is in its path, and whole lists begin at their beginning.
-fn is_parameter(field: &Field) -> bool {
-    field.name != "after_id" && (field.may_be_absent || !matches!(field.kind, Kind::Integer(_)))
 }
 
 /// Adds the value of a field to an encoded message. Fails with the violation if it is of another type.
@@ -129,14 +171,21 @@ mod tests {
         },
     };
 
-    use super::ENUMS;
+    use super::{ENUMS, Query};
+    use crate::ROUTES;
 
-    fn urls(query: Option<&str>) -> Result<ListComplianceUrlsRequest, Error> {
-        super::page(query)
+    /// The query of a request to the operation of a path.
+    fn query(path: &str, text: Option<&str>) -> Query {
+        let operation = ROUTES.iter().find(|route| (route.method, route.path) == ("get", path));
+        Query { text: text.map(str::to_owned), operation }
     }
 
-    fn cases(query: Option<&str>) -> Result<ListComplianceCasesRequest, Error> {
-        super::page(query)
+    fn urls(text: Option<&str>) -> Result<ListComplianceUrlsRequest, Error> {
+        query("/api/urls", text).page()
+    }
+
+    fn cases(text: Option<&str>) -> Result<ListComplianceCasesRequest, Error> {
+        query("/api/cases", text).page()
     }
 
     fn violations(query: &str) -> Vec<(String, String)> {
@@ -216,9 +265,8 @@ mod tests {
 
     #[test]
     fn a_whole_list_has_filters_and_no_pages() {
-        let request = super::whole_list::<ListAllComplianceUrlsRequest>(Some(
-            "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31",
-        ));
+        let text = "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31";
+        let request = query("/api/urls", Some(text)).whole_list::<ListAllComplianceUrlsRequest>();
         let expected = ListAllComplianceUrlsRequest {
             incident_status_id: Some(3),
             distributor_id: Some(7),
@@ -229,12 +277,24 @@ mod tests {
             changed_after: None,
         };
         assert_eq!(request.unwrap(), expected);
-        let error = super::whole_list::<ListAllComplianceCasesRequest>(Some(
-            "page=1&sort_dir=asc&per_page=5&sort_by=id&case_status_id=0",
-        ))
-        .unwrap_err();
+        let text = "page=1&sort_dir=asc&per_page=5&sort_by=id&case_status_id=0";
+        let error = query("/api/cases", Some(text)).whole_list::<ListAllComplianceCasesRequest>().unwrap_err();
         let paths: Vec<String> = error.violations.into_iter().map(|violation| violation.path).collect();
         assert_eq!(paths, ["case_status_id", "sort_by", "sort_dir", "per_page", "page"]);
+    }
+
+    #[test]
+    fn violations_of_the_query_and_of_the_last_event_are_reported_together() {
+        let paths = |text, last| {
+            let error = query("/api/changes", Some(text)).changes(last).unwrap_err();
+            error.violations.into_iter().map(|violation| violation.path).collect::<Vec<_>>()
+        };
+        assert_eq!(paths("limit=x&types=url,x", Some("?")), ["after", "types.1", "limit"]);
+        assert_eq!(paths("limit=0&after=x", Some("-1")), ["after", "limit"]);
+        assert_eq!(paths("limit=0&after=5", Some("9007199254740992")), ["after", "limit"]);
+        assert_eq!(paths("after=x", Some("7")), ["after"]);
+        let request = query("/api/changes", Some("limit=5&after=3")).changes(Some("7")).unwrap();
+        assert_eq!((request.after, request.limit), (Some(7), Some(5)));
     }
 
     #[test]

@@ -59,6 +59,12 @@ impl IfMatch {
     #[cfg(test)]
     pub(crate) const NONE: Self = Self(None);
 
+    /// `*`
+    #[cfg(test)]
+    pub(crate) fn any() -> Self {
+        Self(Some(Ok(Named::Any)))
+    }
+
     fn of(headers: &HeaderMap) -> Self {
         Self(headers.contains_key(IF_MATCH).then(|| named(headers, &IF_MATCH).ok_or(())))
     }

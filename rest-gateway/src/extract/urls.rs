@@ -7,11 +7,11 @@ use compliance_api::{
 };
 
 use super::{
-    accept,
     body::Form,
     document::{At, Object, document},
     json::Value,
 };
+use crate::ignored::Ignored;
 
 impl Form for AddComplianceUrlsRequest {
     const ELEMENT: usize = size_of::<UrlInput>();
@@ -23,10 +23,10 @@ impl Form for AddComplianceUrlsRequest {
 }
 
 /// Reads the body. Its elements may take `memory` bytes.
-pub(crate) fn add(body: &[u8], memory: usize) -> Result<AddComplianceUrlsRequest, Error> {
-    let mut document = document::<Element, UrlInput>(body, memory)?;
-    let validate_only = document.validate_only(2);
-    accept(document.violations, AddComplianceUrlsRequest { urls: document.list.unwrap_or_default(), validate_only })
+pub(crate) fn add(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<AddComplianceUrlsRequest, Error> {
+    let mut document = document::<Element, UrlInput>(body, memory, ignored)?;
+    let validate_only = document.flag("validate_only", 2);
+    document.into_batch(ignored, |urls| AddComplianceUrlsRequest { urls, validate_only })
 }
 
 /// An element of the list, as it was sent.
@@ -54,6 +54,10 @@ impl Object for Element {
         self.url = value;
     }
 
+    fn sent(&self) -> impl Iterator<Item = &'static str> {
+        (self.url != Value::Null).then_some("url").into_iter()
+    }
+
     fn report(&self, at: At, violations: &mut Violations) -> bool {
         let is_valid = matches!(self.url, Value::Text(_) | Value::Null);
         if !is_valid {
@@ -68,26 +72,27 @@ impl Object for Element {
 mod tests {
     use compliance_api::{error::Reason, v1::UrlInput};
 
-    use super::add;
+    use super::{Ignored, add};
 
     const MEMORY: usize = 1 << 20;
 
     fn violations(body: &str) -> Vec<(String, String)> {
-        let error = add(body.as_bytes(), MEMORY).unwrap_err();
+        let error = add(body.as_bytes(), MEMORY, &mut Ignored::default()).unwrap_err();
         error.violations.into_iter().map(|violation| (violation.path, violation.message)).collect()
     }
 
     #[test]
     fn elements_keep_their_order_and_null_is_absent() {
         let body = br#"{"a":[[]],"urls":[{"url":"http://a/","x":{}},{"url":null},{},{"url":"","url":"b"}]}"#;
-        let urls: Vec<Option<String>> = add(body, MEMORY).unwrap().urls.into_iter().map(|input| input.url).collect();
+        let urls: Vec<Option<String>> =
+            add(body, MEMORY, &mut Ignored::default()).unwrap().urls.into_iter().map(|input| input.url).collect();
         assert_eq!(urls, [Some("http://a/".into()), None, None, Some("b".into())]);
     }
 
     #[test]
     fn a_missing_or_empty_list_is_for_the_core_to_refuse() {
         for body in ["{}", r#"{"urls":null}"#, r#"{"urls":[]}"#, r#"{"urls":5,"urls":[]}"#, r#"{"url":5}"#] {
-            assert!(add(body.as_bytes(), MEMORY).unwrap().urls.is_empty(), "{body}");
+            assert!(add(body.as_bytes(), MEMORY, &mut Ignored::default()).unwrap().urls.is_empty(), "{body}");
         }
     }
 
@@ -107,6 +112,9 @@ mod tests {
     #[test]
     fn more_elements_than_memory_is_too_large() {
         let body = format!(r#"{{"urls":[{}{{}}]}}"#, "{},".repeat(100));
-        assert_eq!(add(body.as_bytes(), 100 * size_of::<UrlInput>()).unwrap_err().reason, Reason::BodyTooLarge);
+        assert_eq!(
+            add(body.as_bytes(), 100 * size_of::<UrlInput>(), &mut Ignored::default()).unwrap_err().reason,
+            Reason::BodyTooLarge
+        );
     }
 }

@@ -4,15 +4,25 @@ use compliance_api::{
     description::Kind,
     error::Error,
     rules::{self, Check as _, Violations},
-    v1::WebhookInput,
+    v1::{CreateWebhookRequest, WebhookInput},
 };
 use prost::{Message as _, encoding};
 use serde_json::Value;
 
 use super::{accept, body::Form, document::At};
+use crate::ignored::Ignored;
 
 /// Bytes of a body: more than a webhook takes.
 const MOST: usize = 64 << 10;
+
+impl Form for CreateWebhookRequest {
+    const ELEMENT: usize = 0;
+    const KEY: usize = 0;
+
+    fn violations(&self) -> Violations {
+        rules::check(self)
+    }
+}
 
 impl Form for WebhookInput {
     const ELEMENT: usize = 0;
@@ -23,8 +33,20 @@ impl Form for WebhookInput {
     }
 }
 
-/// Reads a body.
-pub(crate) fn input(body: &[u8], _memory: usize) -> Result<WebhookInput, Error> {
+/// Reads the body of a `POST`.
+pub(crate) fn create(body: &[u8], _memory: usize, ignored: &mut Ignored) -> Result<CreateWebhookRequest, Error> {
+    let (webhook, violations) = input(body, ignored)?;
+    accept(violations, CreateWebhookRequest { webhook: Some(webhook) })
+}
+
+/// Reads the body of a `PUT`.
+pub(crate) fn update(body: &[u8], _memory: usize, ignored: &mut Ignored) -> Result<WebhookInput, Error> {
+    let (webhook, violations) = input(body, ignored)?;
+    accept(violations, webhook)
+}
+
+/// What a body has, and which of its values have another type.
+fn input(body: &[u8], ignored: &mut Ignored) -> Result<(WebhookInput, Violations), Error> {
     if body.len() > MOST {
         return Err(Error::body_too_large());
     }
@@ -54,5 +76,6 @@ pub(crate) fn input(body: &[u8], _memory: usize) -> Result<WebhookInput, Error> 
             _ => must(field.name, "must be a string"),
         }
     }
-    accept(violations, WebhookInput::decode(&*message).map_err(|_| Error::internal())?)
+    sent.keys().for_each(|name| ignored.add(name));
+    Ok((WebhookInput::decode(&*message).map_err(|_| Error::internal())?, violations))
 }

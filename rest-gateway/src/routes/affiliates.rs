@@ -1,6 +1,6 @@
 //! `/affiliates`
 
-use axum::{extract::RawQuery, response::Response};
+use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
     v1::{AffiliateResult, CreateAffiliateRequest, EraseAffiliateRequest, GetAffiliateRequest, UpdateAffiliateRequest},
@@ -18,11 +18,13 @@ use crate::{
         accept::{Format, varied},
         affiliates::{self, Create, Update},
         body::RequestBody,
+        id_with,
         path::PathId,
-        query,
+        query::Query,
         tags::{self, IfMatch, IfNoneMatch},
     },
     found::{respond_found, respond_holding},
+    ignored::Ignored,
     stream::{Document, respond_opened},
 };
 
@@ -39,8 +41,8 @@ const FOUND: &str = "Affiliates found";
 /// - Query: `ListAffiliatesRequest`
 /// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The affiliates; an empty list if there are none.
 /// - Refused: `PositionGone`
-pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::request(query.as_deref())).await?;
+pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
+    let request = caller.accept(query.request()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request));
     let document = Document::of(format, FOUND, "Affiliate");
@@ -62,10 +64,10 @@ pub(crate) async fn get(
     caller: Caller,
     path: PathId,
     if_none_match: IfNoneMatch,
-    RawQuery(query): RawQuery,
+    query: Query,
 ) -> Result<Response, Refusal> {
-    let sent: GetAffiliateRequest = caller.accept(query::request(query.as_deref())).await?;
-    let id = caller.accept(path.record_id(Error::affiliate_not_found)).await?;
+    let sent: GetAffiliateRequest = caller.accept(query.request()).await?;
+    let id = caller.accept(id_with(path, &sent, Error::affiliate_not_found)).await?;
     let request = GetAffiliateRequest { id, ..sent };
     let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request));
     let (mut affiliate, rate_limit, held) = read.await?;
@@ -82,8 +84,8 @@ pub(crate) async fn get(
 /// - Operation: `searchAffiliates`
 /// - Query: `SearchAffiliatesRequest`
 /// - 200: `AffiliateList`. The affiliates; an empty list if there are none.
-pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::request(query.as_deref())).await?;
+pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Refusal> {
+    let request = caller.accept(query.request()).await?;
     let read = caller.call(request, |core, request| core.affiliates.search_affiliates(request));
     let (found, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &found.affiliates, None))
@@ -148,7 +150,8 @@ async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Resu
 ///   result per item, in the order sent.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`
 pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
-    let parse = move |body: &[u8], memory| affiliates::update(body, memory, &path, &if_match);
+    let parse =
+        move |body: &[u8], memory, ignored: &mut Ignored| affiliates::update(body, memory, &path, &if_match, ignored);
     let result = match body.read(parse.clone()).await? {
         Update::One(request) => Box::pin(update_one(&body, *request)).await,
         Update::Batch(request) => {

@@ -1,6 +1,6 @@
 //! `/cases`
 
-use axum::{extract::RawQuery, response::Response};
+use axum::response::Response;
 use compliance_api::{error::Error, v1::GetComplianceCaseRequest};
 
 use crate::{
@@ -9,8 +9,9 @@ use crate::{
     error::Refusal,
     extract::{
         accept::{Format, varied},
+        id_with,
         path::PathId,
-        query,
+        query::Query,
         tags::IfNoneMatch,
     },
     found::{respond_found, respond_holding},
@@ -32,24 +33,23 @@ const FOUND: &str = "Cases found";
 /// - Query: `ListComplianceCasesRequest`, `ListAllComplianceCasesRequest.changed_after`
 /// - 200: `CaseList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
 /// - Refused: `PositionGone`
-pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let query = query.as_deref();
+pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
     let response = match format {
-        Format::Json => list_page(caller, query).await?,
-        format => list_all(caller, format, query).await?,
+        Format::Json => list_page(caller, &query).await?,
+        format => list_all(caller, format, &query).await?,
     };
     Ok(varied(response))
 }
 
-async fn list_all(caller: Caller, format: Format, query: Option<&str>) -> Result<Response, Refusal> {
-    let request = caller.accept(query::whole_list(query)).await?;
+async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Response, Refusal> {
+    let request = caller.accept(query.whole_list()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.cases.list_all_compliance_cases(request)).await?;
     Ok(respond_opened(Document::of(format, FOUND, "ComplianceCase"), list, |message| &message.cases, deadline))
 }
 
-async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
-    let request = caller.accept(query::page(query)).await?;
+async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
+    let request = caller.accept(query.page()).await?;
     let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request));
     let (page, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &page.cases, page.meta))
@@ -70,10 +70,10 @@ pub(crate) async fn get(
     caller: Caller,
     path: PathId,
     if_none_match: IfNoneMatch,
-    RawQuery(query): RawQuery,
+    query: Query,
 ) -> Result<Response, Refusal> {
-    let sent: GetComplianceCaseRequest = caller.accept(query::request(query.as_deref())).await?;
-    let id = caller.accept(path.record_id(Error::case_not_found)).await?;
+    let sent: GetComplianceCaseRequest = caller.accept(query.request()).await?;
+    let id = caller.accept(id_with(path, &sent, Error::case_not_found)).await?;
     let request = GetComplianceCaseRequest { id, ..sent };
     let read = caller.call(request, |core, request| core.cases.get_compliance_case(request));
     let (mut case, rate_limit, held) = read.await?;

@@ -1,6 +1,6 @@
 //! `/changes` and `/audit`
 
-use axum::{extract::RawQuery, response::Response};
+use axum::response::Response;
 use compliance_api::v1::{ListChangesRequest, WatchChangesRequest};
 use http::HeaderMap;
 
@@ -10,7 +10,7 @@ use crate::{
     error::Refusal,
     extract::{
         accept::{prefers_events, varied},
-        query,
+        query::Query,
     },
     found::respond_found,
     stream::respond_events,
@@ -36,10 +36,10 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// - Header: `Last-Event-ID`
 /// - 200: `ChangesFound`, `text/event-stream`. The changes.
 /// - Refused: `PositionGone`
-pub(crate) async fn list(caller: Caller, headers: HeaderMap, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Result<Response, Refusal> {
     // What is no text is no position.
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
-    let request = caller.accept(query::changes(query.as_deref(), last)).await?;
+    let request = caller.accept(query.changes(last)).await?;
     let response =
         if prefers_events(&headers) { watch(caller, request).await? } else { list_page(caller, request).await? };
     Ok(varied(response))
@@ -70,8 +70,8 @@ async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Respon
 /// - Query: `SearchChangesRequest`
 /// - 200: `AuditFound`. The changes.
 /// - Refused: `ScopeMissing`
-pub(crate) async fn audit(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::request(query.as_deref())).await?;
+pub(crate) async fn audit(caller: Caller, query: Query) -> Result<Response, Refusal> {
+    let request = caller.accept(query.request()).await?;
     let read = caller.call(request, |core, request| core.audit.search_changes(request));
     let (changes, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))

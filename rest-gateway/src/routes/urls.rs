@@ -1,6 +1,6 @@
 //! `/urls`
 
-use axum::{extract::RawQuery, response::Response};
+use axum::response::Response;
 use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, GetComplianceUrlRequest, StreamComplianceUrlsRequest, UrlResult},
@@ -15,8 +15,10 @@ use crate::{
     extract::{
         accept::{Format, varied},
         body::RequestBody,
+        id_with,
         path::PathId,
-        query, urls,
+        query::Query,
+        urls,
     },
     found::respond_found,
     limits::PAGE_MEMORY,
@@ -38,24 +40,23 @@ const FOUND: &str = "URLs found";
 /// - Query: `ListComplianceUrlsRequest`, `ListAllComplianceUrlsRequest.changed_after`
 /// - 200: `UrlList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
 /// - Refused: `PositionGone`
-pub(crate) async fn list(caller: Caller, format: Format, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let query = query.as_deref();
+pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
     let response = match format {
-        Format::Json => list_page(caller, query).await?,
-        format => list_all(caller, format, query).await?,
+        Format::Json => list_page(caller, &query).await?,
+        format => list_all(caller, format, &query).await?,
     };
     Ok(varied(response))
 }
 
-async fn list_all(caller: Caller, format: Format, query: Option<&str>) -> Result<Response, Refusal> {
-    let request = caller.accept(query::whole_list(query)).await?;
+async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Response, Refusal> {
+    let request = caller.accept(query.whole_list()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.urls.list_all_compliance_urls(request)).await?;
     Ok(respond_opened(Document::of(format, FOUND, "ComplianceUrl"), list, |message| &message.urls, deadline))
 }
 
-async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refusal> {
-    let list = caller.accept(query::page(query)).await?;
+async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
+    let list = caller.accept(query.page()).await?;
     let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
@@ -86,9 +87,9 @@ async fn list_page(caller: Caller, query: Option<&str>) -> Result<Response, Refu
 /// - Query: `GetComplianceUrlRequest`
 /// - 200: `UrlFound`. The URL.
 /// - Refused: `UrlNotFound`, `PositionGone`, `BodyTooLarge`
-pub(crate) async fn get(caller: Caller, path: PathId, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let sent: GetComplianceUrlRequest = caller.accept(query::request(query.as_deref())).await?;
-    let id = caller.accept(path.record_id(Error::url_not_found)).await?;
+pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Response, Refusal> {
+    let sent: GetComplianceUrlRequest = caller.accept(query.request()).await?;
+    let id = caller.accept(id_with(path, &sent, Error::url_not_found)).await?;
     let request = GetComplianceUrlRequest { id, ..sent };
     let read = caller.call(request, |core, request| core.urls.get_compliance_url(request));
     let (url, rate_limit, held) = read.await?;
@@ -108,8 +109,8 @@ fn transcript(url: &ComplianceUrl) -> usize {
 /// - Query: `SearchComplianceUrlsRequest`
 /// - 200: `UrlsFound`. The URLs; an empty list if there are none.
 /// - Refused: `BodyTooLarge`
-pub(crate) async fn search(caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
-    let request = caller.accept(query::request(query.as_deref())).await?;
+pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Refusal> {
+    let request = caller.accept(query.request()).await?;
     let read = caller.call(request, |core, request| core.urls.search_compliance_urls(request));
     let (found, rate_limit, held) = read.await?;
     let bytes = found.urls.iter().map(transcript).sum();

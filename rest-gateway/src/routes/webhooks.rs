@@ -1,11 +1,11 @@
 //! `/webhooks`
 
-use axum::{extract::RawQuery, response::Response};
+use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
     v1::{
-        CreateWebhookRequest, DeleteWebhookRequest, GetWebhookRequest, ListWebhookDeliveriesRequest,
-        ListWebhooksRequest, RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest,
+        DeleteWebhookRequest, GetWebhookRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
+        RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest,
     },
 };
 use http::{HeaderValue, StatusCode, header::LOCATION};
@@ -18,7 +18,8 @@ use crate::{
         body::RequestBody,
         id_with,
         path::{ParentId, PathId},
-        query, webhooks,
+        query::Query,
+        webhooks,
     },
     found::respond_found,
 };
@@ -46,7 +47,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 /// - 201: `WebhookCreated`, `Location`. The webhook and its secret.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
-    let request = CreateWebhookRequest { webhook: Some(body.read(webhooks::input).await?) };
+    let request = body.read(webhooks::create).await?;
     let (created, rate_limit) = body.call(request, |core, request| core.webhooks.create_webhook(request)).await?;
     let id = created.webhook.as_ref().map(|webhook| webhook.id).unwrap_or_default();
     let envelope = Envelope::written(ResultCode::Saved, "Webhook created successfully.", &created);
@@ -83,7 +84,7 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
 /// - 200: `WebhookUpdated`. The webhook as it is now.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
-    let webhook = body.read(webhooks::input).await?;
+    let webhook = body.read(webhooks::update).await?;
     let id = body.caller.accept(id_with(path, &webhook, Error::webhook_not_found)).await?;
     let request = UpdateWebhookRequest { id, webhook: Some(webhook) };
     let (updated, rate_limit) = body.call(request, |core, request| core.webhooks.update_webhook(request)).await?;
@@ -150,12 +151,8 @@ pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Res
 /// - Query: `ListWebhookDeliveriesRequest`
 /// - 200: `WebhookDeliveriesFound`. The attempts; an empty list if there are none.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn deliveries(
-    caller: Caller,
-    ParentId(path): ParentId,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    let mut request: ListWebhookDeliveriesRequest = caller.accept(query::request(query.as_deref())).await?;
+pub(crate) async fn deliveries(caller: Caller, ParentId(path): ParentId, query: Query) -> Result<Response, Refusal> {
+    let mut request: ListWebhookDeliveriesRequest = caller.accept(query.request()).await?;
     request.id = caller.accept(id_with(path, &request, Error::webhook_not_found)).await?;
     let read = caller.call(request, |core, request| core.webhooks.list_webhook_deliveries(request));
     let (found, rate_limit, held) = read.await?;

@@ -99,11 +99,14 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             "at_least" => Some(Value::I64(limit.as_i64().unwrap() - 1)),
             "at_most" => Some(Value::I64(limit.as_i64().unwrap() + 1)),
             "max_items" => Some(Value::List(vec![element(); limit.as_u32().unwrap() as usize + 1])),
+            // Another field is missing.
+            "needs" if matches!(field.kind(), Kind::Message(_)) => None,
+            "needs" => Some(Value::I64(1)),
             "flatten" | "items_alone" | "item_codes" => continue,
             other => panic!("no violation of the rule {other}"),
         };
         let mut message = DynamicMessage::new(method.input());
-        let mut paths = reported(path);
+        let mut paths = if rule.name() == "needs" { vec![limit.as_str().unwrap().to_owned()] } else { reported(path) };
         match value {
             Some(value) => {
                 if value.as_i64().is_some() && !matches!(field.kind(), Kind::Int64) {

@@ -13,6 +13,7 @@ use crate::schema::reference;
 
 pub(crate) const REQUEST_ID: &str = "X-Request-Id";
 pub(crate) const IGNORED_PARAMETERS: &str = "X-Ignored-Parameters";
+pub(crate) const IGNORED_FIELDS: &str = "X-Ignored-Fields";
 pub(crate) const ETAG: &str = "ETag";
 pub(crate) const RATE_LIMIT: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
@@ -99,10 +100,12 @@ impl Group {
         let (headers, is_limited): (&[&str], bool) = match self.status {
             StatusCode::BAD_REQUEST | StatusCode::EXPECTATION_FAILED => (&[REQUEST_ID], false),
             StatusCode::UNAUTHORIZED => (&[REQUEST_ID, IGNORED_PARAMETERS, "WWW-Authenticate"], false),
-            StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, IGNORED_PARAMETERS, "Retry-After"], true),
+            StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, "Retry-After"], true),
             // A connection too many is refused before anything is read from it.
             StatusCode::SERVICE_UNAVAILABLE => (&["Retry-After"], true),
-            _ => (&[REQUEST_ID, IGNORED_PARAMETERS], true),
+            // The body was not read.
+            StatusCode::PAYLOAD_TOO_LARGE => (&[REQUEST_ID, IGNORED_PARAMETERS], true),
+            _ => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS], true),
         };
         header_references(headers.iter().chain(RATE_LIMIT.iter().filter(|_| is_limited)).copied())
     }

@@ -27,7 +27,7 @@ use rest_gateway::Route;
 use crate::{
     comment::{Comment, Fact},
     examples, parameter,
-    refusal::{self, ETAG, Group, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
+    refusal::{self, ETAG, Group, IGNORED_FIELDS, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
     schema::{list_of, reference},
 };
 
@@ -135,8 +135,9 @@ impl DocumentedRoute {
         if status != StatusCode::SERVICE_UNAVAILABLE {
             let limited = RATE_LIMIT.iter().filter(|_| self.needs_token).copied();
             let ignored = self.needs_token.then_some(IGNORED_PARAMETERS);
-            let headers =
-                [REQUEST_ID].into_iter().chain(ignored).chain(headers.into_iter().map(String::as_str)).chain(limited);
+            let of_body = self.body.as_ref().map(|_| IGNORED_FIELDS);
+            let headers = headers.into_iter().map(String::as_str);
+            let headers = [REQUEST_ID].into_iter().chain(ignored).chain(of_body).chain(headers).chain(limited);
             response = response.with("headers", header_references(headers));
         }
         if !contents.is_empty() {

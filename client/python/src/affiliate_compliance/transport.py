@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from typing import Any, TypeAlias
+from urllib.parse import unquote_plus
 
 import requests
 from requests.auth import AuthBase
@@ -100,7 +101,7 @@ class Transport:
     ) -> requests.Response:
         try:
             # A redirect would turn a PUT into a GET.
-            return self.session.request(
+            response = self.session.request(
                 method,
                 self.base + path,
                 params=query,
@@ -110,6 +111,8 @@ class Transport:
                 stream=True,
                 allow_redirects=False,
             )
+            warn_of_ignored(method, path, response.headers)
+            return response
         except requests.exceptions.SSLError as error:
             raise Unavailable(str(error)) from error
         except BROKEN:
@@ -145,6 +148,13 @@ class Busy(Exception):
         super().__init__(str(refused))
         self.refused = refused
         self.retry_after = retry_after
+
+
+def warn_of_ignored(method: str, path: str, headers: Headers) -> None:
+    """Logs the names that had no effect, such as mistyped ones."""
+    for what, header in (("fields", "X-Ignored-Fields"), ("parameters", "X-Ignored-Parameters")):
+        if names := headers.get(header):
+            LOG.warning("%s %s: the service ignored these %s: %s", method, path, what, unquote_plus(names))
 
 
 def checked(response: requests.Response) -> requests.Response:

@@ -71,6 +71,11 @@ impl<const HAS_ID: bool> Object for SentAffiliate<HAS_ID> {
         }
     }
 
+    fn sent(&self) -> impl Iterator<Item = &'static str> {
+        let id = (self.id != Value::Null).then_some("id");
+        id.into_iter().chain(self.sent.iter().map(|field| field.name))
+    }
+
     fn report(&self, at: At, violations: &mut Violations) -> bool {
         if !matches!(self.id, Value::Integer(_) | Value::Null) {
             at.must(violations, "id", 1, "must be an integer");

@@ -3,16 +3,16 @@ use compliance_api::{
     v1::{AffiliateInput, AffiliateSync, AffiliateUpdate},
 };
 
-use super::{Create, IfMatch, PathId, Update};
+use super::{Create, IfMatch, Ignored, PathId, Update};
 
 const MEMORY: usize = 1 << 20;
 
 fn create(body: &str) -> Result<Create, Error> {
-    super::create(body.as_bytes(), MEMORY)
+    super::create(body.as_bytes(), MEMORY, &mut Ignored::default())
 }
 
 fn update(path: &str, body: &str) -> Result<Update, Error> {
-    super::update(body.as_bytes(), MEMORY, &PathId::of(path), &IfMatch::NONE)
+    super::update(body.as_bytes(), MEMORY, &PathId::of(path), &IfMatch::NONE, &mut Ignored::default())
 }
 
 fn violations(error: Error) -> Vec<(String, String)> {
@@ -172,7 +172,7 @@ fn more_records_than_memory_is_too_large() {
 fn the_roster_has_options_and_its_affiliates_have_the_fields_that_are_sent() {
     let body = br#"{"validate_only":true,"city":"x","absent_status":"terminated","report_absent":null,"affiliates":[
         {"client_affiliate_id":"A","city":null,"zip":"1","validate_only":5},{}]}"#;
-    let request = super::sync(body, MEMORY).unwrap();
+    let request = super::sync(body, MEMORY, &mut Ignored::default()).unwrap();
     assert!(request.validate_only && !request.report_absent);
     assert_eq!(request.absent_status.as_deref(), Some("terminated"));
     let [first, second] = &request.affiliates[..] else { panic!("{request:?}") };
@@ -184,11 +184,19 @@ fn the_roster_has_options_and_its_affiliates_have_the_fields_that_are_sent() {
 #[test]
 fn values_of_the_wrong_type_are_violations() {
     let body = br#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{"city":7},9]}"#;
-    let paths: Vec<String> =
-        super::sync(body, MEMORY).unwrap_err().violations.into_iter().map(|each| each.path).collect();
+    let paths: Vec<String> = super::sync(body, MEMORY, &mut Ignored::default())
+        .unwrap_err()
+        .violations
+        .into_iter()
+        .map(|each| each.path)
+        .collect();
     assert!(paths.contains(&"affiliates.0.city".to_owned()) && paths.contains(&"affiliates.1".to_owned()), "{paths:?}");
     let body = br#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{}]}"#;
-    let paths: Vec<String> =
-        super::sync(body, MEMORY).unwrap_err().violations.into_iter().map(|each| each.path).collect();
+    let paths: Vec<String> = super::sync(body, MEMORY, &mut Ignored::default())
+        .unwrap_err()
+        .violations
+        .into_iter()
+        .map(|each| each.path)
+        .collect();
     assert_eq!(paths, ["report_absent", "absent_status", "validate_only"]);
 }

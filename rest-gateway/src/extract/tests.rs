@@ -1,0 +1,190 @@
+use std::collections::BTreeSet;
+
+use compliance_api::{
+    description::{Field, Kind, Message},
+    error::Error,
+    rules::Check as _,
+    v1::{
+        AddComplianceUrlsRequest, AffiliateInput, BatchCreateAffiliatesRequest, BatchSyncAffiliatesRequest,
+        BatchUpdateAffiliatesRequest, UrlInput, WebhookInput,
+    },
+};
+use serde_json::{Map, Value, json};
+
+use super::{affiliates, path::PathId, tags::IfMatch, urls, webhooks};
+use crate::ignored::Ignored;
+
+const MEMORY: usize = 1 << 20;
+
+/// Reads a body as the operation does.
+fn read(operation: &str, body: &Value, ignored: &mut Ignored) -> Result<(), Error> {
+    let body = serde_json::to_vec(body).unwrap();
+    match operation {
+        "post /api/affiliates" => affiliates::create(&body, MEMORY, ignored).map(drop),
+        "put /api/affiliates/{id}" => {
+            affiliates::update(&body, MEMORY, &PathId::of("/api/affiliates/1"), &IfMatch::NONE, ignored).map(drop)
+        }
+        "post /api/affiliates:sync" => affiliates::sync(&body, MEMORY, ignored).map(drop),
+        "post /api/urls" => urls::add(&body, MEMORY, ignored).map(drop),
+        "post /api/webhooks" => webhooks::create(&body, MEMORY, ignored).map(drop),
+        "put /api/webhooks/{id}" => webhooks::update(&body, MEMORY, ignored).map(drop),
+        unknown => panic!("no body of {unknown} is read here"),
+    }
+}
+
+/// The operations with a body, and its examples.
+fn documented() -> Vec<(String, Vec<Value>)> {
+    let document: Value = serde_json::from_str(include_str!("../../../docs/openapi.json")).unwrap();
+    let mut bodies = Vec::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let Some(body) = operation.get("requestBody") else { continue };
+            let examples = body["content"]["application/json"]["examples"].as_object();
+            let examples = examples.into_iter().flat_map(Map::values).map(|example| example["value"].clone());
+            bodies.push((format!("{method} {path}"), examples.collect()));
+        }
+    }
+    bodies
+}
+
+/// The objects that a body consists of.
+struct Parts {
+    /// The fields of the body itself.
+    top: &'static Message,
+    /// The body's list, the message that describes the list and the options beside it, and the fields of an element.
+    list: Option<(&'static str, &'static Message, &'static Message)>,
+    /// Whether an object has the ID of its record.
+    has_id: bool,
+}
+
+fn parts(operation: &str) -> Parts {
+    let (affiliate, none) = (AffiliateInput::MESSAGE, &Message { name: "", doc: "", size: 0, fields: &[] });
+    let of = |top, list, has_id| Parts { top, list, has_id };
+    match operation {
+        "post /api/affiliates" => {
+            of(affiliate, Some(("affiliates", BatchCreateAffiliatesRequest::MESSAGE, affiliate)), false)
+        }
+        "put /api/affiliates/{id}" => {
+            of(affiliate, Some(("affiliates", BatchUpdateAffiliatesRequest::MESSAGE, affiliate)), true)
+        }
+        "post /api/affiliates:sync" => {
+            of(none, Some(("affiliates", BatchSyncAffiliatesRequest::MESSAGE, affiliate)), false)
+        }
+        "post /api/urls" => of(none, Some(("urls", AddComplianceUrlsRequest::MESSAGE, UrlInput::MESSAGE)), false),
+        _ => of(WebhookInput::MESSAGE, None, false),
+    }
+}
+
+/// A value that the rules of a field refuse, if there is one that has its type.
+fn refused_by_rules(field: &Field) -> Option<Value> {
+    let text = json!("x".repeat(field.max_chars.or(field.exact_chars).unwrap_or_default() + 1));
+    match field.kind {
+        Kind::Text if field.max_chars.or(field.exact_chars).is_none() && field.one_of.is_empty() => None,
+        Kind::Text if field.is_list => Some(json!([text])),
+        Kind::Text => Some(text),
+        Kind::Integer(_) => field.at_least.map(|least| json!(least - 1)),
+        _ => None,
+    }
+}
+
+/// An object with a wrong value in every field: of the wrong type, or, in every second field, one that the rules refuse. And the paths
+/// that are wrong.
+fn wrong(fields: &'static Message, mixed: bool, prefix: &str) -> (Map<String, Value>, Vec<String>) {
+    let (mut object, mut paths) = (Map::new(), Vec::new());
+    for (index, field) in fields.fields.iter().enumerate() {
+        let by_rules = refused_by_rules(field).filter(|_| mixed && index % 2 == 0);
+        let element = if field.is_list && by_rules.is_some() { ".0" } else { "" };
+        object.insert(field.name.to_owned(), by_rules.unwrap_or_else(|| json!({})));
+        paths.push(format!("{prefix}{}{element}", field.name));
+    }
+    (object, paths)
+}
+
+/// What is beside the list of a batch.
+fn options(list: &str, request: &'static Message, mixed: bool) -> (Map<String, Value>, Vec<String>) {
+    let (mut object, mut paths) = wrong(request, mixed, "");
+    for no_option in [list, "anchor_id"] {
+        object.remove(no_option);
+        paths.retain(|path| path.split('.').next() != Some(no_option));
+    }
+    (object, paths)
+}
+
+fn assert_reported(operation: &str, body: Value, expected: Vec<String>) {
+    let error = read(operation, &body, &mut Ignored::default()).expect_err(operation);
+    let reported: BTreeSet<String> = error.violations.iter().map(|violation| violation.path.clone()).collect();
+    assert_eq!(reported, expected.into_iter().collect(), "{operation} {body}");
+    let order: Vec<usize> = error.violations.iter().map(|it| it.path.matches('.').count().min(1)).collect();
+    assert!(order.is_sorted(), "{operation}: the violations of the body itself come first");
+}
+
+#[test]
+fn everything_that_is_wrong_in_a_body_is_reported_at_once() {
+    let operations = documented();
+    assert!(operations.len() >= 6);
+    for (operation, mixed) in operations.iter().flat_map(|(operation, _)| [(operation, false), (operation, true)]) {
+        let Parts { top, list, has_id } = parts(operation);
+        if !top.fields.is_empty() {
+            let (mut object, mut paths) = wrong(top, mixed, "");
+            if has_id {
+                object.insert("id".into(), json!("1"));
+                paths.push("id".into());
+            }
+            if list.is_some() {
+                object.insert("validate_only".into(), json!({}));
+                paths.push("validate_only".into());
+            }
+            assert_reported(operation, object.into(), paths);
+        }
+        let Some((list, request, fields)) = list else { continue };
+        let (mut element, mut paths) = wrong(fields, mixed, &format!("{list}.1."));
+        if has_id {
+            element.insert("id".into(), json!("1"));
+            paths.push(format!("{list}.1.id"));
+        }
+        let (mut object, of_options) = options(list, request, mixed);
+        object.insert(list.into(), json!([5, element]));
+        paths.push(format!("{list}.0"));
+        paths.extend(of_options);
+        assert_reported(operation, object.into(), paths);
+        // The list itself, too.
+        for no_list in [json!({}), json!(null), json!([])] {
+            let (mut object, mut paths) = options(list, request, mixed);
+            object.insert(list.into(), no_list);
+            paths.push(list.into());
+            if object[list].is_object() || paths.len() > 1 {
+                assert_reported(operation, object.into(), paths);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_webhook_without_a_url_is_reported_along_with_wrong_types() {
+    assert_reported("post /api/webhooks", json!({"types": 5}), vec!["url".into(), "types".into()]);
+    assert_reported("put /api/webhooks/{id}", json!({"types": 5}), vec!["types".into()]);
+}
+
+#[test]
+fn a_header_for_one_affiliate_is_refused_along_with_the_items_of_a_batch() {
+    let if_match = IfMatch::any();
+    let body = br#"{"affiliates":[{"id":"x"},7],"validate_only":1}"#;
+    let path = PathId::of("/api/affiliates/1");
+    let error = affiliates::update(body, MEMORY, &path, &if_match, &mut Ignored::default()).unwrap_err();
+    let paths: Vec<&str> = error.violations.iter().map(|violation| &*violation.path).collect();
+    assert_eq!(paths, ["If-Match", "validate_only", "affiliates.0.id", "affiliates.1"]);
+}
+
+#[test]
+fn the_documented_bodies_are_accepted_and_nothing_in_them_is_ignored() {
+    let mut bodies = 0;
+    for (operation, examples) in documented() {
+        for body in examples {
+            let mut ignored = Ignored::default();
+            assert!(read(&operation, &body, &mut ignored).is_ok(), "{operation} {body}");
+            assert_eq!(ignored.header(), None, "{operation} {body}");
+            bodies += 1;
+        }
+    }
+    assert!(bodies >= 8, "{bodies}");
+}
