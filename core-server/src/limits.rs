@@ -64,6 +64,9 @@ pub(crate) const TOKEN_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) const FEW_SIGNATURES: usize = 8;
 /// How long after a shutdown has begun clients may still read that the service does not serve.
 pub(crate) const WATCHERS_TIME: Duration = Duration::from_millis(250);
+/// Streams of health and reflection, which need no token: of all peers, and of one.
+pub(crate) const OPEN_STREAMS: usize = 1024;
+pub(crate) const OPEN_STREAMS_OF_A_PEER: usize = 128;
 /// Cores over which a gateway spreads its calls, at most. A call that names more counts as one.
 pub(crate) const MAX_CORES: u32 = 256;
 /// How often the rate limit drops the state of companies that no longer call.
@@ -180,6 +183,8 @@ pub(crate) const WATCH_STALLED: Duration = Duration::from_secs(10);
 /// Watchers of all companies and of one. They hold little, and each has a connection or a stream of one.
 pub(crate) const WATCHERS: usize = 10_000;
 pub(crate) const WATCHERS_OF_A_COMPANY: usize = 2000;
+/// Watches of a company that read their first page at the same time. Many clients come together after a restart, and the others wait.
+pub(crate) const FIRST_PAGES: usize = 16;
 /// Records that have changed, of which a page of a list may have some. So many IDs are sent with its statement.
 pub(crate) const CHANGED_WINDOW: usize = 1000;
 /// Rows of the record, and entries in them, that are read for such records. If more follow a position, the whole list is read.

@@ -1,6 +1,10 @@
 //! What companies share of this process: memory, calls, streams, and statements that are not coalesced.
 
-use std::{thread::available_parallelism, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    thread::available_parallelism,
+    time::Duration,
+};
 
 use admission::{
     Callers, Count, Counts, FairQueue, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, SLOW_AFTER, Slot,
@@ -14,8 +18,8 @@ use crate::{
     limits::{
         CALL_SHARE, CALLS_AT_LEAST, CONNECTIONS_OF_COALESCED, CPUS_PER_SLOT_WITH_OTHERS, HEAVY_ITEMS,
         ITEMS_OF_A_STATEMENT, LARGE_PAGE_SHARE, LARGE_PAGES, LONG_BATCHES_AT_LEAST, MAX_QUEUED_LARGE_PAGES,
-        MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS, QUEUE_SHARE, SLOT_SHARE, STATEMENTS_PER_CPU, STREAM_COMPANIES,
-        WATCHERS, WATCHERS_OF_A_COMPANY,
+        MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS, OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QUEUE_SHARE, SLOT_SHARE,
+        STATEMENTS_PER_CPU, STREAM_COMPANIES, WATCHERS, WATCHERS_OF_A_COMPANY,
     },
 };
 
@@ -28,6 +32,10 @@ pub(crate) struct Shares {
     pub(crate) refusals: Refusals,
     pub(crate) streams: Counts,
     pub(crate) watchers: Counts,
+    /// Calls that open a watch. All watches of a company may be opened at once, so they are not among its calls.
+    openings: Counts,
+    /// Streams without a token, by the network of their peer.
+    open_to_all: Counts,
     /// Pages, and batches that are short.
     pub(crate) statements: FairQueue,
     /// Long batches: they keep a processor busy here, and another one in the database.
@@ -81,6 +89,8 @@ impl Shares {
             calls: Counts::new(max_in_flight, (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST)),
             streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
             watchers: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
+            openings: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
+            open_to_all: Counts::new(OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER),
             statements: queue(limits((cpus * STATEMENTS_PER_CPU).min(connections), MAX_QUEUED_STATEMENTS)),
             heavy: queue(limits(cpus.max(LONG_BATCHES_AT_LEAST).min(connections), MAX_QUEUED_LONG_BATCHES)),
             large_pages: queue(large_pages),
@@ -118,14 +128,39 @@ impl Shares {
 
     /// Counts a watcher as open until what is returned is dropped.
     pub(crate) fn watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.watchers.add(company_id).map_err(|full| {
-            let message = match full {
-                Full::Company => format!("The company has {WATCHERS_OF_A_COMPANY} watches open already."),
-                Full::Process => format!("This instance of the service has {WATCHERS} watches open already."),
+        self.watchers.add(company_id).map_err(too_many_watches)
+    }
+
+    /// Counts a call that opens a watch until what is returned is dropped.
+    pub(crate) fn open_watch(&self, company_id: i64) -> Result<Count, Error> {
+        self.callers.called(company_id);
+        self.openings.add(company_id).map_err(too_many_watches)
+    }
+
+    /// Counts a stream that needs no token as open until what is returned is dropped.
+    pub(crate) fn open_to_all(&self, peer: Option<SocketAddr>) -> Result<Count, Error> {
+        let network = match peer.map(|peer| http_server::network(peer.ip())) {
+            Some(IpAddr::V4(address)) => i64::from(address.to_bits()),
+            Some(IpAddr::V6(address)) => (address.to_bits() >> 64) as i64,
+            None => 0,
+        };
+        self.open_to_all.add(network).map_err(|full| {
+            let (whose, most) = match full {
+                Full::Company => ("This address", OPEN_STREAMS_OF_A_PEER),
+                Full::Process => ("This instance of the service", OPEN_STREAMS),
             };
-            Error { message, ..full.into() }
+            let message = format!("{whose} has {most} streams of health and reflection open already.");
+            Error { message, ..Full::Company.into() }
         })
     }
+}
+
+fn too_many_watches(full: Full) -> Error {
+    let message = match full {
+        Full::Company => format!("The company has {WATCHERS_OF_A_COMPANY} watches open already."),
+        Full::Process => format!("This instance of the service has {WATCHERS} watches open already."),
+    };
+    Error { message, ..full.into() }
 }
 
 /// Does work in its slot, if it has one. Each step of long work is run away from the threads that serve everybody.

@@ -6,6 +6,7 @@ mod citus;
 mod doctor;
 mod exhausted;
 mod monitoring;
+mod open_streams;
 mod schema;
 mod shutdown;
 mod single_reads;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         doctor::tests(),
         exhausted::tests(),
         monitoring::tests(),
+        open_streams::tests(),
         schema::tests(),
         schema::large_tables::tests(),
         shutdown::tests(),

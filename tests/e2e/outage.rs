@@ -1,18 +1,18 @@
 //! The database goes away: every operation reports it, and no response that had begun ends as if it were complete.
 
-use compliance_api::v1::{
-    AddComplianceUrlsRequest, AffiliateInput, CreateAffiliateRequest, GetAffiliateRequest, ListComplianceCasesRequest,
-    UrlInput,
-};
+use std::collections::BTreeSet;
+
+use compliance_api::v1::GetAffiliateRequest;
 use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
-use serde_json::json;
 use sqlx::AssertSqlSafe;
 use test_support::{
-    Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, reason_of, tests,
+    Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, reason_of, tests, token,
 };
 use tonic::Code;
 use tonic_types::StatusExt as _;
+
+use crate::isolation::{ROUTES, Side, Twin, calls, filled, operations};
 
 tests![every_operation_reports_it, a_list_breaks_off];
 
@@ -23,6 +23,11 @@ async fn service() -> (TestService, TestCluster) {
     (TestService::over(database.options, Options::default()).await, cluster)
 }
 
+const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
+/// Operations that read nothing from the database.
+const WITHOUT_DATABASE: [&str; 1] = ["AccessService/CheckAccess"];
+
+/// The routes and the operations are those of the contract: `isolation` fails if one is missing there.
 async fn every_operation_reports_it() {
     let (service, cluster) = service().await;
     let company = new_company();
@@ -32,56 +37,31 @@ async fn every_operation_reports_it() {
     }
     cluster.stop().await;
 
-    let affiliate = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
-    let requests = [
-        ("GET", "/affiliates", ""),
-        ("GET", "/affiliates/1", ""),
-        ("POST", "/affiliates", affiliate),
-        ("POST", "/affiliates", r#"{"affiliates":[{"client_affiliate_id":"C","affiliate_name":"N"}]}"#),
-        ("PUT", "/affiliates/1", r#"{"id":1,"affiliate_name":"N"}"#),
-        ("PUT", "/affiliates/1", r#"{"affiliates":[{"id":1,"city":"X"}]}"#),
-        ("PUT", "/affiliates/1", r#"{"affiliates":[{"id":1,"affiliate_name":"X"},{"id":1,"affiliate_name":"Y"}]}"#),
-        ("GET", "/urls", ""),
-        ("GET", "/urls/1", ""),
-        ("POST", "/urls", r#"{"urls":[{"url":"http://a.example/"}]}"#),
-        ("GET", "/cases", ""),
-        ("GET", "/cases/1", ""),
-        ("GET", "/affiliates:search?q=a", ""),
-        ("GET", "/urls:search?q=example", ""),
-        ("GET", "/overview", ""),
-        ("GET", "/vocabularies", ""),
-    ];
-    let asked = clients.iter().flat_map(|rest| requests.map(|request| (rest, request)));
+    let asked = clients.iter().flat_map(|rest| ROUTES.iter().map(move |request| (rest, request)));
     join_all(asked.map(|(rest, (method, path, body))| async move {
-        let answer = RestResponse::of(rest.request(method, path).body(body)).await;
-        let msg = json!("The service is temporarily unavailable. Please try again later.");
-        let expected = format!(r#"{{"code":"503","status":"error","detail":{{"msg":{msg}}}}}"#);
+        let [path, body] = [path, body].map(|text| filled(text, ["1"; 4]));
+        let answer = RestResponse::of(rest.request(method, &path).body(body)).await;
+        let expected = format!(r#"{{"code":"503","status":"error","detail":{{"msg":"{UNAVAILABLE}"}}}}"#);
         assert_eq!((answer.status, &answer.text), (503, &expected), "{method} {path}");
         let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
         assert!(wait >= 1, "{method} {path}");
     }))
     .await;
 
-    let mut grpc = service.grpc(company).await;
-    let input = AffiliateInput {
-        client_affiliate_id: Some("C".to_owned()),
-        affiliate_name: Some("N".to_owned()),
-        ..AffiliateInput::default()
-    };
-    let create = CreateAffiliateRequest { affiliate: Some(input) };
-    let add = AddComplianceUrlsRequest {
-        urls: vec![UrlInput { url: Some("http://a.example/".to_owned()) }],
-        validate_only: false,
-    };
-    for status in [
-        grpc.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap_err(),
-        grpc.affiliates.create_affiliate(create).await.unwrap_err(),
-        grpc.urls.add_compliance_urls(add).await.unwrap_err(),
-        grpc.cases.list_compliance_cases(ListComplianceCasesRequest::default()).await.unwrap_err(),
-    ] {
-        assert_eq!((status.code(), reason_of(&status).as_str()), (Code::Unavailable, "DATABASE_UNAVAILABLE"));
-        assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
-    }
+    let calls = calls();
+    let called: BTreeSet<&str> = calls.iter().map(|(operation, _)| *operation).collect();
+    assert_eq!(called, operations().iter().map(String::as_str).collect());
+    let service = &service;
+    join_all(calls.into_iter().map(async |(operation, call)| {
+        let (grpc, token) = (service.grpc(company).await, token(company));
+        let shown = call(&mut Twin { grpc, token, side: Side::Left, requests: Vec::new() }).await;
+        let is_reported = shown.contains(UNAVAILABLE);
+        assert_eq!(is_reported, !WITHOUT_DATABASE.contains(&operation), "{operation}: {shown}");
+    }))
+    .await;
+    let error = service.grpc(company).await.affiliates.get_affiliate(GetAffiliateRequest::default()).await.unwrap_err();
+    assert_eq!((error.code(), reason_of(&error).as_str()), (Code::Unavailable, "DATABASE_UNAVAILABLE"));
+    assert!(error.get_error_details().retry_info().is_some(), "{error:?}");
 
     // Invalid requests are still reported as such, and the process itself is healthy.
     for address in [service.rest, service.rest_remote] {

@@ -3,12 +3,13 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use compliance_api::v1::{ListChangesResponse, WatchChangesRequest, WatchChangesResponse};
+use core_server::CoreSettings;
 use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{
-    Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, now, reason_of,
-    tests, token, token_with_scope,
+    Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, constant, new_company, now,
+    reason_of, tests, token, token_with_scope,
 };
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};
@@ -22,6 +23,7 @@ tests![
     what_cannot_be_watched_is_refused,
     events_have_the_headers_that_proxies_and_caches_need,
     many_watch_through_one_gateway,
+    all_watches_of_a_company_can_be_opened_at_once,
     a_database_that_is_away_ends_no_watch,
 ];
 
@@ -361,6 +363,22 @@ async fn many_watch_through_one_gateway() {
     add(&service.pool, company, 1..=1).await;
     let received = join_all(watches.iter_mut().map(|watch| watch.up_to(1))).await;
     assert_eq!(received.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([vec![1]]));
+}
+
+/// As clients do after a restart. A company may have fewer other calls in flight.
+async fn all_watches_of_a_company_can_be_opened_at_once() {
+    const LIMITS: &str = "core-server/src/limits.rs";
+    let calls = CoreSettings::default().max_in_flight / constant(LIMITS, "CALL_SHARE");
+    let watches = calls + 100;
+    assert!(watches < constant(LIMITS, "WATCHERS_OF_A_COMPANY"));
+    let service = TestService::start().await;
+    let token = token(new_company());
+    let open = (0..watches).map(async |_| {
+        let mut watch = Watch::open(&service, Layer::Rest, &token, Some(0), &[]).await;
+        assert_eq!(watch.message().await.position, 0);
+        watch
+    });
+    assert_eq!(join_all(open).await.len(), watches);
 }
 
 async fn a_database_that_is_away_ends_no_watch() {

@@ -9,7 +9,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use nix::sys::signal::Signal;
@@ -119,7 +119,10 @@ fn tokens_of_a_replaced_key_are_refused_after_the_refresh() {
     // 404: the caller is known, the URL is not.
     assert_eq!((status(FIRST.1), status(SECOND.1)), (404, 401));
     write_key(&file, SECOND.0);
+    let replaced = Instant::now();
     wait_until("the token of the previous key is refused", || status(FIRST.1) == 401);
+    // The refresh, and ten seconds for the download.
+    assert!(replaced.elapsed() < Duration::from_secs(1 + 10), "{:?}", replaced.elapsed());
     assert_eq!(status(SECOND.1), 404);
     wait_until("the time of the refresh is known", || loaded() > first);
     // A key set that cannot be read changes nothing.

@@ -215,9 +215,19 @@ fn a_gateway_without_a_core_says_so_at_once_and_recovers_with_it() {
         assert_eq!((status, &body["code"]), (503, &serde_json::json!("503")));
     }
     drop(lock);
-    let _core = Service::start_as(&mut core_at(&programs, address));
-    wait_until("the gateway is ready again", || gateway.request("GET", "/readyz", "", "").0 == 200);
-    assert_eq!(gateway.get("/api/urls", &token)["meta"]["total"], 0);
+    let mut recovered = Vec::new();
+    for _ in 0..2 {
+        let core = Service::start_as(&mut core_at(&programs, address));
+        let start = Instant::now();
+        wait_until("the gateway is ready again", || gateway.request("GET", "/readyz", "", "").0 == 200);
+        recovered.push(start.elapsed());
+        assert_eq!(gateway.get("/api/urls", &token)["meta"]["total"], 0);
+        core.signal(Signal::SIGKILL);
+        core.end();
+        wait_until("the gateway is not ready", || gateway.request("GET", "/readyz", "", "").0 == 503);
+    }
+    // Other programs can delay one of them.
+    assert!(recovered.iter().min().is_some_and(|fastest| *fastest < Duration::from_secs(5)), "{recovered:?}");
 }
 
 /// Columns and attributes that a newer version adds to the schema before its programs are started. Each table has a transaction of

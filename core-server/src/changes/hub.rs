@@ -28,7 +28,7 @@ use super::{POSITIONS, feed};
 use crate::{
     backend::Backend,
     database::{self, Connections},
-    limits::{LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, PART, WATCH_INTERVAL, WATCH_PAGE},
+    limits::{FIRST_PAGES, LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, PART, WATCH_INTERVAL, WATCH_PAGE},
     lists::Source,
     statement::Purpose,
 };
@@ -69,6 +69,8 @@ pub(super) struct Company {
     pub(super) position: watch::Sender<Option<i64>>,
     /// What was read last for all watchers, and when. One of them reads, and the others wait for it.
     page: sync::Mutex<Option<(Instant, Shared)>>,
+    /// Watches that begin read their first pages a few at a time.
+    beginning: sync::Semaphore,
 }
 
 /// A page that watchers share.
@@ -92,7 +94,8 @@ impl Hub {
         let known = watched.companies.get(&id).and_then(Weak::upgrade);
         known.unwrap_or_else(|| {
             let (position, page) = (watch::Sender::new(None), sync::Mutex::default());
-            let company = Arc::new(Company { id, noticed: AtomicI64::new(-1), position, page });
+            let beginning = sync::Semaphore::new(FIRST_PAGES);
+            let company = Arc::new(Company { id, noticed: AtomicI64::new(-1), position, page, beginning });
             watched.companies.insert(id, Arc::downgrade(&company));
             company
         })
@@ -187,6 +190,12 @@ impl Hub {
         read
     }
 
+    /// The first page of a watch. Without a position, it has no changes, and the last position.
+    pub(super) async fn first(&self, company: &Company, after: Option<i64>, types: &[String]) -> Result<Page, Error> {
+        let _permit = company.beginning.acquire().await.map_err(|_| Error::internal())?;
+        self.backend.in_slot(company.id, self.page(company.id, after, types)).await
+    }
+
     /// A page of changes of some types, read in a slot of the company.
     pub(super) async fn read(&self, company_id: i64, after: i64, types: &[String]) -> Result<Page, Error> {
         let reading = self.backend.in_slot(company_id, self.page(company_id, Some(after), types));
@@ -194,8 +203,8 @@ impl Hub {
         read.map_err(|_| Error::deadline_exceeded())?
     }
 
-    /// The same for a call that has a slot. Without a position, the page has no changes, and the last position.
-    pub(super) async fn page(&self, company_id: i64, after: Option<i64>, types: &[String]) -> Result<Page, Error> {
+    /// The same for a reader that has a slot.
+    async fn page(&self, company_id: i64, after: Option<i64>, types: &[String]) -> Result<Page, Error> {
         let source = Source { most: PART, ..self.backend.source(company_id) };
         let request = ListChangesRequest { after, types: types.to_vec(), limit: Some(WATCH_PAGE) };
         let (changes, memory) = feed::list(source, &request).await?;

@@ -40,7 +40,7 @@ pub(super) async fn watch(
     // From here on, no position is missed.
     let company = hub.join(company_id);
     let positions = company.position.subscribe();
-    let first = hub.page(company_id, after, &types).await?;
+    let first = hub.first(&company, after, &types).await?;
     let (want, wanted) = mpsc::channel(1);
     let (messages, received) = mpsc::channel(1);
     let watcher = Watcher {

@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use admission::{HoldingBody, Reservation, ResponseMemory, is_long};
+use admission::{Count, HoldingBody, Reservation, ResponseMemory, is_long};
 use bytes::Bytes;
 use compliance_api::error::{Error, Reason};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -88,9 +88,9 @@ where
     let (head, body) = request.into_parts();
     let company_id = call.company_id;
     let message = message(&pipeline, called, body, company_id);
-    let service = async |(body, memory, is_long)| {
+    let service = async |(body, held, is_long)| {
         let Ok(response) = services.call(Request::from_parts(head, body)).await;
-        holding(response, memory, is_long)
+        holding(response, held, is_long)
     };
     let response = pipeline.serve(call, message, service).await;
     if is_repeatable(called, company_id, response.headers()) {
@@ -103,7 +103,7 @@ where
 /// Whether a client can repeat a call as often as it likes: it costs the client nothing, and nothing limits it.
 fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) -> bool {
     if matches!(called, Called::Standard(_)) {
-        return !called.is_health_check();
+        return called.is_open_to_all();
     }
     match protocol::code(response) {
         None | Some(Code::Ok) => false,
@@ -111,12 +111,19 @@ fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) 
     }
 }
 
+/// What a request holds until its response was sent.
+struct Held {
+    memory: Reservation,
+    /// It is one of the streams that need no token.
+    stream: Option<Count>,
+}
+
 async fn message<B>(
     pipeline: &Pipeline,
     called: Called,
     body: B,
     company_id: Option<i64>,
-) -> Result<MeasuredMessage<(Body, Reservation, bool)>, Status>
+) -> Result<MeasuredMessage<(Body, Held, bool)>, Status>
 where
     B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
 {
@@ -124,7 +131,9 @@ where
         Called::Operation(operation) => operation,
         // Health and reflection, which nobody needs a token for.
         Called::Standard(_) => {
-            let content = (Body::new(body), pipeline.shares().memory.reservation(None), false);
+            let shares = pipeline.shares();
+            let stream = called.is_open_to_all().then(|| shares.open_to_all(http_server::peer())).transpose()?;
+            let content = (Body::new(body), Held { memory: shares.memory.reservation(None), stream }, false);
             return Ok(MeasuredMessage { content, work: Work::Coalesced, is_long: false });
         }
         Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
@@ -136,17 +145,18 @@ where
         work => work,
     };
     let is_long = work.is_heavy() || is_long(memory.bytes());
-    Ok(MeasuredMessage { content: (body, memory, is_long), work, is_long })
+    let held = Held { memory, stream: None };
+    Ok(MeasuredMessage { content: (body, held, is_long), work, is_long })
 }
 
-/// A response that holds the memory of its request and its own until it was sent. Large messages are encoded off-thread.
-fn holding(mut response: Response<Body>, memory: Reservation, is_long_request: bool) -> Response<Body> {
+/// A response that holds what its request does, and its own memory, until it was sent. Large messages are encoded off-thread.
+fn holding(mut response: Response<Body>, held: Held, is_long_request: bool) -> Response<Body> {
     let own = response.extensions_mut().remove::<ResponseMemory>();
     let is_long = is_long_request || own.as_ref().is_some_and(|own| is_long(own.bytes()));
-    if memory.bytes() == 0 && own.is_none() && !is_long {
+    if held.memory.bytes() == 0 && held.stream.is_none() && own.is_none() && !is_long {
         return response;
     }
-    response.map(|body| Body::new(HoldingBody::new(body, is_long, (memory, own))))
+    response.map(|body| Body::new(HoldingBody::new(body, is_long, (held, own))))
 }
 
 impl CallResponse for Response<Body> {

@@ -53,6 +53,11 @@ impl Called {
         matches!(self, Self::Standard(HEALTH_CHECK))
     }
 
+    /// Whether it is a stream that needs no token, and has no end of its own.
+    pub(super) fn is_open_to_all(self) -> bool {
+        matches!(self, Self::Standard(_)) && !self.is_health_check()
+    }
+
     /// Whether it asks for the service's health, once or as a stream.
     pub(super) fn is_health(self) -> bool {
         matches!(self, Self::Standard(path) if path.starts_with("/grpc.health."))
@@ -71,6 +76,8 @@ impl Called {
         let Self::Operation(operation) = self else { return Work::Coalesced };
         match operation.work {
             wire::Work::SingleRead => Work::Coalesced,
+            // Its first page waits with those of the company's other watches.
+            _ if self.is_watch() => Work::Coalesced,
             wire::Work::Page => Work::Statement(1 + items / RECORDS_OF_A_STATEMENT),
             wire::Work::Unspecified if items <= 1 => Work::Coalesced,
             wire::Work::Unspecified => Work::of_items(items),

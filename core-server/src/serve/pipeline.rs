@@ -137,8 +137,12 @@ fn access(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -
     Ok(())
 }
 
-fn share(shared: &SharedPipeline, _: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
-    call.count = call.company_id.map(|company_id| shared.shares.call(company_id)).transpose()?;
+fn share(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
+    call.count = match call.company_id {
+        Some(company_id) if arrival.called.is_watch() => Some(shared.shares.open_watch(company_id)?),
+        Some(company_id) => Some(shared.shares.call(company_id)?),
+        None => None,
+    };
     Ok(())
 }
 

@@ -20,5 +20,6 @@ pub use accept::{Listener, serve};
 pub use connection::{App, FinishBy};
 pub use limits::{ConnectionLimits, HEALTH_CONNECTIONS};
 pub use peer::{peer, shutdown};
+pub use permits::network;
 pub use refusal::Refuse;
 pub use unready::serve_unready;

@@ -142,7 +142,7 @@ impl Drop for ConnectionPermit {
 }
 
 /// What counts as one peer: an IPv4 address, or an IPv6 network of 64 bits, which one subscriber has.
-fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => {

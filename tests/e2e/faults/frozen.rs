@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use sqlx::{ConnectOptions as _, PgConnection};
 use test_support::{RestClient, TestCluster, TestCore, TestDatabase, TestService, kill_process, new_company, tests};
 
-use super::{PATIENCE, create, create_all, service_of_its_own, status, until};
+use super::{NOTICED, PATIENCE, ROUNDS, SERVED, create, create_all, hold, service_of_its_own, status, until};
 
 tests![one_backend, every_backend, the_whole_server];
 
@@ -102,33 +102,39 @@ async fn every_backend() {
 
 async fn the_whole_server() {
     let (service, cluster, _database, mut observer, rest) = service().await;
-    let mut processes = vec![cluster.server_pid().unwrap()];
-    processes.extend(backends(&mut observer).await);
-    let stopped = Stopped::new(processes);
     let clients = [rest.clone(), RestClient::new(service.rest_remote, None)];
-    let early = join_all((0..10).map(|number| create(&rest, &format!("During {number}"))));
-    let detected = async {
-        for rest in &clients {
-            let unready = until("/readyz reports it", async || status(rest, "/readyz").await == 503).await;
-            println!("/readyz: 503 after {unready:?}");
-            assert_eq!(status(rest, "/livez").await, 200);
-        }
+    let (mut noticed, mut served) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let mut processes = vec![cluster.server_pid().unwrap()];
+        processes.extend(backends(&mut observer).await);
+        let stopped = Stopped::new(processes);
         let start = Instant::now();
-        let refused = join_all((0..10).map(|_| rest.get("/urls"))).await;
-        println!("10 calls were refused in {:?}", start.elapsed());
-        assert!(refused.iter().all(|answer| answer.status == 503 && answer.header("retry-after").is_some()));
-    };
-    let start = Instant::now();
-    let (early, ()) =
-        tokio::time::timeout(PATIENCE, async { tokio::join!(early, detected) }).await.expect("a call hangs");
-    println!("what was sent before was answered within {:?}", start.elapsed());
-    assert!(early.iter().all(|answer| matches!(answer.status, 201 | 503)), "{early:?}");
+        let early = join_all((0..10).map(|number| create(&rest, &format!("During {round} {number}"))));
+        let detected = async {
+            for rest in &clients {
+                until("/readyz reports it", async || status(rest, "/readyz").await == 503).await;
+                assert_eq!(status(rest, "/livez").await, 200);
+            }
+            noticed.push(start.elapsed());
+            let start = Instant::now();
+            let refused = join_all((0..10).map(|_| rest.get("/urls"))).await;
+            println!("10 calls were refused in {:?}", start.elapsed());
+            assert!(refused.iter().all(|answer| answer.status == 503 && answer.header("retry-after").is_some()));
+        };
+        let (early, ()) =
+            tokio::time::timeout(PATIENCE, async { tokio::join!(early, detected) }).await.expect("a call hangs");
+        println!("what was sent before was answered within {:?}", start.elapsed());
+        assert!(early.iter().all(|answer| matches!(answer.status, 201 | 503)), "{early:?}");
 
-    drop(stopped);
-    let ready = until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
-    println!("/readyz: 200 after {ready:?}");
-    create(&rest, "After").await.with_status(201);
+        drop(stopped);
+        let start = Instant::now();
+        until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
+        create(&rest, &format!("After {round}")).await.with_status(201);
+        served.push(start.elapsed());
+    }
+    hold("noticed that the server hangs", NOTICED, &noticed);
+    hold("served after its return", SERVED, &served);
     let list = rest.get("/affiliates").await.with_status(200);
     // What was sent to the server before it was stopped may have been executed afterwards.
-    assert!((41..=51).contains(&list["data"].as_array().unwrap().len()));
+    assert!((40 + ROUNDS..=40 + ROUNDS * 11).contains(&list["data"].as_array().unwrap().len()));
 }

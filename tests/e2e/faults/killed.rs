@@ -12,7 +12,7 @@ use serde_json::Value;
 use sqlx::ConnectOptions as _;
 use test_support::{RestClient, kill_process, new_company, tests};
 
-use super::{create, service_of_its_own, status, until};
+use super::{NOTICED, ROUNDS, SERVED, create, hold, service_of_its_own, status, until};
 
 tests![one_backend, the_server];
 
@@ -77,21 +77,24 @@ async fn one_backend() {
 }
 
 async fn the_server() {
-    let (service, cluster, _database) = service_of_its_own(true).await;
+    let (service, cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());
     let over = AtomicBool::new(false);
     let writers = join_all((0..6).map(|writer| write(&rest, writer, &over)));
     let killer = async {
-        for _ in 0..2 {
+        let (mut noticed, mut served) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
             until("calls are served", async || rest.get("/urls").await.status == 200).await;
             kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
-            let unready = until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await;
+            noticed.push(until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await);
             assert_eq!(status(&rest, "/livez").await, 200);
-            let served = until("calls are served again", async || rest.get("/urls").await.status == 200).await;
-            println!("/readyz: 503 after {unready:?}; served again {served:?} later");
+            until("the database accepts connections", async || database.options.clone().connect().await.is_ok()).await;
+            served.push(until("calls are served again", async || rest.get("/urls").await.status == 200).await);
             assert_eq!(status(&rest, "/readyz").await, 200);
         }
         over.store(true, Ordering::Relaxed);
+        hold("noticed that the server was killed", NOTICED, &noticed);
+        hold("served after its return", SERVED, &served);
     };
     let (acknowledged, ()) = tokio::join!(writers, killer);
     check(&rest, &acknowledged.concat()).await;

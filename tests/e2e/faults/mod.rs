@@ -20,6 +20,20 @@ pub(crate) fn tests() -> Vec<Test> {
 
 /// How long anything may take on a busy machine. What is promised is shorter; see docs/reliability.md.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Rounds in which a promised time is measured.
+const ROUNDS: usize = 3;
+/// What is promised of an outage and of its end.
+const NOTICED: Duration = Duration::from_secs(1);
+const SERVED: Duration = Duration::from_secs(2);
+/// How many times as long the fastest round may take as is promised: other tests use the processors.
+const SLACK: u32 = 3;
+
+/// Holds what docs/reliability.md promises against what was measured.
+fn hold(what: &str, promised: Duration, measured: &[Duration]) {
+    println!("{what}: {measured:?}");
+    let fastest = measured.iter().min().expect("it was measured");
+    assert!(*fastest < promised * SLACK, "{what}: {measured:?}, and {promised:?} are promised");
+}
 
 /// A service over a database server of its own, whose processes the test may stop and kill.
 async fn service_of_its_own(supervise: bool) -> (TestService, TestCluster, TestDatabase) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sqlx::{ConnectOptions as _, Connection as _};
 use test_support::{Options, Proxy, RestClient, TestService, fresh_database, new_company, tests};
 
-use super::{PATIENCE, create, create_all, status, until};
+use super::{NOTICED, PATIENCE, ROUNDS, SERVED, create, create_all, hold, status, until};
 
 tests![a_silent_database_is_refused_at_once, a_failover_without_a_reset, a_failover_just_after_an_answer];
 
@@ -25,43 +25,47 @@ async fn service() -> (TestService, Proxy, RestClient) {
 
 async fn a_silent_database_is_refused_at_once() {
     let (_service, proxy, rest) = service().await;
-    assert_eq!(status(&rest, "/readyz").await, 200);
-    let early = tokio::spawn({
-        let rest = rest.clone();
-        proxy.silence(false);
-        // Sent before anybody knows; answered all the same, and not at the deadline.
-        async move {
+    let (mut noticed, mut served) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        assert_eq!(status(&rest, "/readyz").await, 200);
+        let early = tokio::spawn({
+            let rest = rest.clone();
+            proxy.silence(false);
+            // Sent before anybody knows; answered all the same, and not at the deadline.
+            async move {
+                let start = Instant::now();
+                (create(&rest, "Early").await.status, rest.get("/urls").await.status, start.elapsed())
+            }
+        });
+        noticed.push(until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await);
+        let mut times = Vec::new();
+        for _ in 0..10 {
+            assert_eq!(status(&rest, "/livez").await, 200);
             let start = Instant::now();
-            (create(&rest, "Early").await.status, rest.get("/urls").await.status, start.elapsed())
+            let refused = rest.get("/urls").await;
+            assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+            assert_eq!(create(&rest, "Late").await.status, 503);
+            times.push(start.elapsed());
         }
-    });
-    let unready = until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await;
-    println!("/readyz: 503 after {unready:?}");
-    let mut times = Vec::new();
-    for _ in 0..10 {
-        assert_eq!(status(&rest, "/livez").await, 200);
-        let start = Instant::now();
-        let refused = rest.get("/urls").await;
-        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
-        assert_eq!(create(&rest, "Late").await.status, 503);
-        times.push(start.elapsed());
-    }
-    times.sort_unstable();
-    println!("two calls were refused in {times:?}");
-    // A call that is sent takes more than a second to be refused. A busy machine delays some of the others as well.
-    assert!(times[times.len() / 2] < Duration::from_secs(2), "{times:?}");
-    let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
-    println!("what was sent before was answered after {took:?}");
-    assert_eq!((write, read), (503, 503));
+        times.sort_unstable();
+        println!("two calls were refused in {times:?}");
+        // A call that is sent takes more than a second to be refused. A busy machine delays some of the others as well.
+        assert!(times[times.len() / 2] < Duration::from_secs(2), "{times:?}");
+        let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
+        println!("what was sent before was answered after {took:?}");
+        assert_eq!((write, read), (503, 503));
 
-    proxy.speak();
-    let ready = until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
-    println!("/readyz: 200 after {ready:?}");
-    let start = Instant::now();
+        proxy.speak();
+        let start = Instant::now();
+        until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
+        create(&rest, &format!("Served {round}")).await.with_status(201);
+        served.push(start.elapsed());
+    }
+    hold("noticed the silence", NOTICED, &noticed);
+    hold("served after its end", SERVED, &served);
     create_all(&rest, "After", 20).await;
-    println!("20 calls were served {:?} after that", start.elapsed());
     let list = rest.get("/affiliates").await.with_status(200);
-    assert_eq!(list["data"].as_array().unwrap().len(), 40);
+    assert_eq!(list["data"].as_array().unwrap().len(), 40 + ROUNDS);
 }
 
 /// All connections go silent for good, and new ones reach a server that has everything that was committed.

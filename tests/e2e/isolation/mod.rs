@@ -16,10 +16,15 @@ use compliance_api::FILE_DESCRIPTOR_SET;
 use prost_reflect::DescriptorPool;
 use sqlx::{AssertSqlSafe, PgPool};
 
-pub(crate) use tokens::WATCH;
+pub(crate) use self::{
+    routes::{ROUTES, filled},
+    tokens::WATCH,
+    twin_calls::{Twin, calls},
+    twins::Side,
+};
 
 /// `Service/Method` of every operation of the contract.
-fn operations() -> BTreeSet<String> {
+pub(crate) fn operations() -> BTreeSet<String> {
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
     let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
     let names = methods.map(|method| {

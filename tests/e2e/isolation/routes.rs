@@ -10,7 +10,7 @@ use test_support::{
 tests![every_route_has_a_case, every_route_needs_a_token];
 
 /// Method, path and body of calls of every route. `<a>`, `<s>`, `<u>` and `<c>` are affiliates, a URL and a case.
-pub(super) const ROUTES: &[(&str, &str, &str)] = &[
+pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/affiliates", ""),
     ("GET", "/affiliates:search?q=s", ""),
     ("GET", "/affiliates/<a>", ""),
@@ -56,7 +56,7 @@ pub(super) const ROUTES: &[(&str, &str, &str)] = &[
 ];
 
 /// A path or a body with these IDs.
-pub(super) fn filled(text: &str, ids: [&str; 4]) -> String {
+pub(crate) fn filled(text: &str, ids: [&str; 4]) -> String {
     ["<a>", "<s>", "<u>", "<c>"].into_iter().zip(ids).fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
 }
 

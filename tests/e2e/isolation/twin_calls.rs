@@ -25,20 +25,20 @@ use super::twins::{AFFILIATE, CASE, INCIDENT, OTHER_URL, Side, UPLINE, URL, WEBH
 use crate::batch_read::{self, Batch};
 
 /// A company whose operations are called.
-pub(super) struct Twin {
-    pub(super) grpc: GrpcClients,
-    pub(super) token: String,
-    pub(super) side: Side,
+pub(crate) struct Twin {
+    pub(crate) grpc: GrpcClients,
+    pub(crate) token: String,
+    pub(crate) side: Side,
     /// The messages that were sent.
-    pub(super) requests: Vec<Vec<u8>>,
+    pub(crate) requests: Vec<Vec<u8>>,
 }
 
-pub(super) type Call = for<'a> fn(&'a mut Twin) -> LocalBoxFuture<'a, String>;
+pub(crate) type Call = for<'a> fn(&'a mut Twin) -> LocalBoxFuture<'a, String>;
 
 /// Declares `calls()`: an operation, the client and method, and its request. What is returned is the response as text.
 macro_rules! calls {
     ($($operation:literal $kind:ident $client:ident.$method:ident |$twin:ident| $request:expr;)*) => {
-        pub(super) fn calls() -> Vec<(&'static str, Call)> {
+        pub(crate) fn calls() -> Vec<(&'static str, Call)> {
             vec![$(($operation, |$twin| Box::pin(async move {
                 let _ = &$twin.side;
                 let request = $request;

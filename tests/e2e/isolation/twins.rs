@@ -38,7 +38,7 @@ const NAMING_TEXTS: [&str; 9] = [
 
 /// One of the two companies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
 }

@@ -77,7 +77,7 @@ impl World {
     }
 
     /// Runs an attack again and again until others have made enough calls. Each of them is served, and the memory of the
-    /// process stays bounded. How long they took is printed.
+    /// process stays bounded. Half of them take less than a quarter of an attacker's time, or than ten times as long as before.
     pub(crate) fn attack(&self, name: &str, attack: impl Fn() + Sync) {
         self.attack_within(MEMORY, name, attack);
     }
@@ -118,6 +118,7 @@ impl World {
             if let Err(failure) = outcome {
                 resume_unwind(failure);
             }
+            let (usual, median) = (percentile(&mut latencies.before, 50), percentile(&mut latencies.during, 50));
             let (before, during) = (percentile(&mut latencies.before, 99), percentile(&mut latencies.during, 99));
             let slowest = percentile(&mut latencies.during, 100);
             let growth = self.status("VmHWM").saturating_sub(memory);
@@ -127,6 +128,9 @@ impl World {
                  {more_threads} threads more",
                 latencies.during.len()
             );
+            // Who waits for the attackers waits for about the time that they have.
+            let most_time = (usual * 10).max(TIME / 4);
+            assert!(median < most_time, "{name}: half of the calls of others take {median:?}, {usual:?} before");
             assert!(growth < most + more_threads * THREAD, "{name}: {growth} KiB, {more_threads} threads more");
         });
     }

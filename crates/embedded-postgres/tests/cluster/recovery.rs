@@ -109,13 +109,29 @@ async fn a_killed_database_is_restarted() {
 #[tokio::test]
 async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
     let data = DataDir::new();
-    let cluster = Cluster::start(options(&data)).await.unwrap();
-    kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    cluster.stop().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None);
-    assert!(data.postmaster().is_none_or(|pid| !is_running(pid)));
+    // While it waits to restart the server, and while the new one starts.
+    for has_new_server in [false, true] {
+        let cluster = Cluster::start(options(&data)).await.unwrap();
+        let (start, mut killed) = (Instant::now(), cluster.server_pid().unwrap());
+        kill_process(killed, Signal::SIGKILL);
+        loop {
+            match cluster.server_pid() {
+                None if !has_new_server => break,
+                Some(pid) if pid != killed && has_new_server => break,
+                // The moment without a server was missed: once more.
+                Some(pid) if pid != killed => {
+                    killed = pid;
+                    kill_process(killed, Signal::SIGKILL);
+                }
+                _ => {}
+            }
+            assert!(start.elapsed() < Duration::from_mins(1), "no restart is under way");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        cluster.stop().await.unwrap();
+        assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None);
+        assert!(data.postmaster().is_none_or(|pid| !is_running(pid)));
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,70 @@
+//! Streams that need no token are few, and health checks go on.
+
+use core_server::CoreSettings;
+use futures::{StreamExt as _, future::join_all, stream};
+use test_support::{TestCore, constant, fresh_database, reason_of, tests};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tonic::{
+    Code, Status,
+    transport::{Channel, Endpoint},
+};
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+use tonic_reflection::pb::v1::{
+    ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+    server_reflection_request::MessageRequest,
+};
+
+tests![streams_without_a_token_are_bounded];
+
+async fn watch(channel: &Channel) -> Result<tonic::Streaming<tonic_health::pb::HealthCheckResponse>, Status> {
+    let mut health = HealthClient::new(channel.clone()).watch(HealthCheckRequest::default()).await?.into_inner();
+    health.message().await?;
+    Ok(health)
+}
+
+/// A stream of reflection whose client never ends it.
+async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
+    let message_request = Some(MessageRequest::ListServices(String::new()));
+    let request = ServerReflectionRequest { host: String::new(), message_request };
+    let requests = stream::iter([request]).chain(stream::pending());
+    let answers = ServerReflectionClient::new(channel.clone()).server_reflection_info(requests).await?;
+    let mut answers = answers.into_inner();
+    answers.message().await?;
+    Ok(answers)
+}
+
+async fn streams_without_a_token_are_bounded() {
+    let TestCore { core, .. } =
+        TestCore::with_settings(fresh_database().await.options, 4, CoreSettings::default()).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let shutdown = CancellationToken::new();
+    let most = constant("core-server/src/limits.rs", "OPEN_STREAMS_OF_A_PEER");
+    let clients = async {
+        // Whatever the connection and the service are.
+        let (first, second) = (endpoint.connect().await.unwrap(), endpoint.connect().await.unwrap());
+        let reflections: Vec<_> = join_all((0..most / 2).map(|_| reflect(&first))).await;
+        let mut watches: Vec<_> = join_all((most / 2..most).map(|_| watch(&second))).await;
+        assert!(reflections.iter().all(Result::is_ok) && watches.iter().all(Result::is_ok));
+        let refused = watch(&first).await.expect_err("a stream too many is refused");
+        assert_eq!((refused.code(), &*reason_of(&refused)), (Code::ResourceExhausted, "RATE_LIMITED"), "{refused:?}");
+        let expected = format!("This address has {most} streams of health and reflection open already.");
+        assert_eq!(refused.message(), expected);
+        assert_eq!(reflect(&second).await.err().map(|status| status.code()), Some(Code::ResourceExhausted));
+
+        let check = HealthClient::new(second.clone()).check(HealthCheckRequest::default()).await.unwrap();
+        assert_eq!(check.into_inner().status(), ServingStatus::Serving);
+
+        // One that has ended no longer counts. The service learns of it by a frame.
+        drop(watches.pop());
+        let mut again = watch(&first).await;
+        while again.is_err() {
+            tokio::task::yield_now().await;
+            again = watch(&first).await;
+        }
+        drop((again, watches, reflections));
+        shutdown.cancel();
+    };
+    tokio::join!(core.serve(listener, shutdown.clone()), clients).0.unwrap();
+}

@@ -1,0 +1,113 @@
+//! `docs/reliability.md` names tests that exist, and programs that CI runs.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const PAGE: &str = include_str!("../../../docs/reliability.md");
+
+/// Where the tests of a suite are.
+fn folder(suite: &str) -> PathBuf {
+    let folder = match suite {
+        "e2e" => "tests/e2e",
+        "core" => "core-server/tests",
+        "gateway" => "rest-gateway/tests/gateway",
+        "cli" => "cli/tests/cli",
+        "cluster" => "crates/embedded-postgres/tests/cluster",
+        "unit `compliance-api`" => "proto/src",
+        "unit `rest-gateway`" => "rest-gateway/src",
+        "unit `core-server`" => "core-server/src",
+        "unit `admission`" => "crates/admission/src",
+        other => panic!("no tests are known of the suite {other}"),
+    };
+    Path::new(ROOT).join(folder)
+}
+
+fn add_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            add_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The names of a file's tests: functions with an attribute, and those that `tests![…]` lists.
+fn tests_in(source: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut is_next = false;
+    for line in source.lines().map(str::trim) {
+        is_next |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        if let Some((_, function)) = line.split_once("fn ").filter(|_| is_next) {
+            names.extend(function.split('(').next().map(str::to_owned));
+            is_next = false;
+        }
+    }
+    for list in source.split("tests![").skip(1) {
+        let list = list.split(']').next().unwrap_or_default();
+        names.extend(list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()));
+    }
+    names
+}
+
+/// Every test of a suite by the name that its filter sees.
+fn tests_of(suite: &str) -> Vec<String> {
+    let (folder, mut files) = (folder(suite), Vec::new());
+    add_files(&folder, &mut files);
+    let named = |file: &PathBuf| {
+        let module = file.strip_prefix(&folder).unwrap().with_extension("").to_string_lossy().replace('/', "::");
+        let module = ["mod", "main", "lib", "tests"].iter().fold(module, |module, end| {
+            module.strip_suffix(end).map_or(module.clone(), |outer| outer.trim_end_matches("::").to_owned())
+        });
+        let tests = tests_in(&fs::read_to_string(file).unwrap()).into_iter();
+        tests.map(|test| format!("{module}::{test}")).collect::<Vec<_>>()
+    };
+    let tests: Vec<String> = files.iter().flat_map(named).collect();
+    assert!(tests.len() > 5, "{suite}: {tests:?}");
+    tests
+}
+
+/// The cells of the tables of promises: promise, suites, names, method.
+fn rows() -> Vec<[&'static str; 4]> {
+    let cells = |line: &'static str| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        <[&str; 4]>::try_from(cells).ok()
+    };
+    let rows = PAGE.lines().filter(|line| line.starts_with('|')).filter_map(cells);
+    rows.filter(|[promise, ..]| !promise.starts_with("---") && *promise != "Promise").collect()
+}
+
+/// The texts between backticks.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn every_promise_names_tests_that_exist() {
+    let rows = rows();
+    assert!(rows.len() > 50, "{} rows", rows.len());
+    let ci = fs::read_to_string(format!("{ROOT}/.ci/run")).unwrap();
+    for [promise, suites, names, _] in rows {
+        let names = quoted(names);
+        assert!(!names.is_empty(), "{promise} names no test");
+        if suites.is_empty() {
+            // A program.
+            let is_run = names.iter().any(|name| ci.contains(name.split(' ').next().unwrap()));
+            assert!(is_run, "{promise} names {names:?}, none of which CI runs");
+            continue;
+        }
+        let suites: Vec<Vec<String>> = suites.split(", ").map(tests_of).collect();
+        let has = |tests: &[String], name: &str| tests.iter().any(|test| test.contains(name));
+        for name in &names {
+            assert!(suites.iter().any(|tests| has(tests, name)), "{promise} names {name}, which is not a test");
+        }
+        for tests in &suites {
+            assert!(names.iter().any(|name| has(tests, name)), "{promise} names a suite without any of {names:?}");
+        }
+    }
+}
