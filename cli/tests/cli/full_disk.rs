@@ -27,6 +27,7 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        let _ = fs::remove_dir(&self.0);
     }
 }
 
@@ -37,8 +38,9 @@ fn a_full_disk_is_named_and_passes_when_there_is_space() {
         println!("not root: nothing is tested");
         return;
     }
-    let data = DataDir::new();
-    let _mounted = Mounted::at(data.path().to_owned());
+    let mounted = Mounted::at(DataDir::new().path().to_owned());
+    // Ends the database in it before it is unmounted.
+    let data = DataDir::at(&mounted.0);
     let token = token(&data, 7);
     let mut service = Service::start_as(compliance(&data).arg("serve").env("COMPLIANCE_RATE_LIMIT", "off"));
     let body = r#"{"client_affiliate_id": "A", "affiliate_name": "A", "status": "active"}"#;
