@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     test_support::run(vec![
         changes::tests(),
         changes::chain::tests(),
+        changes::changed::tests(),
         changes::clock::tests(),
         changes::erasure::tests(),
         changes::order::tests(),

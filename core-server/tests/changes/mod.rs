@@ -1,6 +1,7 @@
 //! The record of changes: what is in it, in which order, and for how long.
 
 pub(crate) mod chain;
+pub(crate) mod changed;
 pub(crate) mod clock;
 pub(crate) mod erasure;
 pub(crate) mod order;

@@ -50,8 +50,8 @@ const THRESHOLDS: &[Threshold] = &[
     ),
     Threshold(GATEWAY, "LARGE_REQUEST", Each(sides::bodies)),
     // Records that are many or large.
-    Threshold(CORE, "CHANGED_ROWS", Tests(PAST, &["whole_lists_have_all_records_if_very_many_have_changed"])),
-    Threshold(CORE, "CHANGED_ENTRIES", Tests(PAST, &["whole_lists_have_all_records_if_very_many_have_changed"])),
+    Threshold(CORE, "CHANGED_ROWS", Tests(CHANGED, &["whole_lists_have_all_records_if_very_many_have_changed"])),
+    Threshold(CORE, "CHANGED_ENTRIES", Tests(CHANGED, &["whole_lists_have_all_records_if_very_many_have_changed"])),
     Threshold(CORE, "PAGE_RECORDS", Each(sides::listed)),
     Threshold(CORE, "MESSAGE_RECORDS", Each(sides::listed)),
     Threshold(CORE, "MESSAGE_BYTES", Around(sides::long_records)),
@@ -76,7 +76,7 @@ const CORE: &str = "core-server/src/limits.rs";
 const SHARED: &str = "crates/admission/src/limits.rs";
 const GATEWAY: &str = "rest-gateway/src/limits.rs";
 const COALESCED: &str = "core-server/tests/writes/coalesced.rs";
-const PAST: &str = "core-server/tests/changes/past.rs";
+const CHANGED: &str = "core-server/tests/changes/changed.rs";
 const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 
 /// Constants at which no operation changes its way, by file.
