@@ -15,4 +15,4 @@ pub(crate) use copy::Rows;
 pub use expected::SchemaError;
 pub(crate) use expected::{Expected, Inputs};
 pub(crate) use reader::{Read, Reader, read_all, timestamp};
-pub(crate) use sql::{merged, names, replacements, selection, values};
+pub(crate) use sql::{differs, merged, names, replacements, selection, values};

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         changes::changed::tests(),
         changes::clock::tests(),
         changes::erasure::tests(),
+        changes::names::tests(),
         changes::order::tests(),
         changes::owners::tests(),
         changes::past::tests(),

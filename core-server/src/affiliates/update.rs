@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Locks the affiliates in the order of their IDs, so that two statements that cross do not wait for each other, and
-/// changes those whose new name is free. Returns an [`Outcome`] for each item. `company` is that of item `i`. Nothing is
+/// changes those of which a value differs and whose new name is free. Returns an [`Outcome`] for each item. `company` is that of item `i`. Nothing is
 /// changed unless `anchored`, or if an item is `dependent` on another one. The parameter `writer` is who changes records.
 ///
 /// A row is read by its key for each item, and written as the conflict of an insert: so no plan can join the items with
@@ -39,7 +39,8 @@ pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writ
             select {anchored} as exists from set_config('compliance.changed_by', {writer}::text, true)
         ), resolved as materialized (
             select i.ordinality, {company} as company_id, i.key, i.mask, a.id is not null as found, a.revision,
-                i.revisions is null or a.revision = any(i.revisions) as as_expected, t.id as holder, {merged}
+                i.revisions is null or a.revision = any(i.revisions) as as_expected, t.id as holder,
+                {differs} as differs, {merged}
             from (select i.* from unnest($2::affiliate_input[]) with ordinality as i order by {company}, i.key) i
             left join lateral (
                 select a.* from affiliates a
@@ -57,13 +58,15 @@ pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writ
         ), written as (
             insert into affiliates (company_id, id, {names})
             select r.company_id, r.key, {names} from resolved r
-            where r.found and r.as_expected and r.mask <> 0 and r.holder is null and not (select exists from dependent)
+            where r.found and r.as_expected and r.differs and r.holder is null and not (select exists from dependent)
             order by r.company_id, r.key
             on conflict on constraint affiliates_pkey do update set {replacements}, revision = affiliates.revision + 1
         )
-        select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, as_expected, revision, holder
+        select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, as_expected, revision, differs,
+            holder
         from resolved order by ordinality",
         names = table::names::<AffiliateInput>(),
+        differs = table::differs::<AffiliateInput>("i.mask", "i", "a"),
         merged = table::merged::<AffiliateInput>("i.mask", "i", "a"),
         replacements = table::replacements::<AffiliateInput>(),
         name_bit = AffiliateInput::field(NAME).map_or(0, RecordField::bit),
@@ -114,12 +117,13 @@ const NAMES: &str = "
         select a.id, a.affiliate_name, a.revision from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
     ) a";
 
-/// Gives affiliates names that no caller can give, because they are too long. The transaction gives them others.
+/// Gives affiliates names that no caller can give, because they are too long. The transaction gives them others. The function
+/// `published_name` of the database knows them, so that none is recorded.
 const RELEASE_NAMES: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
-    select $1, a.id, a.client_affiliate_id, repeat('.', 200) || a.id from unnest($2::bigint[]) as i (id)
+    select $1, a.id, a.client_affiliate_id, repeat('.', 200) || ':' || a.affiliate_name from unnest($2::bigint[]) as i (id)
     cross join lateral (
-        select a.id, a.client_affiliate_id from affiliates a where a.company_id = $1 and a.id = i.id limit 1
+        select a.id, a.client_affiliate_id, a.affiliate_name from affiliates a where a.company_id = $1 and a.id = i.id limit 1
     ) a
     on conflict on constraint affiliates_pkey do update set affiliate_name = excluded.affiliate_name";
 
@@ -142,6 +146,8 @@ pub(super) struct Outcome {
     as_expected: Option<bool>,
     /// The revision that it had.
     revision: Option<i64>,
+    /// Whether a value of the item differs from the stored one.
+    differs: bool,
     /// Who has the new name, if it is taken.
     holder: Option<i64>,
 }
@@ -153,9 +159,7 @@ impl Outcome {
             (true, Some(_), _) => Applied::Failed,
             (true, None, _) if self.as_expected != Some(true) => Applied::Changed(self.revision),
             (true, None, Some(_)) => Applied::Taken,
-            (true, None, None) => {
-                Applied::Saved(self.revision.map(|revision| revision + i64::from(!change.mask.is_empty())))
-            }
+            (true, None, None) => Applied::Saved(self.revision.map(|revision| revision + i64::from(self.differs))),
         }
     }
 }

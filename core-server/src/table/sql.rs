@@ -22,6 +22,15 @@ pub(crate) fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     }))
 }
 
+/// Whether a new value whose bit is in the mask differs from the old one.
+pub(crate) fn differs<R: Record>(mask: &str, new: &str, old: &str) -> String {
+    let differs = R::FIELDS.iter().map(|field| {
+        let (column, bit) = (field.column.name, field.bit());
+        format!("{mask} & {bit} <> 0 and {new}.{column} is distinct from {old}.{column}")
+    });
+    format!("({})", differs.collect::<Vec<_>>().join(" or "))
+}
+
 /// `column = excluded.column`, for every column: what an insert does where the record exists.
 pub(crate) fn replacements<R: Record>() -> String {
     list(R::FIELDS.iter().map(|field| format!("{0} = excluded.{0}", field.column.name)))

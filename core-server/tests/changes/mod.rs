@@ -4,6 +4,7 @@ pub(crate) mod chain;
 pub(crate) mod changed;
 pub(crate) mod clock;
 pub(crate) mod erasure;
+pub(crate) mod names;
 pub(crate) mod order;
 pub(crate) mod owners;
 pub(crate) mod past;

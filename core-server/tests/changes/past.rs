@@ -44,7 +44,7 @@ pub(super) async fn snapshot(clients: &mut GrpcClients) -> Snapshot {
 }
 
 /// Makes the changes of a company two seconds after another, from a day on.
-async fn spread(core: &TestCore, company: i64) {
+pub(super) async fn spread(core: &TestCore, company: i64) {
     let spread = format!(
         "update changes
         set changed_at = (timestamp '2026-01-31 23:59:00' + make_interval(secs => position * 2 + 0.5)) at time zone 'UTC'
@@ -54,7 +54,7 @@ async fn spread(core: &TestCore, company: i64) {
 }
 
 /// A second in which the change of a position is the last one.
-fn second(position: i64) -> Option<String> {
+pub(super) fn second(position: i64) -> Option<String> {
     let seconds = 1_769_903_940 + position * 2;
     compliance_api::json::datetime_text(&prost_types::Timestamp { seconds, nanos: 0 })
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use compliance_api::v1::{
     AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest, DetachIncidentsRequest,
-    ExportCasesRequest, IncidentKey, OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest, ResultCode,
-    UpdateCaseRequest,
+    ExportCasesRequest, IncidentKey, ObserveUrlsRequest, OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest,
+    ResultCode, UpdateCaseRequest, UrlObservation,
 };
 use futures::future::join_all;
 use test_support::{GrpcClients, TestCore, reason_of, tests};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-use super::builders::{form_incident, opening, some, violations};
+use super::builders::{at, form_incident, infraction, observation, opening, some, url_incident, violations};
 
 tests![
     a_change_of_a_case_needs_its_present_etag,
@@ -21,6 +21,7 @@ tests![
     a_request_id_with_other_content_is_refused,
     items_of_a_batch_with_other_content_fail_alone,
     exported_cases_can_be_opened_again,
+    what_is_repeated_changes_nothing,
 ];
 
 fn worker(id: i64, worker: &str, etag: &str) -> UpdateCaseRequest {
@@ -209,4 +210,47 @@ async fn exported_cases_can_be_opened_again() {
         assert_eq!((results[0].code(), results[0].created), (ResultCode::Saved, created));
     }
     assert_eq!(other.case(id + 1).await.case_worker.as_deref(), Some("Bob"));
+}
+
+/// Cases, their incidents, URLs and infractions: once more, with the same content.
+async fn what_is_repeated_changes_nothing() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    company.affiliate("A").await;
+    let id = company.open(opening("r")).await;
+    company.monitoring.close_case(CloseCaseRequest { id, ..CloseCaseRequest::default() }).await.unwrap();
+    let url = "https://example.org/a";
+    let mut repeat = async || {
+        let urls = UrlObservation {
+            infractions: vec![infraction("Health Claim", "mental health")],
+            last_review_date: Some(at("2026-01-02 00:00:00")),
+            note: some("note"),
+            ..observation(url)
+        };
+        company.monitoring.observe_urls(ObserveUrlsRequest { observations: vec![urls] }).await.unwrap();
+        let case = CaseInput {
+            case_worker: some("Ann"),
+            tags: vec!["one".to_owned(), "two".to_owned()],
+            risk_level: some("High"),
+            follow_up_date: Some(at("2026-01-01 00:00:00")),
+            ..CaseInput::default()
+        };
+        let request = UpdateCaseRequest { id, case: Some(case), ..UpdateCaseRequest::default() };
+        company.monitoring.update_case(request).await.unwrap();
+        let incidents = vec![form_incident("form"), url_incident(url)];
+        let attach = AttachIncidentsRequest { id, incidents };
+        company.monitoring.attach_incidents(attach).await.unwrap();
+        let unknown = IncidentKey { incident_id: Some(999_999), ..IncidentKey::default() };
+        let detach = DetachIncidentsRequest { id, incidents: vec![unknown] };
+        company.monitoring.detach_incidents(detach).await.unwrap();
+        company.monitoring.close_case(CloseCaseRequest { id, ..CloseCaseRequest::default() }).await.unwrap();
+        let position = "select position from change_positions where company_id = 1";
+        let position: i64 = sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap();
+        // With its etag and the date of its last change.
+        (company.case(id).await, position)
+    };
+    let first = repeat().await;
+    for _ in 0..2 {
+        assert_eq!(repeat().await, first);
+    }
 }

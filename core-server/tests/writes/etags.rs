@@ -20,6 +20,7 @@ tests![
     items_of_a_batch_have_etags,
     items_that_depend_on_each_other_have_etags,
     every_change_counts,
+    a_change_to_the_same_values_changes_nothing,
 ];
 
 fn city(id: i64, city: &str, etag: &str) -> AffiliateUpdate {
@@ -163,4 +164,63 @@ async fn every_change_counts() {
     }
     batch(&mut company, vec![city(id, "Bonn", "")]).await;
     assert!(seen.insert(read(&mut company, id).await.etag));
+}
+
+/// The last position of the company's record of changes.
+async fn position(core: &TestCore) -> i64 {
+    let position = "select position from change_positions where company_id = 1";
+    sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap()
+}
+
+/// Alone, in a batch, in one whose items depend on each other, in another form, and with a field that is cleared again.
+async fn a_change_to_the_same_values_changes_nothing() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let (a, b) = (company.affiliate("A").await, company.affiliate("B").await);
+    let text = |text: &str| Some(text.to_owned());
+    let fields = AffiliateInput {
+        affiliate_name: text("A"),
+        country: text("DE"),
+        start_date: text("2024-01-31"),
+        city: text("Bern"),
+        ..AffiliateInput::default()
+    };
+    let update = |affiliate: AffiliateInput, paths: &[&str], etag: &str| {
+        let paths = paths.iter().map(ToString::to_string).collect();
+        let update_mask = Some(prost_types::FieldMask { paths });
+        AffiliateUpdate { id: Some(a), affiliate: Some(affiliate), update_mask, etag: etag.to_owned() }
+    };
+    let all = ["affiliate_name", "country", "start_date", "city", "zip"];
+    let etag = change(&mut company, update(fields.clone(), &all, "")).await.unwrap();
+    let (before, rows) = (position(&core).await, read(&mut company, a).await);
+    let other_form =
+        AffiliateInput { country: text("de"), start_date: text("01/31/2024"), zip: text(""), ..fields.clone() };
+    for (affiliate, paths) in [
+        (fields.clone(), &all[..]),
+        (other_form, &all),
+        (fields.clone(), &["city"]),
+        (AffiliateInput::default(), &["zip", "notes"]),
+    ] {
+        for condition in ["", &etag] {
+            assert_eq!(change(&mut company, update(affiliate.clone(), paths, condition)).await.unwrap(), etag);
+            let updates = vec![update(affiliate.clone(), paths, condition)];
+            assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved]);
+        }
+        // What has another etag fails, also if it would change nothing.
+        let refused = change(&mut company, update(affiliate.clone(), paths, "0")).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Aborted);
+    }
+    // One statement for several callers, and a batch whose items depend on each other.
+    let writers = (0..20).map(|_| {
+        let (mut company, update) = (core.company(1), update(fields.clone(), &all, ""));
+        async move { change(&mut company, update).await.unwrap() }
+    });
+    assert!(join_all(writers).await.iter().all(|after| *after == etag));
+    let updates = vec![name(b, "C", ""), name(b, "B", ""), name(a, "A", ""), city(a, "Bern", "")];
+    assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 4]);
+    assert_eq!((position(&core).await, read(&mut company, a).await), (before, rows));
+    // Of two items, the one that differs is changed.
+    let updates = vec![city(a, "Bern", ""), city(b, "Bern", "")];
+    assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 2]);
+    assert_eq!((position(&core).await, read(&mut company, a).await.etag), (before + 1, etag));
 }
