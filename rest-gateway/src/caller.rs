@@ -24,6 +24,7 @@ use crate::{
     envelope::RateLimit,
     error::Refusal,
     exchange::{Exchange, REQUEST_ID},
+    extract::tags,
     gateway::Gateway,
     limits::CORE_DEADLINE_SLACK,
 };
@@ -193,6 +194,8 @@ impl FromRequestParts<Arc<Gateway>> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
-        Self::of(gateway, parts).await.map_err(|error| Error::from(error).into())
+        let caller = Self::of(gateway, parts).await.map_err(Error::from)?;
+        caller.accept(tags::refuse_others(parts)).await?;
+        Ok(caller)
     }
 }

@@ -10,6 +10,9 @@ tests![
     of_concurrent_changes_with_one_tag_one_wins,
     what_the_client_has_is_not_sent_again,
     compressed_records_have_tags_of_their_own,
+    an_erasure_needs_the_tag,
+    conditions_that_no_operation_takes_are_refused,
+    the_same_values_keep_the_tag,
 ];
 
 async fn affiliate(rest: &RestClient, name: &str) -> i64 {
@@ -160,4 +163,88 @@ async fn compressed_records_have_tags_of_their_own() {
     let coded = format!("{}-gzip\"", plain.trim_end_matches('"'));
     put(&rest, id, json!({"id": id, "city": "Bern"}), &[&coded]).await.with_status(200);
     assert_eq!(put(&rest, id, json!({"id": id, "city": "Bonn"}), &[&coded]).await.status, 412);
+}
+
+async fn an_erasure_needs_the_tag() {
+    let service = TestService::start().await;
+    let company = new_company();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let rest = rest;
+        let id = affiliate(&rest, &format!("A {}", rest.get("/affiliates").await.text.len())).await;
+        let path = format!("/affiliates/{id}");
+        let first = tag(&rest, &path).await;
+        put(&rest, id, json!({"id": id, "city": "Bern"}), &[]).await.with_status(200);
+        let erase = async |path: &str, if_match: &str| {
+            RestResponse::of(rest.request("DELETE", path).header("If-Match", if_match)).await
+        };
+        for stale in ["\"0\"", first.as_str(), "W/\"2\"", "\"x\""] {
+            let refused = erase(&path, stale).await;
+            assert_eq!((refused.status, refused.text.as_str()), (412, CHANGED), "{stale}");
+        }
+        for malformed in ["7", ""] {
+            let refused = erase(&path, malformed).await;
+            assert_eq!((refused.status, refused.paths()), (422, vec!["If-Match".to_owned()]), "{malformed}");
+        }
+        assert_eq!(erase("/affiliates/999999999", "\"0\"").await.status, 404);
+        let present = tag(&rest, &path).await;
+        erase(&path, &format!("\"0\", {present}")).await.with_status(200);
+        assert_eq!(erase(&path, "*").await.status, 404);
+        let id = affiliate(&rest, "Any").await;
+        erase(&format!("/affiliates/{id}"), "*").await.with_status(200);
+    }
+}
+
+/// Every route that changes something, with every condition but those that are honoured.
+async fn conditions_that_no_operation_takes_are_refused() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let rest = service.rest(company);
+    let id = affiliate(&rest, "A").await;
+    let rows = "select count(*), max(revision) from affiliates where company_id = $1";
+    let rows = async || sqlx::query_as::<_, (i64, i64)>(rows).bind(company).fetch_one(&service.pool).await.unwrap();
+    let before = rows().await;
+    let mut operations = 0;
+    for route in rest_gateway::ROUTES.iter().filter(|route| route.method != "get") {
+        let path = route.path.strip_prefix("/api").unwrap().replace("{id}", &id.to_string());
+        for (name, value) in
+            [("If-Match", "\"0\""), ("If-None-Match", "*"), ("If-Unmodified-Since", "Sat, 01 Jan 2000 00:00:00 GMT")]
+        {
+            if name == "If-Match" && route.path == "/api/affiliates/{id}" {
+                continue;
+            }
+            let request = rest.request(&route.method.to_uppercase(), &path).header(name, value);
+            let body =
+                json!({"id": id, "client_affiliate_id": "B", "affiliate_name": "B", "affiliates": null}).to_string();
+            let refused = RestResponse::of(request.header("Content-Type", "application/json").body(body)).await;
+            assert_eq!((refused.status, refused.paths()), (422, vec![name.to_owned()]), "{} {path}", route.method);
+            operations += 1;
+        }
+    }
+    assert!(operations > 20, "{operations}");
+    assert_eq!(rows().await, before);
+    // The token comes first.
+    let nobody = service.rest(company).with_token(None).request("DELETE", "/affiliates/1").header("If-None-Match", "*");
+    assert_eq!(RestResponse::of(nobody).await.status, 401);
+}
+
+async fn the_same_values_keep_the_tag() {
+    let service = TestService::start().await;
+    let company = new_company();
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let name = format!("A {}", rest.get("/affiliates").await.text.len());
+        let id = affiliate(&rest, &name).await;
+        let body = json!({"id": id, "affiliate_name": name, "city": "Bern", "country": "CH", "zip": ""});
+        let first = put(&rest, id, body.clone(), &[]).await.header("etag").unwrap().to_owned();
+        let changes = rest.get("/changes").await.json();
+        for condition in [&[][..], &[first.as_str()]] {
+            let again = put(&rest, id, body.clone(), condition).await;
+            let expected = json!({"affiliate_id": id, "msg": "Affiliate updated successfully."});
+            assert_eq!((&again.with_status(200)["detail"], again.header("etag")), (&expected, Some(&*first)));
+        }
+        let batch = put(&rest, id, json!({"affiliates": [body]}), &[]).await.with_status(200);
+        assert_eq!(batch[0]["code"], "1020");
+        assert_eq!(put(&rest, id, body, &["\"0\""]).await.status, 412);
+        assert_eq!(rest.get("/changes").await.json(), changes);
+        assert_eq!(tag(&rest, &format!("/affiliates/{id}")).await, first);
+    }
 }

@@ -6,6 +6,7 @@ use compliance_api::{
     error::Error,
     v1::{EraseAffiliateRequest, EraseAffiliateResponse, erasure_service_server::ErasureService},
 };
+use sqlx::PgConnection;
 use tonic::{Request, Response};
 
 use super::{Step, step};
@@ -13,6 +14,7 @@ use crate::{
     backend::Backend,
     database::Connections,
     error::is_contention,
+    etag,
     limits::ERASED_ROWS,
     requests::{Served, accept},
     statement,
@@ -23,17 +25,43 @@ pub(crate) struct Erasures(pub(crate) Arc<Backend>);
 #[tonic::async_trait]
 impl ErasureService for Erasures {
     async fn erase_affiliate(&self, request: Request<EraseAffiliateRequest>) -> Served<EraseAffiliateResponse> {
-        let (company_id, EraseAffiliateRequest { id }) = accept(request)?;
+        let (company_id, EraseAffiliateRequest { id, etag }) = accept(request)?;
+        let revisions = etag::revisions(&etag);
+        let revisions = revisions.as_deref();
         let permit = self.0.queues.updated_affiliates.all(company_id).await?;
         let erase = |pool: Connections, _| async move {
-            let is_whole = |step: &Option<Step>| step.as_ref().is_some_and(|step| step.is_whole);
+            let is_whole = |erased: &Erased| matches!(erased, Ok(Some(Step { is_whole: true, .. })));
             let by = statement::writer();
-            pool.in_transaction(is_whole, async |connection| step(connection, company_id, id, ERASED_ROWS, &by).await)
-                .await
+            let erase = async |connection: &mut PgConnection| {
+                if let Some(revisions) = revisions
+                    && let Some(other) = other_revision(connection, company_id, id, revisions).await?
+                {
+                    return Ok(Err(other));
+                }
+                step(connection, company_id, id, ERASED_ROWS, &by).await.map(Ok)
+            };
+            pool.in_transaction(is_whole, erase).await
         };
-        let Some(Step { erased, is_whole }) = permit.write(&self.0.pool, is_contention, erase).await? else {
-            return Err(Error::affiliate_not_found(id).into());
+        let Step { erased, is_whole } = match permit.write(&self.0.pool, is_contention, erase).await? {
+            Ok(Some(step)) => step,
+            Ok(None) => return Err(Error::affiliate_not_found(id).into()),
+            Err(other) => return Err(Error::etag_mismatch("affiliate_id", id, &other.to_string()).into()),
         };
         if is_whole { Ok(Response::new(erased)) } else { Err(Error::erasure_too_large(id).into()) }
     }
+}
+
+/// What was erased, or the revision of an affiliate that has another one than the request names.
+type Erased = Result<Option<Step>, i64>;
+
+/// The revision of an affiliate, if it has none of these. Nobody changes the affiliate until the end of the transaction.
+async fn other_revision(
+    connection: &mut PgConnection,
+    company_id: i64,
+    id: i64,
+    revisions: &[i64],
+) -> Result<Option<i64>, sqlx::Error> {
+    let revision = "select revision from affiliates where company_id = $1 and id = $2 for update";
+    let revision = sqlx::query_scalar(revision).bind(company_id).bind(id).fetch_optional(connection).await?;
+    Ok(revision.filter(|revision| !revisions.contains(revision)))
 }

@@ -97,7 +97,8 @@ async fn tables_with(pool: &PgPool, company: i64, text: &str) -> BTreeSet<&'stat
 }
 
 async fn erase(clients: &mut GrpcClients, id: i64) -> Result<[i64; 4], tonic::Status> {
-    let erased = clients.erasures.erase_affiliate(EraseAffiliateRequest { id }).await?.into_inner();
+    let erased =
+        clients.erasures.erase_affiliate(EraseAffiliateRequest { id, etag: String::new() }).await?.into_inner();
     Ok([erased.urls, erased.cases, erased.incidents, erased.infractions])
 }
 

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::{
     collect::Collected,
     inflate::{Inflater, not_readable},
+    tags,
 };
 use crate::{
     caller::Caller,
@@ -76,6 +77,10 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
                 return Err(Error::from(error).into());
             }
         };
+        if let Err(error) = tags::refuse_others(&parts) {
+            discard(gateway, &parts.headers, body).await;
+            return caller.accept(Err(error)).await;
+        }
         let reading = timeout(gateway.settings.body_timeout, read(gateway, &caller, &parts.headers, &mut body));
         let Ok(read) = reading.await else {
             return caller.accept(Err(Error::deadline_exceeded())).await;

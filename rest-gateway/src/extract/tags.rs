@@ -5,14 +5,15 @@
 
 use std::convert::Infallible;
 
-use axum::extract::FromRequestParts;
-use compliance_api::rules::Violations;
+use axum::extract::{FromRequestParts, MatchedPath};
+use compliance_api::{error::Error, rules::Violations, v1::EraseAffiliateRequest};
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    header::{IF_MATCH, IF_NONE_MATCH},
+    HeaderMap, HeaderName, HeaderValue, Method,
+    header::{IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE},
     request::Parts,
 };
 
+use super::{accept, path::PathId};
 use crate::limits::{MAX_ENTITY_TAGS, MAX_ETAG_CHARS};
 
 /// What is between an etag and the coding of a response.
@@ -94,6 +95,14 @@ impl IfMatch {
         }
     }
 
+    /// The request to erase the affiliate of a path that has one of the tags.
+    pub(crate) fn erasure(&self, path: PathId) -> Result<EraseAffiliateRequest, Error> {
+        let mut violations = Violations::new();
+        let etag = self.etag(&mut violations);
+        let request = accept(violations, EraseAffiliateRequest { id: 0, etag })?;
+        Ok(EraseAffiliateRequest { id: path.record_id(Error::affiliate_not_found)?, ..request })
+    }
+
     /// Reports the header as a violation if it is there.
     pub(crate) fn refuse(&self, violations: &mut Violations) {
         if self.0.is_some() {
@@ -101,6 +110,28 @@ impl IfMatch {
             violations.report("If-Match", message);
         }
     }
+}
+
+/// The operations that take `If-Match`.
+const CONDITIONAL: [(Method, &str); 2] =
+    [(Method::PUT, "/api/affiliates/{id}"), (Method::DELETE, "/api/affiliates/{id}")];
+
+/// Refuses conditions of a change that the operation does not take: a client that sends one relies on it.
+pub(crate) fn refuse_others(parts: &Parts) -> Result<(), Error> {
+    if parts.method.is_safe() {
+        return Ok(());
+    }
+    let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let takes_if_match = CONDITIONAL.iter().any(|(method, taken)| parts.method == method && *taken == path);
+    let mut violations = Violations::new();
+    for (header, name) in
+        [(IF_MATCH, "If-Match"), (IF_NONE_MATCH, "If-None-Match"), (IF_UNMODIFIED_SINCE, "If-Unmodified-Since")]
+    {
+        if parts.headers.contains_key(&header) && !(takes_if_match && header == IF_MATCH) {
+            violations.report(name, |label| format!("The {label} header is not supported by this operation."));
+        }
+    }
+    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
 impl IfNoneMatch {

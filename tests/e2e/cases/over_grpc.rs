@@ -54,7 +54,8 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         ("POST", "affiliates", None) => create(&mut grpc, &body).await,
         ("PUT", "affiliates", Some(id)) => update(&mut grpc, id, &body).await,
         ("DELETE", "affiliates", Some(id)) => {
-            let erased = grpc.erasures.erase_affiliate(EraseAffiliateRequest { id }).await?.into_inner();
+            let erased =
+                grpc.erasures.erase_affiliate(EraseAffiliateRequest { id, etag: String::new() }).await?.into_inner();
             let data = serde_json::to_string(&erased).unwrap();
             Ok(format!(
                 r#"{{"code":"1020","status":"ok","detail":{{"msg":"The affiliate is erased."}},"data":{data}}}"#

@@ -176,7 +176,7 @@ calls! {
         ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
     "ChangeService/ListChanges" unary changes.list_changes |twin|
         ListChangesRequest { after: Some(0), types: vec!["affiliate".to_owned(), "url".to_owned()], limit: Some(3) };
-    "ErasureService/EraseAffiliate" unary erasures.erase_affiliate |twin| EraseAffiliateRequest { id: AFFILIATE };
+    "ErasureService/EraseAffiliate" unary erasures.erase_affiliate |twin| EraseAffiliateRequest { id: AFFILIATE, ..EraseAffiliateRequest::default() };
     "WebhookService/ListWebhooks" unary webhooks.list_webhooks |twin| ListWebhooksRequest {};
     "WebhookService/CreateWebhook" unary webhooks.create_webhook |twin|
         CreateWebhookRequest { webhook: Some(webhook()) };

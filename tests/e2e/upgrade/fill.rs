@@ -34,7 +34,7 @@ pub(super) async fn fill(service: &TestService) -> Vec<String> {
     let erased = grpc.affiliate("To be erased").await;
     let case = CaseInput { affiliate_id: Some(erased), ..CaseInput::default() };
     grpc.open(OpenCaseRequest { request_id: some("erased"), case: Some(case), ..OpenCaseRequest::default() }).await;
-    grpc.erasures.erase_affiliate(EraseAffiliateRequest { id: erased }).await.unwrap();
+    grpc.erasures.erase_affiliate(EraseAffiliateRequest { id: erased, etag: String::new() }).await.unwrap();
     by_hand(&service.pool).await;
     for company in COMPANIES {
         let body = r#"{"url":"https://receiver.example/hook","types":["affiliate","case"],"description":"Copy"}"#;

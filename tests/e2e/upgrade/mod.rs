@@ -120,7 +120,7 @@ async fn write(service: &TestService, company: i64) {
     let update = AffiliateUpdate { id: Some(ids[0]), affiliate: Some(fields), ..AffiliateUpdate::default() };
     let request = UpdateAffiliateRequest { update: Some(update) };
     grpc.affiliates.update_affiliate(request).await.unwrap();
-    grpc.erasures.erase_affiliate(EraseAffiliateRequest { id: ids[1] }).await.unwrap();
+    grpc.erasures.erase_affiliate(EraseAffiliateRequest { id: ids[1], etag: String::new() }).await.unwrap();
     fill::write_kinds(&mut grpc, "new").await;
     let urls = rest.get("/urls?sort_by=id&sort_dir=desc").await.with_status(200);
     assert!(urls["data"][0]["url"].as_str().unwrap().contains("/new"), "{urls}");

@@ -74,6 +74,10 @@ impl DocumentedRoute {
         };
         if needs_token {
             documented.reasons.extend(OF_PARTNERS);
+            if route.method != "get" {
+                // A condition that the operation does not take is a violation.
+                documented.reasons.push(Reason::InvalidFields);
+            }
         }
         for fact in facts {
             documented.add(fact);
