@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use compliance_api::{MAX_ID, error::Error};
+use compliance_api::{MAX_ID, csv_cell::Escape, error::Error};
 use futures::StreamExt as _;
 use nix::unistd::geteuid;
 use serde_json::Value;
@@ -43,6 +43,10 @@ pub(crate) struct ExportArgs {
     // The log has a format, too, and IDs are unique.
     #[arg(id = "record_format", long = "format", value_enum)]
     format: Option<OutputFormat>,
+    /// Write texts to CSV as they are, for programs. By default a text that a spreadsheet would run as a formula, such as
+    /// `+49 30 1`, has an apostrophe in front.
+    #[arg(long)]
+    no_csv_escape: bool,
     /// File to write [default: standard output]. It appears under its name when it is complete.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -68,6 +72,7 @@ async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
     let (kind, path) = (args.what, args.output.clone());
     let named = || path.as_deref().map_or(OutputFormat::Ndjson, OutputFormat::of);
     let format = args.format.unwrap_or_else(named);
+    let format = (format, if args.no_csv_escape { Escape::None } else { Escape::Formulas });
     let mut output = spawn_blocking(move || open(path.as_deref(), format, pages::columns(kind))).await??;
     // The names of the columns, even if there are no records.
     output.write(Vec::new()).await?;
@@ -101,7 +106,11 @@ async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
 }
 
 /// Opens the output, which may block.
-fn open(path: Option<&Path>, format: OutputFormat, columns: Vec<&'static str>) -> anyhow::Result<Output<Value>> {
+fn open(
+    path: Option<&Path>,
+    format: (OutputFormat, Escape),
+    columns: Vec<&'static str>,
+) -> anyhow::Result<Output<Value>> {
     let failure = "the records cannot be written".to_owned();
     let Some(path) = path else { return Ok(Output::start(stdout(), None, format, columns, failure)) };
     let is_device = is_device(path);

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use compliance_api::csv_cell;
+use compliance_api::csv_cell::Escape;
 use serde::Serialize;
 use tokio::{
     sync::mpsc::{Receiver, Sender, channel},
@@ -90,7 +90,7 @@ impl<R: Serialize + Send + 'static> Output<R> {
     pub(crate) fn start(
         sink: impl Write + Send + 'static,
         unfinished: Option<Unfinished>,
-        format: OutputFormat,
+        (format, escape): (OutputFormat, Escape),
         columns: Vec<&'static str>,
         failure: String,
     ) -> Self {
@@ -98,7 +98,7 @@ impl<R: Serialize + Send + 'static> Output<R> {
         let sink = BufWriter::with_capacity(256 << 10, sink);
         let thread = spawn_blocking(move || {
             let written = match format {
-                OutputFormat::Csv => write_csv(sink, &columns, receiver),
+                OutputFormat::Csv => write_csv(sink, &columns, escape, receiver),
                 OutputFormat::Ndjson => write_ndjson(sink, receiver),
             };
             written.context(failure)
@@ -131,7 +131,12 @@ impl<R: Serialize + Send + 'static> Output<R> {
     }
 }
 
-fn write_csv<R: Serialize>(sink: impl Write, columns: &[&str], mut records: Receiver<Vec<R>>) -> anyhow::Result<()> {
+fn write_csv<R: Serialize>(
+    sink: impl Write,
+    columns: &[&str],
+    escape: Escape,
+    mut records: Receiver<Vec<R>>,
+) -> anyhow::Result<()> {
     let mut writer = csv::Writer::from_writer(sink);
     let mut header = Some(columns);
     while let Some(records) = records.blocking_recv() {
@@ -143,7 +148,7 @@ fn write_csv<R: Serialize>(sink: impl Write, columns: &[&str], mut records: Rece
             for column in columns {
                 // The fields of a case stand next to its request ID and incidents.
                 let value = record.get(column).or_else(|| record.get("case")?.get(column));
-                writer.write_field(csv_cell::of_json(value).as_bytes())?;
+                writer.write_field(escape.of_json(value).as_bytes())?;
             }
             writer.write_record(None::<&[u8]>)?;
         }

@@ -27,18 +27,61 @@ pub fn text(cell: &str) -> &str {
     }
 }
 
-/// The cell of a field of a record: empty if it is absent, and JSON if it is a list or an object.
-pub fn of_json(value: Option<&Value>) -> Cow<'_, str> {
-    match value {
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(Value::String(text)) => cell(text),
-        Some(other) => Cow::Owned(other.to_string()),
+/// How texts become cells. Nothing in a file says which it is: who reads it must know how it was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Escape {
+    /// For spreadsheets: an apostrophe before a formula.
+    #[default]
+    Formulas,
+    /// For programs: cells are the texts.
+    None,
+}
+
+impl Escape {
+    /// The cell of a text.
+    pub fn cell(self, text: &str) -> Cow<'_, str> {
+        if self == Self::None { Cow::Borrowed(text) } else { cell(text) }
+    }
+
+    /// The text of a cell.
+    pub fn text(self, cell: &str) -> &str {
+        if self == Self::None { cell } else { text(cell) }
+    }
+
+    /// The cell of a field of a record: empty if it is absent, and JSON if it is a list or an object.
+    pub fn of_json(self, value: Option<&Value>) -> Cow<'_, str> {
+        match value {
+            None | Some(Value::Null) => Cow::Borrowed(""),
+            Some(Value::String(text)) => self.cell(text),
+            Some(other) => Cow::Owned(other.to_string()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, text};
+    use super::{Escape, cell, text};
+
+    /// Every text of up to five of these characters, which mean something to a spreadsheet, to CSV or to this rule.
+    #[test]
+    fn every_text_is_read_back() {
+        let characters = ["'", "=", "@", "\"", ",", "\r", "\n", "\t", " ", "\u{feff}", "a"];
+        let mut texts = vec![String::new()];
+        let mut last = 0..1;
+        for _ in 0..5 {
+            let longer: Vec<String> =
+                texts[last.clone()].iter().flat_map(|text| characters.map(|next| format!("{text}{next}"))).collect();
+            last = texts.len()..texts.len() + longer.len();
+            texts.extend(longer);
+        }
+        assert!(texts.len() > 170_000);
+        for original in &texts {
+            let escaped = cell(original);
+            assert_eq!(text(&escaped), original, "{escaped:?}");
+            assert!(!escaped.starts_with(super::FORMULA), "{escaped:?}");
+            assert_eq!(Escape::None.text(&Escape::None.cell(original)), original);
+        }
+    }
 
     #[test]
     fn formulas_become_texts_and_are_read_back() {

@@ -1,6 +1,12 @@
 //! Maps columns of CSV and keys of NDJSON to fields.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use anyhow::bail;
 use compliance_api::{
@@ -30,6 +36,8 @@ pub(super) struct Mapping {
     targets: HashMap<String, Target>,
     /// The fields that every row has.
     pub(super) required: &'static [&'static str],
+    /// Whether the fields that are left out were named.
+    is_told: Arc<AtomicBool>,
 }
 
 impl Mapping {
@@ -46,13 +54,25 @@ impl Mapping {
                 bail!("--map names the column {header} twice");
             }
         }
-        Ok(Self { targets: given, required: &["client_affiliate_id", "affiliate_name"] })
+        Ok(Self { targets: given, required: &["client_affiliate_id", "affiliate_name"], is_told: Arc::default() })
     }
 
     /// The target of a column or key; `None` if it is unknown.
     pub(super) fn target(&self, name: &str) -> Option<Target> {
         let name = name.trim();
         self.targets.get(name).copied().or_else(|| known(name))
+    }
+
+    /// Says once that fields are left out because the service assigns them.
+    pub(super) fn report_read_only(&self, names: &[&str]) {
+        let names: Vec<&str> = names.iter().copied().filter(|name| self.is_read_only(name)).collect();
+        if !names.is_empty() && !self.is_told.swap(true, Ordering::Relaxed) {
+            tracing::warn!("left out, since the service assigns them: {}", names.join(", "));
+        }
+    }
+
+    fn is_read_only(&self, name: &str) -> bool {
+        !self.targets.contains_key(name.trim()) && known(name) == Some(Target::Nothing)
     }
 
     /// The targets of the columns of a header row.
@@ -73,10 +93,14 @@ impl Mapping {
                 );
             };
             if target != Target::Nothing && columns.contains(&target) {
-                bail!("the column {name:?} is the second one for the same field; leave one out with --map \"{name}=\"");
+                bail!(
+                    "the columns {:?} and {name:?} are the same field; leave one out with --map \"{name}=\"",
+                    header[columns.iter().position(|column| *column == target).unwrap_or_default()]
+                );
             }
             columns.push(target);
         }
+        self.report_read_only(&header);
         for required in self.required {
             let field = AffiliateInput::field(required).map(Target::Field);
             if !columns.iter().any(|column| Some(*column) == field) {
@@ -143,7 +167,7 @@ mod tests {
         let columns = |header: &[&str]| Mapping::new(&[]).unwrap().columns(header.iter().copied());
         assert!(columns(&["affiliate_name"]).unwrap_err().to_string().contains("client_affiliate_id"));
         let twice = columns(&["client_affiliate_id", "affiliate_name", "distributor_name"]);
-        assert!(twice.unwrap_err().to_string().contains("second"));
+        assert!(twice.unwrap_err().to_string().contains("the columns \"affiliate_name\" and \"distributor_name\""));
         assert!(Mapping::new(&[pair("a=b").unwrap()]).unwrap_err().to_string().contains("no field b"));
         let absent = Mapping::new(&[pair("a=city").unwrap()]).unwrap();
         assert!(absent.columns(["affiliate_name", "client_affiliate_id"].into_iter()).is_err());

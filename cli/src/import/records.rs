@@ -1,17 +1,21 @@
-//! URLs and cases: one JSON object a line, in the form of their messages.
+//! URLs and cases: JSON objects in the form of their messages, or CSV as they are exported.
 
 use anyhow::bail;
 use compliance_api::{
+    csv_cell::Escape,
+    description::{Field, Kind},
     rules::{Check, check},
     v1::{BatchOpenCasesRequest, FieldViolation, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 use super::{
     batches::Batches,
     recorder::{Recorder, Tally},
     row::{Position, RowError},
-    source::Source,
+    source::{InputFormat, Source},
+    table::Table,
 };
 use crate::service::{Service, patiently};
 
@@ -47,8 +51,71 @@ fn record<M: Serialize>(
     Ok(())
 }
 
-pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(source: &Source) -> anyhow::Result<Batches<M>> {
-    Batches::of_lines(BATCH, source, parse)
+pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
+    source: &Source,
+    format: InputFormat,
+    escape: Escape,
+) -> anyhow::Result<Batches<M>> {
+    if format != InputFormat::Csv {
+        return Batches::of_objects(BATCH, source, format == InputFormat::Json, parse);
+    }
+    let table = Table::open(source)?;
+    let columns: Vec<Column> = table.header.iter().map(Column::of::<M>).collect::<anyhow::Result<_>>()?;
+    if let Some(twice) = columns.iter().enumerate().find(|(index, column)| columns[..*index].contains(column)) {
+        bail!("the file has the column {} twice", twice.1.field.name);
+    }
+    Ok(Batches::read(BATCH, table.rows(move |cells| parse(object(&columns, cells, escape)?.to_string().as_bytes()))))
+}
+
+/// A column of a file of URLs or cases: a field of the record, or of the case in it.
+#[derive(Clone, Copy, PartialEq)]
+struct Column {
+    field: &'static Field,
+    is_of_case: bool,
+}
+
+const CASE: &str = "case";
+
+impl Column {
+    fn of<M: Check>(name: &str) -> anyhow::Result<Self> {
+        let name = name.trim();
+        let case = M::MESSAGE.field(CASE).and_then(|field| match field.kind {
+            Kind::Message(case) => Some(case),
+            _ => None,
+        });
+        let own = M::MESSAGE.field(name).filter(|field| field.name != CASE);
+        let of_case = || case?.field(name);
+        match own.map(|field| (field, false)).or_else(|| of_case().map(|field| (field, true))) {
+            Some((field, is_of_case)) => Ok(Self { field, is_of_case }),
+            None => bail!(
+                "there is no field for the column {name:?}; the columns are those of `compliance export`, under the same names"
+            ),
+        }
+    }
+
+    /// The value of a cell. What the export writes as JSON is read as JSON.
+    fn value(self, cell: &str, escape: Escape) -> Result<Value, Vec<RowError>> {
+        let Field { name, kind, form, is_list, .. } = *self.field;
+        let is_text = !is_list && (!form.is_empty() || matches!(kind, Kind::Text | Kind::Choice(_)));
+        if is_text {
+            return Ok(escape.text(cell).into());
+        }
+        let error = |error| vec![RowError::new(name, cell, format!("The cell is no JSON: {error}."))];
+        serde_json::from_str(cell).map_err(error)
+    }
+}
+
+/// The record of a row. An empty cell is a field that is not given.
+fn object(columns: &[Column], cells: &csv::StringRecord, escape: Escape) -> Result<Value, Vec<RowError>> {
+    let (mut record, mut case) = (Map::new(), Map::new());
+    for (column, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+        let object = if column.is_of_case { &mut case } else { &mut record };
+        object.insert(column.field.name.to_owned(), column.value(cell, escape)?);
+    }
+    if !case.is_empty() {
+        record.insert(CASE.to_owned(), case.into());
+    }
+    Ok(record.into())
 }
 
 fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
@@ -57,12 +124,12 @@ fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
     if violations.is_empty() {
         return Ok(record);
     }
-    let object: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
+    let object: Value = serde_json::from_slice(line).unwrap_or_default();
     Err(violations.iter().map(|each| field_error(&object, &each.path, &each.message)).collect())
 }
 
 /// An error of the field at a path of a record, with its value.
-fn field_error(record: &serde_json::Value, path: &str, reason: &str) -> RowError {
+fn field_error(record: &Value, path: &str, reason: &str) -> RowError {
     let value = record.pointer(&format!("/{}", path.replace('.', "/")));
     let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     RowError::new(path, &text.unwrap_or_default(), reason)

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use compliance_api::csv_cell::Escape;
 use nix::fcntl::OFlag;
 use serde::Serialize;
 
@@ -71,6 +72,6 @@ impl Report {
         let created = create(self.path.clone(), self.is_device);
         let (file, unfinished) = created.context("there is no report (choose another file with --report)")?;
         let failure = format!("cannot write the report {}", self.path.display());
-        Ok(Output::start(file, unfinished, OutputFormat::of(&self.path), COLUMNS.to_vec(), failure))
+        Ok(Output::start(file, unfinished, (OutputFormat::of(&self.path), Escape::Formulas), COLUMNS.to_vec(), failure))
     }
 }

@@ -35,6 +35,8 @@ pub(crate) enum InputFormat {
     Csv,
     /// One JSON object a line.
     Ndjson,
+    /// A JSON array, or an envelope with one as `data`, as the interface returns lists.
+    Json,
 }
 
 /// A file that can be read as UTF-8.
@@ -100,11 +102,15 @@ impl Source {
         match path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
             Some("csv" | "tsv" | "txt") => Ok(InputFormat::Csv),
             Some("ndjson" | "jsonl") => Ok(InputFormat::Ndjson),
-            _ => match self.head()?.trim_ascii_start().first() {
-                Some(b'[') => bail!("the file holds a JSON array; write one object a line (jq -c '.[]')"),
-                Some(b'{') => Ok(InputFormat::Ndjson),
-                _ => Ok(InputFormat::Csv),
-            },
+            _ => {
+                let head = self.head()?;
+                Ok(match head.trim_ascii_start() {
+                    [b'[', ..] => InputFormat::Json,
+                    [b'{', object @ ..] if object.trim_ascii_start().starts_with(b"\"code\"") => InputFormat::Json,
+                    [b'{', ..] => InputFormat::Ndjson,
+                    _ => InputFormat::Csv,
+                })
+            }
         }
     }
 }

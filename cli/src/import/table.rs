@@ -1,6 +1,12 @@
 //! CSV files: columns below a row of names.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    io::BufRead,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use anyhow::Context as _;
 
@@ -10,53 +16,85 @@ use super::{
     row::{Parsed, Position, RowError},
     source::Source,
 };
-use compliance_api::csv_cell;
+use compliance_api::csv_cell::Escape;
 
-/// The rows of a CSV file.
+/// The column names of a CSV file, and its rows.
+pub(super) struct Table {
+    pub(super) header: csv::StringRecord,
+    reader: csv::Reader<Box<dyn BufRead + Send>>,
+    ends_in_crlf: bool,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Table {
+    pub(super) fn open(source: &Source) -> anyhow::Result<Self> {
+        let head = source.head().context("the file cannot be read")?;
+        let first_line = head.split_inclusive(|byte| *byte == b'\n').next();
+        let ends_in_crlf = first_line.is_some_and(|line| line.ends_with(b"\r\n"));
+        let text = source.text().context("the file cannot be read")?;
+        // A row with too many or too few columns is an error of that row, not of the file.
+        let mut reader = csv::ReaderBuilder::new().delimiter(separator(&head)).flexible(true).from_reader(text);
+        let header = reader.headers().context("the row of column names cannot be read")?.clone();
+        if header.is_empty() {
+            anyhow::bail!("the file is empty; its first row has to name the columns");
+        }
+        Ok(Self { header, reader, ends_in_crlf, bytes: Arc::clone(&source.row) })
+    }
+
+    /// The records of the rows, each of which `parse` makes of its cells.
+    pub(super) fn rows<R>(
+        self,
+        parse: impl Fn(&csv::StringRecord) -> Result<R, Vec<RowError>>,
+    ) -> impl Iterator<Item = anyhow::Result<Parsed<R>>> {
+        let Self { header, mut reader, ends_in_crlf, bytes } = self;
+        let (mut record, mut row) = (csv::StringRecord::new(), 0);
+        let mut next = move || {
+            if !reader.read_record(&mut record).with_context(|| format!("row {} cannot be read", row + 1))? {
+                return Ok(None);
+            }
+            bytes.store(0, Ordering::Relaxed);
+            row += 1;
+            // The reader counts the line feed of a line's end to the next row.
+            let line = record.position().map_or(0, csv::Position::line) + u64::from(ends_in_crlf);
+            let parsed = if record.len() == header.len() { parse(&record) } else { Err(ragged(&record, &header)) };
+            Ok(Some((Position { row, line }, parsed)))
+        };
+        std::iter::from_fn(move || next().transpose())
+    }
+}
+
+fn ragged(record: &csv::StringRecord, header: &csv::StringRecord) -> Vec<RowError> {
+    RowError::of_row(format!(
+        "The row has {} columns, and the row of names has {}; is a separator or a quote missing?",
+        record.len(),
+        header.len()
+    ))
+}
+
+/// The affiliates of a CSV file.
 pub(super) fn rows(
     source: &Source,
     mapping: &Mapping,
+    escape: Escape,
 ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Parsed<Affiliate>>> + use<>> {
-    let head = source.head().context("the file cannot be read")?;
-    let first_line = head.split_inclusive(|byte| *byte == b'\n').next();
-    let ends_in_crlf = first_line.is_some_and(|line| line.ends_with(b"\r\n"));
-    let text = source.text().context("the file cannot be read")?;
-    // A row with too many or too few columns is an error of that row, not of the file.
-    let mut reader = csv::ReaderBuilder::new().delimiter(separator(&head)).flexible(true).from_reader(text);
-    let header = reader.headers().context("the row of column names cannot be read")?;
-    if header.is_empty() {
-        anyhow::bail!("the file is empty; its first row has to name the columns");
-    }
-    let (columns, required) = (mapping.columns(header.iter())?, mapping.required);
-    let (bytes, mut record, mut row) = (Arc::clone(&source.row), csv::StringRecord::new(), 0);
-    let mut next = move || {
-        if !reader.read_record(&mut record).with_context(|| format!("row {} cannot be read", row + 1))? {
-            return Ok(None);
-        }
-        bytes.store(0, Ordering::Relaxed);
-        row += 1;
-        // The reader counts the line feed of a line's end to the next row.
-        let line = record.position().map_or(0, csv::Position::line) + u64::from(ends_in_crlf);
-        Ok(Some((Position { row, line }, affiliate(&columns, &record, required))))
-    };
-    Ok(std::iter::from_fn(move || next().transpose()))
+    let table = Table::open(source)?;
+    let (columns, required) = (mapping.columns(table.header.iter())?, mapping.required);
+    Ok(table.rows(move |record| affiliate(&columns, record, required, escape)))
 }
 
 /// The affiliate of a row. An empty cell is a field that is not given.
-fn affiliate(columns: &[Target], record: &csv::StringRecord, required: &[&str]) -> Result<Affiliate, Vec<RowError>> {
-    if record.len() != columns.len() {
-        return Err(RowError::of_row(format!(
-            "The row has {} columns, and the row of names has {}; is a separator or a quote missing?",
-            record.len(),
-            columns.len()
-        )));
-    }
+fn affiliate(
+    columns: &[Target],
+    record: &csv::StringRecord,
+    required: &[&str],
+    escape: Escape,
+) -> Result<Affiliate, Vec<RowError>> {
     let mut draft = Draft::default();
     for (target, cell) in columns.iter().zip(record) {
         if let Target::Field(field) = target
             && !cell.is_empty()
         {
-            draft.set(field, Some(csv_cell::text(cell).to_owned()));
+            draft.set(field, Some(escape.text(cell).to_owned()));
         }
     }
     draft.finish(required)

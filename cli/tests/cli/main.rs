@@ -30,6 +30,7 @@ mod rate_limit;
 mod readme;
 mod replicas;
 mod restarts;
+mod round_trips;
 mod secrets;
 mod serve;
 mod signals;

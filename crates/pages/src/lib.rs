@@ -85,7 +85,7 @@ pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
     html: Asset::page("", include_bytes!("console/page.html")),
     policy: POLICY,
     files: files!("console":
-        "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-list.js"
+        "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
         "affiliate-lookup.js" "affiliate-status.js" "badges.js" "bars.js" "case-urls.js" "charts.js"
         "chips.js" "columns.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js" "fields.js"
         "header.js" "history.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"

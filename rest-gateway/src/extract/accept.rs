@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use axum::{extract::FromRequestParts, response::Response};
+use compliance_api::csv_cell::Escape;
 use http::{
     HeaderMap, HeaderValue,
     header::{ACCEPT, VARY},
@@ -18,14 +19,21 @@ pub(crate) enum Format {
     /// One record a line.
     Ndjson,
     /// A row of names, and a row for each record.
-    Csv,
+    Csv(Escape),
 }
 
 impl Format {
     fn of(headers: &HeaderMap) -> Self {
-        let formats =
-            [("application/json", Self::Json), ("application/x-ndjson", Self::Ndjson), ("text/csv", Self::Csv)];
-        preferred(headers, &formats)
+        preferred(headers, |media_type, parameters| {
+            let is = |known: &str| known.eq_ignore_ascii_case(media_type);
+            let is_plain = || parameters.iter().any(|parameter| parameter.eq_ignore_ascii_case("escape=none"));
+            Some(match () {
+                () if is("application/json") => Self::Json,
+                () if is("application/x-ndjson") => Self::Ndjson,
+                () if is("text/csv") => Self::Csv(if is_plain() { Escape::None } else { Escape::Formulas }),
+                () => return None,
+            })
+        })
     }
 }
 
@@ -34,24 +42,31 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
 /// Whether the client prefers events to an envelope.
 pub(crate) fn prefers_events(headers: &HeaderMap) -> bool {
-    preferred(headers, &[("application/json", false), (EVENT_STREAM, true)])
+    preferred(headers, |media_type, _| match media_type.to_ascii_lowercase().as_str() {
+        "application/json" => Some(false),
+        EVENT_STREAM => Some(true),
+        _ => None,
+    })
 }
 
-/// What the client prefers of what it names; the default if it names none.
-fn preferred<T: Copy + Default>(headers: &HeaderMap, formats: &[(&str, T)]) -> T {
+/// What the client prefers of what it names; the default if it names none. `format` is that of a media type with parameters.
+fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&str]) -> Option<T>) -> T {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut best = (0, T::default());
     for range in values.flat_map(|value| value.split(',')) {
         let mut parts = range.split(';').map(str::trim);
         let media_type = parts.next().unwrap_or_default();
-        let format = formats.iter().find(|(known, _)| known.eq_ignore_ascii_case(media_type));
-        let quality = parts.find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
+        let parameters: Vec<&str> = parts.collect();
+        let format = format(media_type, &parameters);
+        let quality = parameters
+            .iter()
+            .find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
         // Of several that it likes as much, the first.
         let quality = quality.unwrap_or(1000);
-        if let Some((_, format)) = format
+        if let Some(format) = format
             && quality > best.0
         {
-            best = (quality, *format);
+            best = (quality, format);
         }
     }
     best.1
@@ -81,11 +96,18 @@ impl<S: Sync> FromRequestParts<S> for Format {
 mod tests {
     use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
-    use super::Format::{self, Csv, Json, Ndjson};
+    use super::{
+        Escape,
+        Format::{self, Json, Ndjson},
+    };
+
+    #[expect(non_upper_case_globals, reason = "it reads like the other formats")]
+    const Csv: Format = Format::Csv(Escape::Formulas);
+    const PLAIN: Format = Format::Csv(Escape::None);
 
     #[test]
     fn the_preferred_format_of_those_that_are_named() {
-        let cases: [(&[&str], Format); 15] = [
+        let cases: [(&[&str], Format); 20] = [
             (&[], Json),
             (&["*/*"], Json),
             (&["text/html"], Json),
@@ -101,6 +123,11 @@ mod tests {
             (&["text/csv;q=0.000, application/x-ndjson;Q=0.001"], Ndjson),
             (&["text/csv;q=2"], Csv),
             (&["text/csvs,,;q=1"], Json),
+            (&["text/csv; escape=none"], PLAIN),
+            (&["text/csv;charset=utf-8;Escape=None;q=0.5"], PLAIN),
+            (&["text/csv;escape=formulas"], Csv),
+            (&["text/csv;q=0.5, text/csv;escape=none"], PLAIN),
+            (&["text/csv, text/csv;escape=none;q=0.9"], Csv),
         ];
         for (values, expected) in cases {
             let headers = values.iter().map(|value| (ACCEPT, HeaderValue::from_static(value)));

@@ -3,7 +3,7 @@
 use std::io;
 
 use axum::BoxError;
-use compliance_api::{csv_cell, description::Message, v1::PageMeta};
+use compliance_api::{csv_cell::Escape, description::Message, v1::PageMeta};
 use csv::{Terminator, Writer, WriterBuilder};
 use serde::Serialize;
 
@@ -21,6 +21,7 @@ pub(crate) enum Document {
     Csv {
         /// The fields of a record.
         columns: Vec<&'static str>,
+        escape: Escape,
     },
 }
 
@@ -35,10 +36,10 @@ impl Document {
         match format {
             Format::Json => Self::envelope(msg, None),
             Format::Ndjson => Self::Ndjson,
-            Format::Csv => {
+            Format::Csv(escape) => {
                 let fields = Message::of(record).map_or(&[][..], |message| message.fields);
                 let written = fields.iter().filter(|field| field.form != "omitted");
-                Self::Csv { columns: written.map(|field| field.name).collect() }
+                Self::Csv { columns: written.map(|field| field.name).collect(), escape }
             }
         }
     }
@@ -47,7 +48,8 @@ impl Document {
         match self {
             Self::Json { .. } => "application/json",
             Self::Ndjson => "application/x-ndjson",
-            Self::Csv { .. } => "text/csv; charset=utf-8; header=present",
+            Self::Csv { escape: Escape::Formulas, .. } => "text/csv; charset=utf-8; header=present",
+            Self::Csv { escape: Escape::None, .. } => "text/csv; charset=utf-8; header=present; escape=none",
         }
     }
 
@@ -59,7 +61,7 @@ impl Document {
                 chunk.truncate(chunk.len() - "]}".len());
             }
             Self::Ndjson => {}
-            Self::Csv { columns } => row(chunk, columns.iter().copied())?,
+            Self::Csv { columns, .. } => row(chunk, columns.iter().copied())?,
         }
         Ok(())
     }
@@ -76,9 +78,9 @@ impl Document {
                 serde_json::to_writer(&mut *chunk, record)?;
                 chunk.push(b'\n');
             }
-            Self::Csv { columns } => {
+            Self::Csv { columns, escape } => {
                 let record = serde_json::to_value(record)?;
-                row(chunk, columns.iter().map(|column| csv_cell::of_json(record.get(column))))?;
+                row(chunk, columns.iter().map(|column| escape.of_json(record.get(column))))?;
             }
         }
         Ok(())

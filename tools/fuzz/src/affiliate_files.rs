@@ -20,7 +20,7 @@ use compliance_api::{
 };
 
 use self::{mapping::Mapping, source::Source};
-use compliance_api::csv_cell::cell;
+use compliance_api::csv_cell::{Escape, cell};
 
 /// A file of this process.
 fn path(name: &str) -> PathBuf {
@@ -35,7 +35,7 @@ fn read(name: &str, bytes: &[u8]) -> Option<Vec<AffiliateInput>> {
     // What is open stays readable.
     std::fs::remove_file(&path).unwrap();
     let mut affiliates = Vec::new();
-    for row in table::rows(&source.ok()?, &Mapping::new(&[]).unwrap()).ok()? {
+    for row in table::rows(&source.ok()?, &Mapping::new(&[]).unwrap(), Escape::Formulas).ok()? {
         if let (_, Ok(affiliate)) = row.ok()? {
             affiliates.push(affiliate.input);
         }

@@ -1,7 +1,7 @@
 // Several new affiliates at once, one a line, such as from a spreadsheet.
 
+import { affiliateLines } from "./affiliate-lines.js";
 import { forget } from "./affiliate-list.js";
-import { columnName, pastedLines } from "./csv.js";
 import { affiliateFields } from "./description.js";
 import { counted, element, show, value } from "./elements.js";
 import { field } from "./fields.js";
@@ -9,29 +9,6 @@ import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { resultTable } from "./results.js";
 import { backLink } from "./visited.js";
-
-const COLUMNS = ["client_affiliate_id", "affiliate_name", "country"];
-/** Other names of columns, as in what the lists export. */
-const ALIASES = { client_distributor_id: "client_affiliate_id", your_affiliate_id: "client_affiliate_id",
-  distributor_name: "affiliate_name", name: "affiliate_name", distributor_status: "status" };
-
-/**
- * The affiliates of a text with the numbers of their lines. If the first line names columns, they decide what each cell is; names that no
- * field has are in `unknown`.
- */
-export function affiliateLines(text, fields) {
-  const lines = pastedLines(text);
-  const names = new Map(fields.flatMap(({ name, label }) => [[columnName(name), name], [columnName(label), name]]));
-  for (const [alias, name] of Object.entries(ALIASES)) names.set(columnName(alias), name);
-  const first = lines[0]?.cells ?? [];
-  const hasHeader = first.length > 0 && first.filter((cell) => names.has(columnName(cell))).length >= Math.min(2, first.length);
-  const columns = hasHeader ? first.map((cell) => names.get(columnName(cell)) ?? null) : COLUMNS;
-  const items = lines.slice(hasHeader ? 1 : 0).map(({ number, cells }) => {
-    const named = columns.map((name, index) => [name, cells[index] ?? ""]).filter(([name, cell]) => name !== null && (cell !== "" || COLUMNS.includes(name)));
-    return { number, item: Object.fromEntries(named) };
-  });
-  return { header: hasHeader ? lines[0].number : null, unknown: hasHeader ? first.filter((_, index) => columns[index] === null && first[index] !== "") : [], items };
-}
 
 export async function affiliateBatchView({ signal }) {
   const fields = await affiliateFields();
@@ -51,8 +28,13 @@ export async function affiliateBatchView({ signal }) {
     node.focus();
   };
   const submit = async () => {
-    const { header, unknown, items } = affiliateLines(input.value, fields);
+    const { header, unknown, repeated, items } = affiliateLines(input.value, fields);
     lines.violate([]);
+    if (repeated !== null) {
+      lines.violate([`Two columns are the field ${repeated}; leave one out.`]);
+      input.focus();
+      return;
+    }
     if (items.length === 0) {
       lines.violate(["Enter at least one line."]);
       input.focus();
@@ -61,7 +43,7 @@ export async function affiliateBatchView({ signal }) {
     isSaving = true;
     button.textContent = "Adding…";
     const skipped = header !== null && element("p", {}, `Line ${header} is a header.`,
-      unknown.length > 0 && ` Columns that no field has were left out: ${unknown.join(", ")}.`);
+      unknown.length > 0 && ` Columns that cannot be set were left out: ${unknown.join(", ")}.`);
     await attempt(signal, async () => {
       const { body } = await call("POST", "api/affiliates", { body: { affiliates: items.map(({ item }) => item) }, signal });
       forget();

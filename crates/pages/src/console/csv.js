@@ -1,5 +1,8 @@
 // Comma-separated values: written for spreadsheets, and read from what is pasted out of them.
 
+/** What begins as a formula, behind any number of apostrophes: so `cellText` finds the original of every cell. */
+const FORMULA = /^'*[=+\-@\t\r\n]/;
+
 /**
  * A cell. Spreadsheets run what begins as a formula, and records hold what strangers wrote: an apostrophe makes it text. Quotation marks
  * are around whatever some of them take for the end of a cell, since a formula could begin behind it.
@@ -7,8 +10,13 @@
 export function csvCell(content) {
   if (content === null || content === undefined) return "";
   let text = String(content);
-  if (/^[=+\-@\t\r\n]/.test(text)) text = `'${text}`;
+  if (FORMULA.test(text)) text = `'${text}`;
   return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The text of a cell, without the apostrophe before a formula. */
+export function cellText(cell) {
+  return cell.startsWith("'") && FORMULA.test(cell.slice(1)) ? cell.slice(1) : cell;
 }
 
 /** A line of cells. */
@@ -16,39 +24,47 @@ export function csvLine(cells) {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
-/** What separates the cells of a pasted text: tabs and semicolons if there are any outside of quotation marks, or else commas. */
+/**
+ * What separates the cells of a pasted text: tabs and semicolons if there are any outside of quotation marks, or else commas. A first line
+ * with commas alone decides for all, such as that of an export, whose texts may have semicolons.
+ */
 function separatorsOf(text) {
-  return /[\t;]/.test(text.replace(/"(?:[^"]|"")*"/g, "")) ? "\t;" : ",";
+  const plain = text.replace(/"(?:[^"]|"")*"/g, "");
+  const [first] = plain.split("\n", 1);
+  return /[\t;]/.test(first.includes(",") ? first : plain) ? "\t;" : ",";
 }
 
 /**
- * The lines of a pasted text that are not empty: the number of the line at which each begins, and its cells. A cell in quotation
- * marks may hold separators, line ends and doubled quotation marks.
+ * The lines of a pasted text that are not empty: the number of the line at which each begins, its cells, and the same cells with the
+ * spaces around them (`exact`). A cell in quotation marks may hold separators, line ends and doubled quotation marks.
  */
 export function pastedLines(text, separators = separatorsOf(text)) {
   const lines = [];
   let number = 1;
-  let line = { number, cells: [] };
+  let line = { number, cells: [], exact: [] };
   let cell = "";
+  let quoted = null;
   let isQuoted = false;
   const endCell = () => {
-    line.cells.push(cell.trim());
+    line.exact.push(quoted ?? cell.replace(/\r$/, ""));
+    line.cells.push((quoted ?? cell).trim());
     cell = "";
+    quoted = null;
   };
   const endLine = () => {
     endCell();
     if (line.cells.some((content) => content !== "")) lines.push(line);
-    line = { number: number + 1, cells: [] };
+    line = { number: number + 1, cells: [], exact: [] };
   };
   for (let position = 0; position < text.length; position += 1) {
     const character = text[position];
     if (isQuoted) {
-      if (character !== '"') cell += character;
-      else if (text[position + 1] === '"') cell += text[position += 1];
+      if (character !== '"') quoted += character;
+      else if (text[position + 1] === '"') quoted += text[position += 1];
       else isQuoted = false;
       if (character === "\n") number += 1;
     } else if (character === '"' && cell.trim() === "" && /"(?:[^"]|"")*"[ \r]*(?:$|[\n\t;,])/y.test(text.slice(position, position + 10_000))) {
-      cell = "";
+      quoted = "";
       isQuoted = true;
     } else if (separators.includes(character)) {
       endCell();

@@ -1,11 +1,14 @@
 """Reads the file: its rows, with the line each begins on, and what is wrong with some."""
 
 import csv
+import logging
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..countries import NUMERIC
 from ..models import AFFILIATE_FIELDS
 
 if TYPE_CHECKING:
@@ -15,6 +18,16 @@ IDENTIFIER = "client_affiliate_id"
 DELIMITERS = ",;\t"
 # Characters of a cell. A longer one is an error of the file, such as a quote that is not closed.
 LONGEST_CELL = 2**20
+# Names under which lists have fields that are written under other ones.
+READ_AS = {"client_distributor_id": IDENTIFIER, "distributor_name": "affiliate_name", "distributor_status": "status"}
+# Fields of lists that the service assigns.
+READ_ONLY = ("id", "client_id")
+# Lists have the numbers of countries.
+COUNTRIES = {number: code for code, number in NUMERIC.items()}
+# What a spreadsheet would run as a formula, behind any number of apostrophes.
+FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+
+log = logging.getLogger(__name__)
 
 
 class NotReadable(Exception):
@@ -50,7 +63,7 @@ class File:
     problems: list[Problem] = field(default_factory=list)
 
 
-def read(path: str, ignored: Collection[str] = ()) -> File:
+def read(path: str, ignored: Collection[str] = (), csv_escape: bool = True) -> File:
     csv.field_size_limit(LONGEST_CELL)
     file = File()
     # Bytes that are not UTF-8 become surrogates, so that the row can be named.
@@ -61,7 +74,7 @@ def read(path: str, ignored: Collection[str] = ()) -> File:
         _, header = next(lines, (0, []))
         names = checked_header(header, ignored, path)
         for line, cells in lines:
-            add(file, line, names, cells, ignored)
+            add(file, line, names, [text_of(cell) for cell in cells] if csv_escape else cells)
     return without_repeated(file)
 
 
@@ -78,23 +91,36 @@ def numbered(reader: "CsvReader", path: str) -> Iterator[tuple[int, list[str]]]:
             yield line, cells
 
 
-def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -> list[str]:
-    columns = [name.strip() for name in header]
-    if IDENTIFIER not in columns or IDENTIFIER in ignored:
+def text_of(cell: str) -> str:
+    """The text of a cell, without the apostrophe that exports put before a formula."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell, 1) else cell
+
+
+def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -> list[str | None]:
+    """The field of each column, under the name that it is written with; none for a column that is left out."""
+    given = [name.strip() for name in header]
+    read_only = [name for name in given if name in READ_ONLY and name not in ignored]
+    columns = [None if name in ignored or name in READ_ONLY else READ_AS.get(name, name) for name in given]
+    if IDENTIFIER not in columns:
         raise NotReadable(f"{path} has no column {IDENTIFIER}, which identifies an affiliate")
-    if repeated := sorted({name for name in columns if columns.count(name) > 1}):
-        raise NotReadable(f"{path} has a column twice: {', '.join(repeated)}")
-    if unknown := [name for name in columns if name not in AFFILIATE_FIELDS and name not in ignored]:
+    if repeated := sorted({name for name in columns if name and columns.count(name) > 1}):
+        names = sorted({other for other, name in zip(given, columns) if name in repeated})
+        raise NotReadable(f"{path} has a column twice: {', '.join(names)} (--ignore COLUMN leaves one out)")
+    if unknown := [name for name in columns if name and name not in AFFILIATE_FIELDS]:
         raise NotReadable(f"{path} has columns that are no fields: {', '.join(unknown)} (--ignore COLUMN leaves one out)")
+    if read_only:
+        log.info("left out, since the service assigns them: %s", ", ".join(read_only))
     return columns
 
 
-def add(file: File, line: int, names: list[str], cells: list[str], ignored: Collection[str]) -> None:
+def add(file: File, line: int, names: Sequence[str | None], cells: list[str]) -> None:
     """Adds a row. The service checks what the other cells hold."""
     if len(cells) != len(names):
         file.problems.append(Problem(line, None, f"has {len(cells)} cells; the header has {len(names)}"))
         return
-    kept = {name: cell for name, cell in zip(names, cells) if name not in ignored}
+    kept = {name: cell for name, cell in zip(names, cells) if name}
+    if (country := kept.get("country", "")).isdecimal():
+        kept["country"] = COUNTRIES.get(int(country), country)
     garbled = [name for name, cell in kept.items() if any("\ud800" <= character <= "\udfff" for character in cell)]
     problems = [Problem(line, name, "is not in UTF-8") for name in garbled]
     if not kept[IDENTIFIER].strip():
